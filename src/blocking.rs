@@ -185,6 +185,24 @@ impl Table {
         wait(self.0.diff_exact(&before.0, on))
     }
 
+    /// Compares two versions or tables with options, as [`crate::Table::diff_with`] does.
+    ///
+    /// # Errors
+    /// - `NotFound`: a key is not an index column of both tables, or the folder for temporary files does not exist.
+    /// - `Invalid`: a key has different types in both tables.
+    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the store.
+    pub fn diff_with<K: AsRef<str>>(
+        &self,
+        before: &Self,
+        on: impl IntoIterator<Item = K>,
+        options: &table::DiffOptions,
+    ) -> Result<Diff> {
+        let on: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
+        wait(self.0.diff_with(&before.0, on, options))
+    }
+
     /// Commits a version that looks for the tables it uses at these URLs first, as [`crate::Table::rebind`] does.
     ///
     /// # Errors

@@ -116,7 +116,7 @@ pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
 pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows, WritePlan};
 #[cfg(feature = "frame")]
-pub use table::{Index, IndexExplain, IndexRequest, MergeWriter, SavedView, ViewWriter};
+pub use table::{Index, IndexExplain, IndexRequest, MergeWriter, SavedView, SplitWriter, ViewWriter};
 pub use write::{IndexTails, PartitionWriter, Receipt, WriteOptions};
 
 /// The README, whose Rust code is compiled and run as a doctest.

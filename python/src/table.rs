@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use tetrys::table::{GcSettings, now_ms};
+use tetrys::table::{DiffOptions, GcSettings, now_ms};
 
 use crate::{
     diff::Diff,
@@ -193,11 +193,19 @@ impl Table {
 
     /// Compares this table with an earlier one by index columns and block hashes. Rows are matched by the index columns `on`,
     /// else by those of `sequence_by` and `order_by`, else by row number. Only an exact comparison reads payload.
-    #[pyo3(signature = (before, on = Vec::new(), *, exact = false))]
-    fn diff(&self, py: Python<'_>, before: &Self, on: Vec<String>, exact: bool) -> PyResult<Diff> {
+    #[pyo3(signature = (before, on = Vec::new(), *, exact = false, memory_limit = None, temporary_folder = None))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        before: &Self,
+        on: Vec<String>,
+        exact: bool,
+        memory_limit: Option<u64>,
+        temporary_folder: Option<String>,
+    ) -> PyResult<Diff> {
         let (now, before) = (self.table.clone(), before.table.clone());
-        let found = async move { if exact { now.diff_exact(&before, on).await } else { now.diff(&before, on).await } };
-        wait_long(py, found).map(Diff)
+        let options = DiffOptions { exact, memory_limit, temporary_folder: temporary_folder.map(Into::into) };
+        wait_long(py, async move { now.diff_with(&before, on, &options).await }).map(Diff)
     }
 
     /// Opens the table versions that a view reads its rows from, in merge order; none for a table that is no view.

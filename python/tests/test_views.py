@@ -265,3 +265,32 @@ def test_a_recipe_makes_what_the_calls_make(tmp_path: Path, monkeypatch: pytest.
     assert tt.run(recipe | {"sources": {"a": "a", "b": {"table": "b"}}}, dry_run=True)[0]["rows"] == len(a) + len(b)
     with pytest.raises(tt.NotFound, match="source `b`"):
         tt.run(recipe | {"sources": {"a": "a", "b": "nowhere"}})
+
+
+@given(rows=rows_of, shares=st.lists(st.integers(1, 5), min_size=1, max_size=3), limit=st.sampled_from([0, None]), salt=st.text(max_size=3))
+def test_a_table_is_split_into_views_that_equal_the_parts_of_its_index(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Row], shares: list[int], limit: int | None, salt: str
+) -> None:
+    folder = tmp_path_factory.mktemp("split")
+    table = table_of(str(folder / "t"), "a", rows)
+    parts = {f"part-{number}": share / sum(shares) for number, share in enumerate(shares)}
+    made = tt.split_table(str(folder / "t"), ["log"], parts, str(folder / "views"), salt=salt, memory_limit=limit, temporary_folder=folder)
+    expected = tt.read_index(table).split("log", parts, salt=salt)
+    assert list(made) == list(expected) == list(parts)
+    for name, part in expected.items():
+        view = tt.read_index(str(folder / "views" / name))
+        assert view.to_polars().select(part.columns).equals(part.to_polars().select(part.columns))
+        assert made[name]["rows"] == len(part)
+    later = tt.split_table(str(folder / "t"), "log", {"all": 1}, str(folder / "late"), where="time > 3", keep=["log", "time"], memory_limit=limit)
+    assert tt.read_index(str(folder / "late/all")).columns == ["log", "time"]
+    assert later["all"]["rows"] == sum(time > 3 for _, time in rows)
+
+
+def test_a_comparison_does_not_depend_on_the_memory(tmp_path: Path) -> None:
+    one, two = (tt.open_table(table_of(str(tmp_path / name), "a", rows)) for name, rows in (("a", [("x", 1), ("x", 2)]), ("b", [("x", 2), ("y", 1)])))
+    for exact in (False, True):
+        found = two.diff(one, ["log", "time"], exact=exact, memory_limit=0, temporary_folder=tmp_path)
+        assert found.to_dict() == two.diff(one, ["log", "time"], exact=exact).to_dict()
+        assert (found.added.tolist(), found.removed.tolist()) == ([1], [0])
+    with pytest.raises(tt.NotFound, match="diff: a temporary file in"):
+        two.diff(one, memory_limit=0, temporary_folder=tmp_path / "nowhere")

@@ -1,6 +1,6 @@
 //! Index segments without column groups, for views, which have no chunks (`format-spec/views.md#index`).
 
-use std::{collections::VecDeque, fs::File};
+use std::{collections::VecDeque, fs::File, sync::Arc};
 
 use arrow_array::RecordBatch;
 
@@ -25,7 +25,7 @@ pub async fn index_segments(
     tails: bool,
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
 ) -> Result<Vec<Segment>> {
-    let mut segments = IndexSegments::new(schema.clone(), tails);
+    let mut segments = IndexSegments::new(schema.clone(), tails, None);
     for batch in batches {
         segments = segments.append(store, vec![batch?], temporary).await?;
     }
@@ -42,13 +42,16 @@ pub struct IndexSegments {
     open: Option<SegmentIndex>,
     stored: Vec<Segment>,
     rows: u64,
+    /// The temporary files as errors name them.
+    place: Option<Arc<str>>,
 }
 
 impl IndexSegments {
-    /// Creates the segments of a view with this schema, without rows. They get tails if `tails`.
-    pub fn new(schema: Schema, tails: bool) -> Self {
+    /// Creates the segments of a view with this schema, without rows. They get tails if `tails`. Errors of temporary files name
+    /// `place`.
+    pub fn new(schema: Schema, tails: bool, place: Option<Arc<str>>) -> Self {
         let tracker = SequenceTracker::new(&schema);
-        Self { schema, tails, tracker, open: None, stored: Vec::new(), rows: 0 }
+        Self { schema, tails, tracker, open: None, stored: Vec::new(), rows: 0, place }
     }
 
     /// Appends rows, and stores each segment that is full. `file` creates the temporary file of a segment.
@@ -109,7 +112,7 @@ impl IndexSegments {
         let here = batch.slice(0, rows.min(room));
         let open = match &mut self.open {
             Some(open) => open,
-            none => none.insert(SegmentIndex::in_file(file()?, &self.schema, self.tails)?),
+            none => none.insert(SegmentIndex::in_file(file()?, self.place.clone(), &self.schema, self.tails)?),
         };
         open.push(&here, &mut self.tracker)?;
         Ok((rows > room).then(|| batch.slice(room, rows - room)))

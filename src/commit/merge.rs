@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::statistics::Collector;
 use crate::{
-    error::{Error, Result, counted},
+    error::{Error, ErrorKind, Result, counted},
     format::{
         ColumnBytes, GroupSegment, HashesWriter, IndexWriter, LayoutRun, LayoutWriter, MAX_SEGMENT_ROWS, Segment,
         SequenceTracker, index_reader, read_hashes, read_layout,
@@ -192,6 +192,8 @@ pub struct SegmentIndex {
     sequences: Vec<u32>,
     rows: u64,
     continues: bool,
+    /// The temporary file as errors name it.
+    place: Option<Arc<str>>,
 }
 
 impl SegmentIndex {
@@ -200,20 +202,21 @@ impl SegmentIndex {
     /// # Errors
     /// - `Unavailable`: a temporary file cannot be created.
     pub fn new(schema: &Schema, tails: bool) -> Result<Self> {
-        Self::in_file(temporary()?, schema, tails)
+        Self::in_file(temporary()?, None, schema, tails)
     }
 
-    /// Creates an index without rows as [`SegmentIndex::new`] does, in an empty temporary file.
+    /// Creates an index without rows as [`SegmentIndex::new`] does, in an empty temporary file. Errors of the file name `place`.
     ///
     /// # Errors
     /// - `Unavailable`: the file cannot be written.
-    pub fn in_file(file: File, schema: &Schema, tails: bool) -> Result<Self> {
+    pub fn in_file(file: File, place: Option<Arc<str>>, schema: &Schema, tails: bool) -> Result<Self> {
         Ok(Self {
-            writer: IndexWriter::new(file, schema, tails)?,
+            writer: IndexWriter::new(file, schema, tails).map_err(|error| named(error, place.as_deref()))?,
             statistics: schema.index().map(|column| Collector::new(column.id)).collect(),
             sequences: Vec::new(),
             rows: 0,
             continues: false,
+            place,
         })
     }
 
@@ -238,7 +241,7 @@ impl SegmentIndex {
         }
         self.statistics.iter_mut().zip(batch.columns()).for_each(|(collector, column)| collector.push(column));
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch)?;
+        self.writer.write(batch).map_err(|error| named(error, self.place.as_deref()))?;
         Ok(starts_first)
     }
 
@@ -253,9 +256,10 @@ impl SegmentIndex {
     /// - `Unavailable`: the temporary file cannot be read or written.
     /// - Errors of the store.
     pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
-        let Self { writer, statistics, sequences, rows, continues } = self;
+        let Self { writer, statistics, sequences, rows, continues, place } = self;
         let count = sequences.len() as u64;
-        let (file, tail) = offload_large(work(rows), move |_| writer.finish_with_tail(&sequences)).await?;
+        let finished = offload_large(work(rows), move |_| writer.finish_with_tail(&sequences)).await;
+        let (file, tail) = finished.map_err(|error| named(error, place.as_deref()))?;
         let index = put_file(store, "index", file).await?;
         Ok(Segment {
             first_row,
@@ -267,6 +271,14 @@ impl SegmentIndex {
             statistics: statistics.into_iter().map(Collector::finish).collect(),
             groups,
         })
+    }
+}
+
+/// Returns the error with the place of the temporary file, unless the rows are wrong.
+fn named(error: Error, place: Option<&str>) -> Error {
+    match place {
+        Some(place) if error.kind() != ErrorKind::Invalid => error.at(place),
+        _ => error,
     }
 }
 

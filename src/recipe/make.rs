@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, path::PathBuf};
 use polars::prelude::{Column, DataType};
 use serde::Serialize;
 
-use super::{Recipe, Several, Source, listed, nearest, unknown};
+use super::{Output, Recipe, Several, Source, listed, nearest, unknown};
 use crate::{
     commit::Unpinned,
     error::{Error, ErrorKind, Result},
     schema::ColumnPattern,
     store::{Store, StoreOptions},
-    table::{Index, MergeWriter, SavedView, Table, ViewSize, split_name},
+    table::{Index, MergeWriter, SavedView, SplitWriter, Table, ViewSize, split_name},
 };
 
 /// A view that a recipe has made, or would make in a dry run.
@@ -61,10 +61,11 @@ pub struct RunOptions {
     /// Whether to save views also if no pin can be written to a source, see
     /// [`ViewWriter::allow_unpinned`](crate::table::ViewWriter::allow_unpinned).
     pub allow_unpinned: bool,
-    /// Memory in bytes up to which a merge is made in memory, see [`MergeWriter::memory_limit`]. Only recipes that
-    /// merge two tables and do nothing else use it; others run in memory.
+    /// Memory in bytes up to which views are made in memory, see [`MergeWriter::memory_limit`] and [`SplitWriter::memory_limit`].
+    /// Only recipes that merge two tables and do nothing else use it, and recipes that filter, keep or split the rows of one table.
+    /// Others run in memory.
     pub memory_limit: Option<u64>,
-    /// Folder for the temporary files of such a merge, see [`MergeWriter::temporary_folder`].
+    /// Folder for the temporary files of such a recipe, see [`MergeWriter::temporary_folder`].
     pub temporary_folder: Option<PathBuf>,
 }
 
@@ -92,8 +93,8 @@ impl Recipe {
         self.run_with(stores, &RunOptions { dry_run, allow_unpinned, ..RunOptions::default() }).await
     }
 
-    /// Runs the recipe as [`Recipe::run`] does, with these options. A recipe that only merges two tables may merge more than fits
-    /// into memory.
+    /// Runs the recipe as [`Recipe::run`] does, with these options. A recipe that only merges two tables, or that only filters and
+    /// splits one table, may need more than fits into memory.
     ///
     /// # Errors
     /// - `Invalid`: the recipe has no output, or a step is impossible.
@@ -127,8 +128,11 @@ impl Recipe {
             one.saved(saved).await;
             return Ok(vec![one]);
         }
+        if let Some(selection) = self.large_selection(stores, options, &mut tables).await? {
+            return self.selected(selection, output, stores, options).await;
+        }
         for (part, index) in self.executed(stores, &tables).await? {
-            let view = part.as_ref().map_or_else(|| output.view.clone(), |part| format!("{}/{part}", output.view));
+            let view = output.view_of(part.as_deref());
             let (index, left_out) = storable(index)?;
             let mut writer = index.view_writer().allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
             if let Some(part) = &part {
@@ -143,6 +147,39 @@ impl Recipe {
                 };
                 one.saved(saved).await;
             }
+            made.push(one);
+        }
+        Ok(made)
+    }
+
+    /// Saves the views of a selection or a split that is too large for memory.
+    async fn selected(
+        &self,
+        writer: SplitWriter,
+        output: &Output,
+        stores: &StoreOptions,
+        options: &RunOptions,
+    ) -> Result<Vec<MadeView>> {
+        let writer = writer.allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
+        let view_of = |part: Option<String>, size| MadeView::of(output.view_of(part.as_deref()), part, size, Vec::new());
+        if options.dry_run {
+            return Ok(writer.sized().await?.into_iter().map(|(part, size)| view_of(part, size)).collect());
+        }
+        let mut targets = Vec::new();
+        for part in writer.names() {
+            let view = output.view_of(part.as_deref());
+            targets.push(match output.update {
+                true => {
+                    let view = Table::open_with(&view, stores).await?;
+                    (view.store().clone(), Some(view))
+                }
+                false => (Store::open_with(&view, stores)?, None),
+            });
+        }
+        let mut made = Vec::with_capacity(targets.len());
+        for (part, saved) in writer.publish(targets).await? {
+            let mut one = view_of(part, ViewSize::of(&saved.table).await?);
+            one.saved(saved).await;
             made.push(one);
         }
         Ok(made)
@@ -270,6 +307,54 @@ impl Recipe {
             writer = writer.temporary_folder(folder);
         }
         Ok((!writer.is_in_memory()).then_some(writer))
+    }
+
+    /// Returns the selection or the split that the recipe is, if it only filters and splits one table and is too large for memory.
+    /// Adds the table to `tables`.
+    async fn large_selection<'a>(
+        &'a self,
+        stores: &StoreOptions,
+        options: &RunOptions,
+        tables: &mut BTreeMap<&'a str, Table>,
+    ) -> Result<Option<SplitWriter>> {
+        let steps = self.concat.is_empty() && self.join.is_empty() && self.columns.is_empty() && self.sort.is_empty();
+        let (Some(name), true, None) = (self.from.as_deref(), steps, self.sample) else { return Ok(None) };
+        let source = |error: Error| error.at(format!("source `{name}`"));
+        let none = Several::default();
+        let (url, filter) = match self.source(name).map_err(source)? {
+            Source::Table(table) => (table, &none),
+            Source::Some { table, filter } => (table, filter),
+        };
+        let table = Table::open_with(url, stores).await.map_err(source)?;
+        tables.insert(name, table.clone());
+        let mut writer = match &self.split {
+            Some(split) => table.split_writer(&split.by.0, split.ordered()).salt(&split.salt),
+            None => SplitWriter::whole(&table),
+        };
+        if let Some(bytes) = options.memory_limit {
+            writer = writer.memory_limit(bytes);
+        }
+        if let Some(folder) = &options.temporary_folder {
+            writer = writer.temporary_folder(folder);
+        }
+        if writer.is_small() {
+            return Ok(None);
+        }
+        // Errors about conditions and patterns name the column that was probably meant.
+        let empty = if table.is_view() { table.empty_index_of_view().await? } else { table.empty_index()? };
+        let empty = filtered(filtered(empty, filter).map_err(source)?, &self.filter)?;
+        if !self.keep.is_empty() {
+            writer = writer.columns(keep(&empty, &self.keep.0)?.column_names());
+        }
+        writer = filter.0.iter().chain(&self.filter.0).fold(writer, |writer, condition| writer.filter_sql(condition));
+        Ok((!writer.is_in_memory()?).then_some(writer))
+    }
+}
+
+impl Output {
+    /// Returns the URL of the view of a part.
+    fn view_of(&self, part: Option<&str>) -> String {
+        part.map_or_else(|| self.view.clone(), |part| format!("{}/{part}", self.view))
     }
 }
 

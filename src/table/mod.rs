@@ -21,6 +21,7 @@ mod lists;
 mod objects;
 mod seen;
 mod tails;
+mod temporary;
 
 pub use crate::{
     commit::Unpinned,
@@ -32,15 +33,15 @@ pub use crate::{
 pub use changing::{Edit, GroupReplacer, TableWriter, Ticket, WritePlan};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
-pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter};
+pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter, SplitWriter};
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;
 #[cfg(feature = "frame")]
 pub(crate) use table::split_name;
 pub use upkeep::{
-    ColumnDiff, Damage, Diff, GcPlan, GcSettings, GroupDiff, GroupInfo, SourceInfo, TableInfo, Usage, Verification, VerifyReach,
-    VersionInfo, VersionUsage, now_ms,
+    ColumnDiff, Damage, Diff, DiffOptions, GcPlan, GcSettings, GroupDiff, GroupInfo, SourceInfo, TableInfo, Usage, Verification,
+    VerifyReach, VersionInfo, VersionUsage, now_ms,
 };
 #[cfg(feature = "frame")]
 pub use views::{SavedView, ViewSize, ViewWriter};

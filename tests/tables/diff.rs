@@ -1,12 +1,16 @@
 //! The diff of two tables: the added, removed and changed rows equal those of a brute-force comparison, and no chunk is read.
 
 use crate::common;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use crate::common::tables::{Rng, block_on, cut_by, memory, over, tiny_cuts, write};
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use object_store::ObjectStore;
-use tetrys::{ErrorKind, Preset, Schema, Table, WriteOptions, store::CountingStore};
+use tetrys::{
+    ErrorKind, Preset, Schema, Table, WriteOptions,
+    store::CountingStore,
+    table::{Diff, DiffOptions},
+};
 
 /// Log, time, an index column, a wide value, and a small value.
 type Record = (String, i64, i64, u64, i64);
@@ -22,6 +26,13 @@ fn table_of(records: &[Record], options: WriteOptions) -> (Table, CountingStore)
         .order_by(["time"])
         .build()
         .unwrap();
+    let (raw, store) = memory();
+    block_on(write(store, schema, options, &[batch_of(records)])).unwrap();
+    let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
+    (block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap(), counting)
+}
+
+fn batch_of(records: &[Record]) -> RecordBatch {
     let image = |seed: u64| Rng(seed).bytes(700);
     let batch = RecordBatch::try_from_iter([
         ("log", Arc::new(LargeStringArray::from_iter_values(records.iter().map(|row| &row.0))) as ArrayRef),
@@ -30,10 +41,7 @@ fn table_of(records: &[Record], options: WriteOptions) -> (Table, CountingStore)
         ("image", Arc::new(LargeBinaryArray::from_iter_values(records.iter().map(|row| image(row.3))))),
         ("count", Arc::new(Int64Array::from_iter_values(records.iter().map(|row| row.4)))),
     ]);
-    let (raw, store) = memory();
-    block_on(write(store, schema, options, &[batch.unwrap()])).unwrap();
-    let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
-    (block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap(), counting)
+    batch.unwrap()
 }
 
 fn records(rng: &mut Rng) -> Vec<Record> {
@@ -196,4 +204,93 @@ fn columns_that_moved_to_another_group_are_said_to_be_not_compared() {
         (found.is_exact(), found.is_empty(), found.not_compared),
         (false, false, vec!["count".to_owned(), "image".to_owned()])
     );
+}
+
+/// Compares in memory and in partitions on disk. Asserts that the results are equal.
+fn compared(now: &Table, before: &Table, on: &[&str], exact: bool, memory: u64, folder: &Path) -> Diff {
+    let with = |memory_limit| DiffOptions { exact, memory_limit, temporary_folder: Some(folder.to_owned()) };
+    let expected = block_on(now.diff_with(before, on, &with(Some(u64::MAX)))).unwrap();
+    let found = block_on(now.diff_with(before, on, &with(Some(memory)))).unwrap();
+    assert_eq!(found, expected, "by {on:?}, memory {memory}");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    expected
+}
+
+#[test]
+fn a_diff_in_partitions_equals_the_diff_in_memory() {
+    let (mut rng, folder) = (Rng(common::seed()), tempfile::tempdir().unwrap());
+    let (mut differing, mut read) = (0, 0);
+    for _ in 0..if common::full() { 100 } else { 14 } {
+        let mut old = records(&mut rng);
+        // Some keys occur several times, and the rows are in some order.
+        for row in old.clone() {
+            if rng.once_in(10) {
+                old.push(("a".to_owned(), row.1, row.2, row.3, row.4 + 1));
+            }
+        }
+        let mut new: Vec<Record> = old.clone();
+        new.retain(|_| !rng.once_in(9));
+        for row in &mut new {
+            row.2 += i64::from(rng.once_in(8));
+            row.3 ^= u64::from(rng.once_in(9));
+            row.4 += i64::from(rng.once_in(9));
+        }
+        (0..rng.below(6) as i64).for_each(|time| new.push(("z".to_owned(), time, 1, rng.next(), 1)));
+        let sorted = |mut rows: Vec<Record>| {
+            rows.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+            rows
+        };
+        let ((a, _), (b, _)) = (table_of(&sorted(old), cut_by(tiny_cuts())), table_of(&sorted(new), cut_by(tiny_cuts())));
+        let more = sorted(records(&mut rng));
+        let appended = match more.is_empty() {
+            true => b.clone(),
+            false => block_on(append(&b, &more)),
+        };
+        let smaller = block_on(b.edit().drop_columns(&["image"]).commit()).unwrap_or_else(|_| b.clone());
+        for (now, before) in [(&b, &a), (&appended, &b), (&a, &appended), (&smaller, &a), (&b, &b)] {
+            for on in [&["log", "time"][..], &["time"], &["score", "log"], &[]] {
+                let (exact, memory) = (rng.once_in(2), *rng.pick(&[0, 1_000, 20_000]));
+                let found = compared(now, before, on, exact, memory, folder.path());
+                differing += usize::from(!found.is_empty());
+                read += usize::from(found.payload_bytes > 0);
+            }
+        }
+    }
+    assert!(differing > 50 && read > 10, "{differing} differ, {read} read payload");
+}
+
+async fn append(table: &Table, records: &[Record]) -> Table {
+    let renamed = records.iter().map(|row| (format!("more {}", row.0), row.1, row.2, row.3, row.4)).collect::<Vec<_>>();
+    let writer = table.append(cut_by(tiny_cuts())).await.unwrap();
+    let mut partition = writer.partition().unwrap();
+    partition.write(&batch_of(&renamed)).await.unwrap();
+    writer.commit([partition.finish().await.unwrap()]).await.unwrap()
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
+    const CHILD: &str = "TETRYS_TEST_DIFF_FULL_DISK";
+    if let Some(folder) = std::env::var_os(CHILD) {
+        let folder = Path::new(&folder);
+        let table = block_on(Table::open(folder.join("t").to_str().unwrap())).unwrap();
+        let options = DiffOptions { memory_limit: Some(0), temporary_folder: Some(folder.to_owned()), ..DiffOptions::default() };
+        println!("{}", block_on(table.diff_with(&table, [""; 0], &options)).unwrap_err());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<Record> = (0..9_000).map(|row| ("a".to_owned(), row, 1, row as u64 % 7, row)).collect();
+    let schema = Schema::builder().index("log", "utf8").index("time", "i64").index("score", "i64");
+    let schema = schema.group("wide", [("image", "binary")]).group("small", [("count", "i64")]);
+    let store = tetrys::Store::open(folder.path().join("t").to_str().unwrap()).unwrap();
+    block_on(write(store, schema.build().unwrap(), WriteOptions::default(), &[batch_of(&rows)])).unwrap();
+    // Files of at most 4 KiB. Writing more is an error instead of a signal.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
+    let name = "diff::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes";
+    let mut child = std::process::Command::new("sh");
+    child.args(["-c", script]).arg(std::env::current_exe().unwrap()).arg(name).env(CHILD, folder.path());
+    let ended = child.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+    let expected = format!("diff: the temporary files in {} have ", folder.path().display());
+    assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
 }

@@ -27,6 +27,7 @@ mod runtimes;
 mod sessions;
 mod sharing;
 mod spans;
+mod split_writer;
 mod splits;
 mod typed;
 mod versions;

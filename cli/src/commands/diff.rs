@@ -1,12 +1,12 @@
 //! `tetrys diff`: compares two tables or versions.
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use tetrys::table::Diff;
+use tetrys::table::{Diff, DiffOptions};
 
-use super::write_json;
+use super::{views::size, write_json};
 use crate::{
     failure::{Failure, Outcome},
     text,
@@ -20,6 +20,8 @@ const NAMED: usize = 20;
     after_help = "Rows of the two tables are matched by the index columns of --on; without --on by the sequence and order columns, and in tables without these by row number.
 
 No payload is read: the command compares index columns, and the logical hashes of blocks, which do not depend on codecs. Several small rows may share one block. If such a block differs, any of its rows may differ, and the count is printed as `at most`. --exact reads these rows and compares their values.
+
+Keys and hashes of tables that take more than --memory-limit go through temporary files. Views are always compared in memory.
 
 Examples:
   tetrys diff sensors@6 sensors@7
@@ -40,6 +42,12 @@ pub(crate) struct DiffCommand {
     /// Read the rows that may differ because they share a block with a row that differs, and compare their values
     #[arg(long)]
     exact: bool,
+    /// Compare tables in memory up to this size, and through temporary files beyond it [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<u64>,
+    /// The folder for temporary files [default: that of the system]
+    #[arg(long, value_name = "FOLDER")]
+    temporary_folder: Option<PathBuf>,
     /// Exit with 4 if anything differs or may differ
     #[arg(long)]
     exit_code: bool,
@@ -52,10 +60,8 @@ impl DiffCommand {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         crate::opening::named([&self.before, &self.now]);
         let (before, now) = (crate::opening::table(&self.before).await?, crate::opening::table(&self.now).await?);
-        let found = match self.exact {
-            true => now.diff_exact(&before, &self.on).await?,
-            false => now.diff(&before, &self.on).await?,
-        };
+        let (exact, memory_limit, temporary_folder) = (self.exact, self.memory_limit, self.temporary_folder);
+        let found = now.diff_with(&before, &self.on, &DiffOptions { exact, memory_limit, temporary_folder }).await?;
         let outcome = if self.exit_code && !found.is_empty() { Outcome::Differs } else { Outcome::Done };
         let named = if self.all { usize::MAX } else { NAMED };
         if self.json {

@@ -136,6 +136,61 @@ fn tables_are_concatenated_selected_and_split() {
 }
 
 #[test]
+fn selections_splits_and_diffs_part_by_part_equal_those_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    two_tables(folder);
+    let small = ["--memory-limit", "0", "--temporary-folder", "."];
+    let made = |arguments: &[&str], more: &[&str]| -> serde_json::Value {
+        let mut made = tetrys_with(folder, &[&["select", "table", "--json"], arguments, more].concat()).json();
+        let views = if made.is_array() { made.as_array_mut().unwrap().iter_mut().collect() } else { vec![&mut made] };
+        for view in views {
+            for name in ["uuid", "view", "version", "written"] {
+                view.as_object_mut().unwrap().remove(name);
+            }
+        }
+        made
+    };
+    let select = ["--where", "frame_index > 3", "--keep", "timestamp,scene_index"];
+    let split = ["--split", "frame_index", "--shares", "train=0.6,test=0.3", "--salt", "some"];
+    let sorted = ["--sort", "timestamp", "--descending"];
+    for (number, arguments) in [&select[..], &split, &[&select[..2], &split].concat(), &sorted].into_iter().enumerate() {
+        let out = [format!("plain-{number}"), format!("parts-{number}")];
+        let expected = made(arguments, &["--out", &out[0]]);
+        assert_eq!(made(arguments, &[&small[..], &["--out", &out[1], "--dry-run"]].concat()), expected);
+        assert!(!folder.join(&out[1]).exists());
+        assert_eq!(made(arguments, &[&small[..], &["--out", &out[1]]].concat()), expected);
+        assert_eq!(made(arguments, &[&small[..], &["--out", &out[1], "--update"]].concat()), expected);
+        tetrys_with(folder, &[&["select", "table", "--out", &out[1]], arguments, &small].concat()).fails(1);
+        let part = if number == 1 { "/test" } else { "" };
+        let rows = |view: &str, version: &str| {
+            tetrys_with(folder, &["query", &format!("{view}{part}{version}"), "SELECT * FROM t", "--json"]).json()
+        };
+        if number != 2 {
+            assert_eq!(rows(&out[1], "@1"), rows(&out[0], ""));
+            assert_eq!(rows(&out[1], "@2"), rows(&out[0], ""));
+        }
+    }
+    for (arguments, said) in [
+        (&["--where", "frame_indx > 3"][..], "nearest: `frame_index`"),
+        (&["--keep", "frame_indx"], "nearest: `frame_index`"),
+        (&["--split", "scene", "--shares", "a=0.5"], "no column `scene`; there are: "),
+        (&["--split", "scene_index", "--shares", "a=1.5"], "positive shares that add up to at most 1"),
+    ] {
+        for more in [&small[..], &[]] {
+            let error = tetrys_with(folder, &[&["select", "table", "--out", "wrong"], arguments, more].concat()).fails(1);
+            assert!(error.contains(said), "{error}: expected {said}");
+        }
+    }
+    tetrys(folder, "generate l5 other.zarr --scenes 2 --frames 18 --agents 12 --seed 6").ok();
+    tetrys(folder, "ingest l5 other.zarr other --quiet").ok();
+    for options in ["", " --exact", " --on scene_index,frame_index --all"] {
+        let found = |more: &str| tetrys(folder, &format!("diff table other --json{options}{more}")).json();
+        assert_eq!(found(" --memory-limit 0 --temporary-folder ."), found(""));
+    }
+}
+
+#[test]
 fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

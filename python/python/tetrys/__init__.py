@@ -16,7 +16,7 @@ later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), b
 
 from . import _allocator as _allocator  # isort: skip - before every other module
 from ._images import decode, image
-from ._index import Index, concat, merge, merge_tables, open_table, read_index, run
+from ._index import Index, concat, merge, merge_tables, open_table, read_index, run, split_table
 from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
 from ._rows import RowLoader, row_loader, times
@@ -84,6 +84,7 @@ __all__ = [
     "row_loader",
     "run",
     "scan_index",
+    "split_table",
     "times",
     "write_table",
 ]

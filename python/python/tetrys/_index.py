@@ -450,9 +450,9 @@ def run(
         dry_run: Compute the views and write nothing.
         allow: URLs of other stores that references in the sources may be followed to.
         allow_unpinned: See `Index.save`.
-        memory_limit: A recipe that only merges two tables merges them in memory up to so many bytes, and part by part beyond
-            that. The default is 2 GiB.
-        temporary_folder: Folder for the temporary files of such a merge. The default is that of the system.
+        memory_limit: A recipe that only merges two tables, or that only filters and splits one table, works in memory up to so
+            many bytes, and part by part beyond that. The default is 2 GiB.
+        temporary_folder: Folder for the temporary files of such a recipe. The default is that of the system.
 
     Returns a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0) and
     `written`; for a saved view also `version` and `uuid`; and `must_allow` if the view refers to other stores.
@@ -572,6 +572,71 @@ def merge_tables(
         temporary_folder=temporary_folder,
     )
     return made
+
+
+def split_table(
+    table: Url,
+    by: str | Sequence[str],
+    shares: Mapping[str, float],
+    view: Url,
+    *,
+    where: str | Sequence[str] = (),
+    keep: str | Sequence[str] = (),
+    salt: str = "",
+    update: bool = False,
+    memory_limit: int | None = None,
+    temporary_folder: str | os.PathLike[str] | None = None,
+    allow: Url | Iterable[Url] = (),
+    allow_unpinned: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Splits the rows of a table by a hash of their keys and saves each part as a view, even if the index is larger than memory.
+
+    Each view equals the part that `Index.split` of `tt.read_index(table)` returns, saved by `Index.save`. Beyond `memory_limit` the
+    index is read part by part. Rows that a condition with an aggregation chooses are split in memory.
+
+    Args:
+        table: URL or path of the table.
+        by, salt: See `Index.split`.
+        shares: Fraction of the rows of each part, {name: share}. The parts are in the order train, val, test, then by name.
+        view: URL or path of the views; a part is saved at `view/name`.
+        where: SQL conditions; only rows for which all are true are split.
+        keep: Patterns of the index columns of the views. Default: all.
+        update: Publish the next versions of existing views.
+        memory_limit: Bytes up to which the split is made in memory. The default is 2 GiB.
+        temporary_folder: Folder for temporary files. The default is that of the system.
+        allow: URLs of other stores that references in the table may be followed to.
+        allow_unpinned: See `Index.save`.
+
+    Returns a dict as `tetrys.run` does for each part, by its name.
+
+    Example:
+        >>> made = tt.split_table("drives", "timestamp", {"train": 0.8, "val": 0.2}, "parts", memory_limit=0)
+        >>> sum(part["rows"] for part in made.values()), list(made), tt.open_table("parts/val").version
+        (20, ['train', 'val'], 1)
+
+    Raises:
+        NotFound: the table or a column does not exist.
+        Invalid: a key has floats, no key is given, or the shares are not positive or add up to more than 1.
+        Unavailable: a temporary file cannot be written, as on a full disk.
+        Exists: there is a table at the place of a view and `update` is false.
+        Denied: the table cannot be pinned.
+    """
+    recipe = {
+        "sources": {"table": url_of(table)},
+        "from": "table",
+        "filter": texts("where", where),
+        "keep": texts("keep", keep),
+        "split": {"by": texts("by", by), "shares": dict(_shares(shares)), "salt": text("salt", salt)},
+        "output": {"view": url_of(view), "update": truth("update", update)},
+    }
+    made = run(
+        recipe,
+        allow=allow,
+        allow_unpinned=allow_unpinned,
+        memory_limit=memory_limit,
+        temporary_folder=temporary_folder,
+    )
+    return {part["part"]: part for part in made}
 
 
 def _text_of(file: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -210,7 +211,15 @@ class Table:
             all_versions=truth("all_versions", all_versions), sources=truth("sources", sources), progress=called(progress)
         )
 
-    def diff(self, before: Table, on: str | Sequence[str] = (), *, exact: bool = False) -> Diff:
+    def diff(
+        self,
+        before: Table,
+        on: str | Sequence[str] = (),
+        *,
+        exact: bool = False,
+        memory_limit: int | None = None,
+        temporary_folder: str | os.PathLike[str] | None = None,
+    ) -> Diff:
         """Compares this table with an earlier one by index columns and block hashes. It reads no payload unless `exact` is true.
 
         Args:
@@ -218,6 +227,9 @@ class Table:
             on: Index columns that match rows. Default: the columns of `sequence_by` and `order_by`; without these, row numbers.
             exact: Read and compare rows that share a block with other rows. Without it, all rows of a differing block count as
                 changed (see `Diff.is_exact`).
+            memory_limit: Bytes up to which keys and hashes are compared in memory. Those of larger tables go through temporary
+                files. The default is 2 GiB. Views are always compared in memory.
+            temporary_folder: Folder for temporary files. The default is that of the system.
 
         Example:
             >>> old = tt.write_table("sweeps", {"time": [0, 1], "lidar.count": [7, 9]}, index=["time"])
@@ -227,8 +239,15 @@ class Table:
         Raises:
             NotFound: a column of `on` is not an index column of both tables.
             Invalid: a column of `on` has different types in the two tables.
+            Unavailable: a temporary file cannot be written, as on a full disk.
         """
-        return self._native.diff(table_of("before", before)._native, texts("on", on), exact=truth("exact", exact))
+        return self._native.diff(
+            table_of("before", before)._native,
+            texts("on", on),
+            exact=truth("exact", exact),
+            memory_limit=None if memory_limit is None else whole("memory_limit", memory_limit, 0),
+            temporary_folder=None if temporary_folder is None else os.fspath(temporary_folder),
+        )
 
     def sources(self) -> list[Table]:
         """Opens the table versions that a view reads its rows from, in merge order. Returns an empty list for a table that is no

@@ -157,7 +157,7 @@ impl Table {
     }
 
     /// Returns the index columns at these places of the stored schema.
-    pub(super) fn described(&self, columns: &[usize]) -> Vec<&Column> {
+    pub(in crate::table) fn described(&self, columns: &[usize]) -> Vec<&Column> {
         let stored = self.manifest().schema.index().enumerate();
         stored.filter(|(place, _)| columns.contains(place)).map(|(_, column)| column).collect()
     }

@@ -10,6 +10,7 @@ mod merging;
 mod request;
 mod scan;
 mod segments;
+mod split_writer;
 pub(in crate::table) mod splits;
 
 pub use index::Index;
@@ -17,3 +18,4 @@ pub use memory::{ColumnMemory, IndexMemory};
 pub use merging::MergeWriter;
 pub use request::{IndexExplain, IndexRequest};
 pub use scan::{IndexPart, IndexScan};
+pub use split_writer::SplitWriter;

@@ -14,14 +14,17 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::{Locator, RowGroups},
-    index::{self, Filling, Predicate, of_expression, of_serialized, with_locators},
+    index::{self, Filling, Predicate, frame_bytes, of_expression, of_serialized, with_locators, without_locators},
     offload::{Stop, offload_large},
-    schema::ColumnType,
+    schema::{Column, ColumnType},
     table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
 };
 
 /// Rows of a part, unless a row group has more.
 const PART_ROWS: u64 = 256 << 10;
+/// Bytes of work in memory for each byte of the whole frame, and for each row.
+const COPIES: u64 = 3;
+const ROW_BYTES: u64 = 64;
 
 /// Reads the index of a table version part by part, in table order.
 ///
@@ -76,9 +79,15 @@ impl Table {
                 self.version()
             )));
         }
+        Ok(self.scan_stored(seen_columns(self.manifest()), Predicate::Anything))
+    }
+
+    /// Starts to read these stored index columns part by part, also the row columns of a view, where the predicate may be true.
+    /// Columns and predicate are over places in the stored index.
+    pub(super) fn scan_stored(&self, columns: Vec<usize>, predicate: Predicate) -> IndexScan {
         let segments = (0..self.manifest().segments.len()).collect();
-        let plan = Plan::new(self, seen_columns(self.manifest()), Predicate::Anything);
-        Ok(IndexScan { table: self.clone(), categorical: false, plan, segments, parts: VecDeque::new() })
+        let plan = Plan::new(self, columns, predicate);
+        IndexScan { table: self.clone(), categorical: false, plan, segments, parts: VecDeque::new() }
     }
 
     /// Creates an index from a frame whose locator column has rows of this version, such as rows that a scan has found. The other
@@ -99,6 +108,42 @@ impl Table {
         let table = self.clone();
         let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: None };
         Index::of(DataFrame::empty(), [source].into()).with_frame(frame)
+    }
+}
+
+impl Table {
+    /// Returns the index of this table, which is no view, without its rows.
+    pub(crate) fn empty_index(&self) -> Result<Index> {
+        let frame = self.scan_index()?.empty()?;
+        let LoaderSource { columns, index, .. } = LoaderSource::of_table(self, None);
+        let (tag, whole) = (Locator::tag(self.manifest().table, self.version()), Some(without_locators(&frame)?));
+        let source = IndexSource { table: self.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
+        Ok(Index::of(frame, [source].into()))
+    }
+
+    /// Estimates the bytes that it takes to work with the whole index in memory.
+    pub(super) fn bytes_in_memory(&self) -> u64 {
+        let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
+        let joined = sources.iter().filter(|source| source.maps().next().is_some());
+        let maps = joined.filter_map(|source| sources.get(source.base)).map(|base| base.rows.saturating_mul(8));
+        let frame = frame_bytes(&self.stored_index(), self.rows(), false).saturating_add(self.index_object_bytes());
+        let frame = maps.fold(frame, u64::saturating_add);
+        frame.saturating_mul(COPIES).saturating_add(self.rows().saturating_mul(ROW_BYTES))
+    }
+
+    /// Estimates the bytes of a row of the index in memory.
+    pub(super) fn row_bytes(&self) -> u64 {
+        let stored = self.index_object_bytes().div_ceil(self.rows().max(1));
+        frame_bytes(&self.stored_index(), 1 << 10, false).div_ceil(1 << 10) + stored + 16
+    }
+
+    fn stored_index(&self) -> Vec<&Column> {
+        self.described(&(0..self.manifest().schema.index().len()).collect::<Vec<_>>())
+    }
+
+    /// Returns the bytes of the index objects, at least what the texts take. [`frame_bytes`] leaves out long texts.
+    fn index_object_bytes(&self) -> u64 {
+        self.manifest().segments.iter().map(|segment| segment.index.bytes).sum()
     }
 }
 
@@ -223,14 +268,9 @@ impl IndexPart {
             let name = described.first().map_or("", |column| column.name.as_str());
             return Err(Error::not_found(format!("`{name}` is not one of the columns of the scan")));
         }
-        let mut filling = Filling::new(&self.table.described(&places), rows, self.categorical)?;
-        let groups: Vec<_> = self.groups.clone().map(|group| (&*self.object, group)).collect();
-        if !places.is_empty() {
-            fill(&mut filling, &groups, &places, others_for(rows), &Stop::default())?;
-        }
         let frame = match places.is_empty() {
             true => DataFrame::new(usize::try_from(rows).unwrap_or(usize::MAX), Vec::new()).map_err(index::internal)?,
-            false => filling.finish()?,
+            false => self.stored(&places, &Stop::default())?,
         };
         match locators {
             true => {
@@ -240,6 +280,14 @@ impl IndexPart {
             }
             false => Ok(frame),
         }
+    }
+
+    /// Decodes stored index columns, given by ascending places that were read.
+    pub(super) fn stored(&self, places: &[usize], stop: &Stop) -> Result<DataFrame> {
+        let mut filling = Filling::new(&self.table.described(places), self.len(), self.categorical)?;
+        let groups: Vec<_> = self.groups.clone().map(|group| (&*self.object, group)).collect();
+        fill(&mut filling, &groups, places, others_for(self.len()), stop)?;
+        filling.finish()
     }
 }
 

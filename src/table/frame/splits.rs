@@ -3,10 +3,15 @@
 //! The part of a row depends only on its key. So all rows of one recording are in one part, and rows that are appended later do
 //! not change the part of any other row.
 
-use polars::prelude::{BooleanChunked, Column, DataType, Int64Chunked, PolarsError, StringChunked};
+use std::ops::Range;
+
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, Int64Chunked, PolarsError, StringChunked};
 
 use super::index::Index;
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    index::is_locator,
+};
 
 /// The context string of the key hash. A change would move rows between the parts of all existing splits.
 const CONTEXT: &str = "tetrys split 1";
@@ -39,57 +44,73 @@ impl Index {
         salt: &str,
     ) -> Result<Vec<(String, Self)>> {
         let shares: Vec<(String, f64)> = shares.into_iter().map(|(name, share)| (name.into(), share)).collect();
-        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
-        if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
-            return Err(Error::invalid(format!("split: shares {shares:?}: expected positive shares that add up to at most 1")));
-        }
-        let (places, whole) = (self.places(keys, salt)?, self.to_frame());
-        let (mut start, mut parts) = (0.0, Vec::new());
-        for (number, (name, share)) in shares.iter().enumerate() {
-            // Rounding must not leave a gap between the end of the last part and 1.
-            let is_last = number + 1 == shares.len() && (1.0 - sum).abs() <= 1e-9;
-            let end = if is_last { 1.0 } else { start + share };
-            let here: BooleanChunked = places.iter().map(|place| Some((start..end).contains(place))).collect();
+        let (ranges, whole) = (ranges(&shares)?, self.to_frame());
+        let places = places(self.frame.bare(), keys, salt)?;
+        let part = |((name, _), range): ((String, f64), Range<f64>)| {
+            let here: BooleanChunked = places.iter().map(|place| Some(range.contains(place))).collect();
             let frame = whole.filter(&here).map_err(|error| Error::internal(format!("polars: {error}")))?;
-            parts.push((name.clone(), self.with_frame(frame)?));
-            start = end;
-        }
-        Ok(parts)
+            Ok((name, self.with_frame(frame)?))
+        };
+        shares.into_iter().zip(ranges).map(part).collect()
     }
+}
 
-    /// Returns a number in 0..1 for each row, derived from the hash of its key.
-    fn places<K: AsRef<str>>(&self, keys: impl IntoIterator<Item = K>, salt: &str) -> Result<Vec<f64>> {
-        let mut columns: Vec<Values> = Vec::new();
-        for key in keys {
-            let column = self.frame.bare().column(key.as_ref()).map_err(|_| {
-                let names: Vec<&str> = self.column_names().collect();
-                Error::not_found(format!("split: no column `{}`; there are: {}", key.as_ref(), names.join(", ")))
-            })?;
-            columns.push(Values::of(column)?);
-        }
-        if columns.is_empty() {
-            return Err(Error::invalid("split: no key to split by"));
-        }
-        let mut base = blake3::Hasher::new_derive_key(CONTEXT);
-        base.update(&(salt.len() as u64).to_le_bytes()).update(salt.as_bytes());
-        let (mut places, mut key, mut last) = (Vec::with_capacity(self.len()), Vec::new(), Vec::new());
-        for row in 0..self.len() {
-            key.clear();
-            columns.iter().for_each(|column| column.write(row, &mut key));
-            // Consecutive rows usually belong to one recording and have equal keys.
-            let place = match places.last() {
-                Some(place) if key == last => *place,
-                _ => {
-                    let [a, b, c, d, e, f, g, h, ..] = *base.clone().update(&key).finalize().as_bytes();
-                    // An f64 holds 53 bits exactly.
-                    (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 11) as f64 / (1_u64 << 53) as f64
-                }
-            };
-            places.push(place);
-            std::mem::swap(&mut key, &mut last);
-        }
-        Ok(places)
+/// Returns the numbers in 0..1 that belong to each share.
+///
+/// # Errors
+/// - `Invalid`: there are no shares, a share is not positive, or the shares add up to more than 1.
+pub(super) fn ranges(shares: &[(String, f64)]) -> Result<Vec<Range<f64>>> {
+    let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+    if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
+        return Err(Error::invalid(format!("split: shares {shares:?}: expected positive shares that add up to at most 1")));
     }
+    let mut start = 0.0;
+    let range = |(number, (_, share)): (usize, &(String, f64))| {
+        // Rounding must not leave a gap between the end of the last part and 1.
+        let is_last = number + 1 == shares.len() && (1.0 - sum).abs() <= 1e-9;
+        let end = if is_last { 1.0 } else { start + share };
+        std::mem::replace(&mut start, end)..end
+    };
+    Ok(shares.iter().enumerate().map(range).collect())
+}
+
+/// Returns a number in 0..1 for each row of a frame, derived from the hash of its key.
+///
+/// # Errors
+/// - `NotFound`: the frame has no column with the name of a key.
+/// - `Invalid`: there is no key, or a key column is not text, integers, booleans or times.
+pub(super) fn places<K: AsRef<str>>(frame: &DataFrame, keys: impl IntoIterator<Item = K>, salt: &str) -> Result<Vec<f64>> {
+    let mut columns: Vec<Values> = Vec::new();
+    for key in keys {
+        let column = frame.column(key.as_ref()).map_err(|_| {
+            let names = frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !is_locator(name));
+            let names: Vec<&str> = names.collect();
+            Error::not_found(format!("split: no column `{}`; there are: {}", key.as_ref(), names.join(", ")))
+        })?;
+        columns.push(Values::of(column)?);
+    }
+    if columns.is_empty() {
+        return Err(Error::invalid("split: no key to split by"));
+    }
+    let mut base = blake3::Hasher::new_derive_key(CONTEXT);
+    base.update(&(salt.len() as u64).to_le_bytes()).update(salt.as_bytes());
+    let (mut places, mut key, mut last) = (Vec::with_capacity(frame.height()), Vec::new(), Vec::new());
+    for row in 0..frame.height() {
+        key.clear();
+        columns.iter().for_each(|column| column.write(row, &mut key));
+        // Consecutive rows usually belong to one recording and have equal keys.
+        let place = match places.last() {
+            Some(place) if key == last => *place,
+            _ => {
+                let [a, b, c, d, e, f, g, h, ..] = *base.clone().update(&key).finalize().as_bytes();
+                // An f64 holds 53 bits exactly.
+                (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 11) as f64 / (1_u64 << 53) as f64
+            }
+        };
+        places.push(place);
+        std::mem::swap(&mut key, &mut last);
+    }
+    Ok(places)
 }
 
 /// A column of the key.

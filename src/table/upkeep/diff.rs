@@ -1,26 +1,56 @@
 //! Compares two tables or versions: finds the rows that were added, removed or changed. Compares index columns and logical block
 //! hashes, and reads no payload. The logical hash of a block (`format-spec/canonical.md#logical-block-hash`) does not depend on
-//! codec, chunk or table. If rows share blocks, `diff_rows.rs` reads these rows on request.
+//! codec, chunk or table. If rows share blocks, `diff_rows.rs` reads these rows on request. If the hashes of all rows do not fit into
+//! memory, `diff_parts.rs` partitions them on disk by their keys, and each partition is compared alone.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     fmt,
+    path::PathBuf,
     sync::Arc,
 };
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use futures::future::{try_join, try_join_all};
 use serde::Serialize;
-use twox_hash::XxHash3_64;
 
-use super::diff_rows::{self, Doubts, Origin};
+use super::{
+    diff_hashes::{Prints, ROW_BYTES, RowHashes, hash_rows, prints_of},
+    diff_parts::{RowsInParts, parts_for},
+    diff_rows::{self, Doubts, Origin},
+};
 use crate::{
     error::{Error, Result, counted},
-    format::read_hashes,
-    offload::{Stop, offload},
+    format::{Segment, read_hashes},
+    offload::offload,
     schema::{Column, Schema},
-    table::{lists::Lists, reading::source::NO_ROW, table::Table},
+    table::{table::Table, temporary::Folder},
 };
+
+/// The default of [`DiffOptions::memory_limit`].
+const MEMORY: u64 = 2 << 30;
+
+/// How [`Table::diff_with`] compares tables.
+///
+/// ```no_run
+/// # async fn example() -> tetrys::Result<()> {
+/// use tetrys::{Table, table::DiffOptions};
+/// let (old, new) = (Table::open("/data/sensors@6").await?, Table::open("/data/sensors@7").await?);
+/// let options = DiffOptions { memory_limit: Some(8 << 30), temporary_folder: Some("/scratch".into()), ..DiffOptions::default() };
+/// let found = new.diff_with(&old, ["log_id", "timestamp"], &options).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffOptions {
+    /// Whether to read and compare the rows that may differ because they share a block, as [`Table::diff_exact`] does.
+    pub exact: bool,
+    /// Memory in bytes up to which the keys and hashes of both tables are compared in memory. Those of larger tables go through
+    /// temporary files; the comparison then takes about this limit, plus the objects of a segment, plus 8 bytes for each row that
+    /// was added, removed or changed. The default is 2 GiB. Views are always compared in memory.
+    pub memory_limit: Option<u64>,
+    /// Folder for the temporary files. They are deleted when they are closed, even if the process is killed. The default is the
+    /// folder of the system.
+    pub temporary_folder: Option<PathBuf>,
+}
 
 /// Differences between two tables or versions, the first (before) and the second (now).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -129,30 +159,6 @@ pub struct GroupDiff {
     pub exact: bool,
 }
 
-/// Name of each column, and a hash for each row.
-type Hashes = Vec<(String, Vec<u64>)>;
-
-/// The rows of a table, reduced to hashes for the comparison.
-struct RowHashes {
-    keys: Vec<u128>,
-    /// Index columns that are not keys.
-    index: Hashes,
-    groups: BTreeMap<String, Prints>,
-    bytes: u64,
-}
-
-/// The rows of a column group, reduced to hashes for the comparison.
-struct Prints {
-    /// Names and types of the columns.
-    columns: Vec<(String, String)>,
-    /// A hash for each row: equal if the blocks and the places of the rows in their blocks are equal.
-    rows: Vec<u64>,
-    /// Whether each row has a block of its own.
-    alone: Vec<bool>,
-    /// Source from which the rows can be read; `None` if a row stands for a list of rows.
-    origin: Option<Origin>,
-}
-
 impl Table {
     /// Compares this table with an earlier version or another table: `new.diff(&old, keys)` returns the changes from `old` to
     /// `new`.
@@ -176,7 +182,7 @@ impl Table {
     /// - `Corrupt`: an index, layout or hashes object is damaged.
     /// - Errors of the stores.
     pub async fn diff<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
-        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), false).await
+        self.diff_with(before, on, &DiffOptions::default()).await
     }
 
     /// Compares as [`Table::diff`] does, and exactly where rows share blocks: reads the rows that may differ from both tables and
@@ -188,10 +194,24 @@ impl Table {
     /// - `Corrupt`: stored data is damaged.
     /// - Errors of the stores.
     pub async fn diff_exact<K: AsRef<str>>(&self, before: &Self, on: impl IntoIterator<Item = K>) -> Result<Diff> {
-        self.diff_of(before, on.into_iter().map(|key| key.as_ref().to_owned()).collect(), true).await
+        self.diff_with(before, on, &DiffOptions { exact: true, ..DiffOptions::default() }).await
     }
 
-    async fn diff_of(&self, before: &Self, mut keys: Vec<String>, exact: bool) -> Result<Diff> {
+    /// Compares as [`Table::diff`] or [`Table::diff_exact`] does, with these options. The result does not depend on the memory limit.
+    ///
+    /// # Errors
+    /// - `NotFound`: a key is not an index column of both tables, or the folder for temporary files does not exist.
+    /// - `Invalid`: a key has different types in the two tables.
+    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
+    /// - `Corrupt`: stored data is damaged.
+    /// - Errors of the stores.
+    pub async fn diff_with<K: AsRef<str>>(
+        &self,
+        before: &Self,
+        on: impl IntoIterator<Item = K>,
+        options: &DiffOptions,
+    ) -> Result<Diff> {
+        let mut keys: Vec<String> = on.into_iter().map(|key| key.as_ref().to_owned()).collect();
         if keys.is_empty() {
             let ordered = self.schema().sequence_by().chain(self.schema().order_by());
             keys = ordered.map(|column| column.name.clone()).collect();
@@ -211,16 +231,50 @@ impl Table {
                 )));
             }
         }
-        let (new, old) = try_join(self.rows_to_compare(&keys), before.rows_to_compare(&keys)).await?;
+        let memory = options.memory_limit.unwrap_or(MEMORY);
+        let is_small = self.bytes_to_compare().saturating_add(before.bytes_to_compare()) <= memory;
+        let mut found = match is_small || self.is_view() || before.is_view() {
+            true => self.diff_in_memory(before, &keys, options.exact).await?,
+            false => self.diff_in_parts(before, &keys, options, memory).await?,
+        };
+        (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
+        found.keys = keys;
+        Ok(found)
+    }
+
+    async fn diff_in_memory(&self, before: &Self, keys: &[String], exact: bool) -> Result<Diff> {
+        let (new, old) = try_join(self.rows_to_compare(keys), before.rows_to_compare(keys)).await?;
         let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
         if exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
             found = compare(&old, &new, &same).0;
             found.payload_bytes = bytes;
         }
-        (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
-        found.keys = keys;
         Ok(found)
+    }
+
+    /// Compares partitions of the rows, one after the other.
+    async fn diff_in_parts(&self, before: &Self, keys: &[String], options: &DiffOptions, memory: u64) -> Result<Diff> {
+        let folder = Folder::new("diff", options.temporary_folder.clone());
+        let parts = parts_for([self, before], memory);
+        let new = Arc::new(RowsInParts::of(self, keys, parts, memory / 4, &folder).await?);
+        let old = Arc::new(RowsInParts::of(before, keys, parts, memory / 4, &folder).await?);
+        let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default()).await?;
+        if options.exact && !doubts.is_empty() {
+            let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
+            found = compare_parts(&old, &new, parts, Arc::new(same)).await?.0;
+            found.payload_bytes = bytes;
+        }
+        Ok(found)
+    }
+
+    /// Estimates the bytes that it takes to compare the rows of this table in memory.
+    fn bytes_to_compare(&self) -> u64 {
+        let (schema, segments) = (&self.manifest().schema, &self.manifest().segments);
+        let each = ROW_BYTES + 8 * schema.index().len() as u64 + 9 * schema.groups().len() as u64;
+        let blocks = segments.iter().flat_map(|segment| &segment.groups).map(|group| group.blocks);
+        let objects = segments.iter().map(|segment| segment.index.bytes).chain(blocks.map(|blocks| blocks.saturating_mul(40)));
+        objects.fold(self.rows().saturating_mul(each), u64::saturating_add)
     }
 
     fn key(&self, name: &str) -> Result<&Column> {
@@ -239,7 +293,7 @@ impl Table {
         let keys = keys.to_vec();
         // The two tables are hashed concurrently, each on its own thread.
         let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
-        Ok(RowHashes { keys, index, groups: groups.0, bytes: read })
+        Ok(RowHashes { numbers: None, keys, index, groups: groups.0, bytes: read })
     }
 
     /// Returns the hashes of each column group by its name, and the bytes read. A view has the groups of its sources.
@@ -269,24 +323,11 @@ impl Table {
         let schema = &self.manifest().schema;
         let groups = schema.groups().iter().enumerate().map(|(number, group)| async move {
             let (layout, hashes) = try_join(self.layout(number), self.hashes_of(number)).await?;
-            let rows = usize::try_from(self.rows()).unwrap_or_default();
-            let (mut prints, mut alone) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-            let mut hashes = hashes.iter();
-            for run in layout.runs() {
-                for block_rows in run.block_rows.iter() {
-                    let hash = hashes
-                        .next()
-                        .ok_or_else(|| Error::corrupt(format!("group `{}`: more blocks than hashes", group.name)))?;
-                    for place in 0..u64::from(block_rows) {
-                        prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-                        alone.push(block_rows == 1);
-                    }
-                }
-            }
+            let (rows, alone) = prints_of(&group.name, layout.runs(), hashes.into_iter())?;
             let columns = group.columns.iter().filter_map(|id| schema.column(*id));
             let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
             let origin = Some(Origin { table: self.clone(), group: number, at: None });
-            Ok::<_, Error>((group.name.clone(), Prints { columns, rows: prints, alone, origin }))
+            Ok::<_, Error>((group.name.clone(), Prints { columns, rows, alone, origin }))
         });
         let groups = try_join_all(groups).await?.into_iter().collect();
         let stored = self.manifest().segments.iter().flat_map(|segment| &segment.groups);
@@ -295,97 +336,22 @@ impl Table {
 
     /// Reads the first 8 bytes of the logical hash of each block of a group.
     async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
-        let read = self
-            .manifest()
-            .segments
-            .iter()
-            .filter_map(|segment| segment.groups.get(group))
-            .map(|stored| async move { read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks) });
-        Ok(try_join_all(read).await?.into_iter().flatten().map(|hash| hash.first_u64()).collect())
+        let read = self.manifest().segments.iter().map(|segment| self.segment_hashes(segment, group));
+        Ok(try_join_all(read).await?.into_iter().flatten().collect())
     }
-}
 
-impl RowHashes {
-    fn origins(&self) -> BTreeMap<String, Origin> {
-        self.groups.iter().filter_map(|(name, prints)| Some((name.clone(), prints.origin.clone()?))).collect()
+    /// Reads the first 8 bytes of the logical hash of each block of a group in one segment.
+    async fn segment_hashes(&self, segment: &Segment, group: usize) -> Result<Vec<u64>> {
+        let Some(stored) = segment.groups.get(group) else { return Ok(Vec::new()) };
+        let hashes = read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)?;
+        Ok(hashes.into_iter().map(|hash| hash.first_u64()).collect())
     }
-}
 
-impl Prints {
-    /// Returns the hashes of the rows of a view: `at` has the row of this table for each row of the view. With lists, a row
-    /// stands for all rows of its list.
-    fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
-        let taken = |row: i64| usize::try_from(row).ok();
-        let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
-        let is_alone = |row: i64| row == NO_ROW || taken(row).is_some_and(|row| self.alone.get(row) == Some(&true));
-        let members = |row: &i64| -> Vec<i64> {
-            match (lists, u64::try_from(*row)) {
-                (Some(lists), Ok(first)) => lists.rows(first).map(u64::cast_signed).collect(),
-                _ => vec![*row],
-            }
-        };
-        let together = |row: &i64| match lists {
-            None => print(*row),
-            Some(_) => {
-                XxHash3_64::oneshot(&members(row).into_iter().flat_map(|row| print(row).to_le_bytes()).collect::<Vec<_>>())
-            }
-        };
-        let rows = at.iter().map(together).collect();
-        let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
-        let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
-        Self { columns: self.columns, rows, alone, origin }
-    }
-}
-
-/// Hashes the index columns, whose names `index` has. Returns the key of each row, and the hashes of the columns that are not
-/// keys.
-fn hash_rows(
-    batches: impl Iterator<Item = Result<RecordBatch>>,
-    mut index: Hashes,
-    keys: &[String],
-    rows: usize,
-    stop: &Stop,
-) -> Result<(Vec<u128>, Hashes)> {
-    for batch in batches {
-        stop.check()?;
-        for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
-            hash_values(array, hashes);
-        }
-    }
-    let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
-    let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
-    let mut bytes = Vec::with_capacity(8 * columns.len());
-    let mut key = |row: usize| -> u128 {
-        if columns.is_empty() {
-            return row as u128;
-        }
-        bytes.clear();
-        columns.iter().for_each(|hashes| bytes.extend(hashes.get(row).copied().unwrap_or_default().to_le_bytes()));
-        let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, &bytes));
-        half(0) << 64 | half(1)
-    };
-    let of_rows = (0..rows).map(&mut key).collect();
-    Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
-}
-
-/// Appends a hash of each value. Equal values of one type have equal hashes. Null counts as a value, and floats are compared by
-/// their bits.
-fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
-    const NULL: u64 = 0x6e75_6c6c;
-    if let Some(text) = array.as_string_opt::<i64>() {
-        hashes.extend(text.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(value.as_bytes()))));
-    } else if let Some(values) = array.as_boolean_opt() {
-        hashes.extend(values.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(&[u8::from(value)]))));
-    } else {
-        // All other index columns are numbers of a fixed width.
-        let data = array.to_data();
-        let width = data.data_type().primitive_width().unwrap_or_default();
-        let values = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
-        hashes.extend((0..array.len()).map(|row| {
-            let start = (data.offset() + row) * width;
-            let value = values.get(start..start + width).filter(|_| array.is_valid(row));
-            value.map_or(NULL, XxHash3_64::oneshot)
-        }));
+    /// Returns the hash of each row of a group in one segment, and whether the row has a block of its own.
+    pub(super) async fn segment_prints(&self, segment: &Segment, group: usize) -> Result<(Vec<u64>, Vec<bool>)> {
+        let (runs, hashes) = try_join(self.segment_layout(segment, group), self.segment_hashes(segment, group)).await?;
+        let name = self.manifest().schema.groups().get(group).map_or_else(String::new, |group| group.name.clone());
+        offload(move |_| prints_of(&name, &runs, hashes.into_iter())).await
     }
 }
 
@@ -407,7 +373,51 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
     partners
 }
 
-/// Compares the rows of two tables. The caller fills in the key columns and the added and removed columns. `same` has, for each
+/// Compares all partitions of the rows of two tables, as [`compare`] does.
+async fn compare_parts(
+    old: &Arc<RowsInParts>,
+    new: &Arc<RowsInParts>,
+    parts: usize,
+    same: Arc<BTreeMap<String, BTreeSet<usize>>>,
+) -> Result<(Diff, Doubts)> {
+    let (old, new) = (Arc::clone(old), Arc::clone(new));
+    offload(move |stop| {
+        let (mut found, mut doubts) = (None::<Diff>, Doubts::new());
+        for part in 0..parts {
+            stop.check()?;
+            let (diff, open) = compare(&old.part(part)?, &new.part(part)?, &same);
+            open.into_iter().for_each(|(group, mut pairs)| doubts.entry(group).or_default().append(&mut pairs));
+            match &mut found {
+                Some(found) => found.add(diff),
+                none => *none = Some(diff),
+            }
+        }
+        let mut found = found.unwrap_or_else(|| compare(&RowHashes::default(), &RowHashes::default(), &same).0);
+        [&mut found.added, &mut found.removed, &mut found.changed].into_iter().for_each(|rows| rows.sort_unstable());
+        doubts.values_mut().for_each(|pairs| pairs.sort_unstable_by_key(|(_, row)| *row));
+        found.bytes_read = old.bytes + new.bytes;
+        Ok((found, doubts))
+    })
+    .await
+}
+
+impl Diff {
+    /// Adds the differences of other rows of the same tables.
+    fn add(&mut self, other: Self) {
+        self.rows.iter_mut().zip(other.rows).for_each(|(held, more)| *held += more);
+        self.added.extend(other.added);
+        self.removed.extend(other.removed);
+        self.changed.extend(other.changed);
+        self.unchanged += other.unchanged;
+        self.index.iter_mut().zip(other.index).for_each(|(held, more)| held.changed += more.changed);
+        for (held, more) in self.groups.iter_mut().zip(other.groups) {
+            held.changed = held.changed.zip(more.changed).map(|(held, more)| held + more);
+            held.exact &= more.exact;
+        }
+    }
+}
+
+/// Compares the rows of two tables, or of a partition of both. The caller fills in the key columns and the added and removed columns. `same` has, for each
 /// group whose values were compared, the rows that are equal. For other groups, returns also the rows that may be equal.
 fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
     let partners = partners(&old.keys, &new.keys);
@@ -418,15 +428,15 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
                 kept.get_mut(before).into_iter().for_each(|kept| *kept = true);
                 pairs.push((before, row));
             }
-            None => added.push(row as u64),
+            None => added.push(new.number(row)),
         }
     }
-    let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| row).collect();
+    let removed = (0..).zip(&kept).filter(|(_, kept)| !**kept).map(|(row, _)| old.number(row)).collect();
     let mut differs = vec![false; new.keys.len()];
     let mut mark = |olds: &[u64], news: &[u64], same: Option<&BTreeSet<usize>>| {
         let mut changed = Vec::new();
         for (before, row) in &pairs {
-            if olds.get(*before) != news.get(*row) && !same.is_some_and(|same| same.contains(row)) {
+            if olds.get(*before) != news.get(*row) && !same.is_some_and(|same| same.contains(&(new.number(*row) as usize))) {
                 changed.push((*before, *row));
                 differs.get_mut(*row).into_iter().for_each(|differs| *differs = true);
             }
@@ -453,7 +463,10 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
             |(before, row): &&(usize, usize)| olds.alone.get(*before) != Some(&true) || news.alone.get(*row) != Some(&true);
         let open: Vec<(usize, usize)> = match known {
             Some(_) => Vec::new(),
-            None => changed.iter().filter(is_open).copied().collect(),
+            None => {
+                let number = |(before, row): &(usize, usize)| (old.number(*before) as usize, new.number(*row) as usize);
+                changed.iter().filter(is_open).map(number).collect()
+            }
         };
         groups.push(GroupDiff { name: name.clone(), changed: Some(changed.len() as u64), exact: open.is_empty() });
         if !open.is_empty() && olds.origin.is_some() && news.origin.is_some() {
@@ -464,7 +477,7 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
         rows.groups.values().flat_map(|prints| &prints.columns).filter(|column| !compared.contains(column)).cloned().collect()
     };
     let not_compared = of(old).intersection(&of(new)).map(|(name, _)| name.clone()).collect();
-    let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| row).collect();
+    let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| new.number(row)).collect();
     let diff = Diff {
         keys: Vec::new(),
         rows: [old.keys.len() as u64, new.keys.len() as u64],

@@ -1,6 +1,8 @@
 //! Operations on a table: history, statistics, storage use, verification, comparison of versions, and garbage collection.
 
 pub(in crate::table) mod diff;
+pub(in crate::table) mod diff_hashes;
+pub(in crate::table) mod diff_parts;
 pub(in crate::table) mod diff_rows;
 pub(in crate::table) mod gc;
 pub(in crate::table) mod history;
@@ -8,7 +10,7 @@ pub(in crate::table) mod info;
 pub(in crate::table) mod usage;
 pub(in crate::table) mod verify;
 
-pub use diff::{ColumnDiff, Diff, GroupDiff};
+pub use diff::{ColumnDiff, Diff, DiffOptions, GroupDiff};
 pub use gc::{GcPlan, GcSettings, now_ms};
 pub use history::VersionInfo;
 pub use info::{GroupInfo, SourceInfo, TableInfo};

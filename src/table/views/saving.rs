@@ -78,7 +78,7 @@ pub(in crate::table) struct Publishing {
 }
 
 /// Number of rows of one Arrow batch of the index.
-const BATCH_ROWS: usize = 1 << 16;
+pub(in crate::table) const BATCH_ROWS: usize = 1 << 16;
 
 impl Index {
     /// Saves the index as a new view at `url`: a table that has these rows in this order, and copies no payload. Save merges,

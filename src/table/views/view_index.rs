@@ -8,10 +8,11 @@ use super::view::JoinMaps;
 use crate::{
     error::{Error, Result},
     format::Locator,
-    index::with_locators,
+    index::{Filling, with_locators},
     offload::offload_large,
     table::{
         frame::index::{Index, IndexSource, refused},
+        seen::seen_columns,
         table::Table,
     },
 };
@@ -41,11 +42,7 @@ impl Table {
         let mut frame = self.frame_of(objects, columns, categorical)?;
         let whole = frame.clone();
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
-        for (number, (source, table)) in view.sources.iter().zip(tables.iter()).enumerate() {
-            let tag = Locator::tag(table.manifest().table, table.version());
-            let taken = |tag: &u16| sources.iter().any(|source| source.tag == *tag);
-            let tag = (0..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !taken(tag));
-            let tag = tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?;
+        for (number, (source, (table, tag))) in view.sources.iter().zip(tables.iter().zip(tags(tables)?)).enumerate() {
             let at = &rows.at[number];
             frame = with_locators(&frame, tag, at.iter().copied())?;
             // If the view has all rows of its only base source in their order, its frame can be merged further.
@@ -66,6 +63,41 @@ impl Table {
         }
         Ok(Index::of(frame, sources.into()))
     }
+}
+
+impl Table {
+    /// Returns the index of a view without its rows, join maps and lists.
+    pub(crate) async fn empty_index_of_view(&self) -> Result<Index> {
+        let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
+        let tables = self.sources().await?;
+        let mut frame = Filling::new(&self.described(&seen_columns(self.manifest())), 0, false)?.finish()?;
+        let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
+        for (source, (table, tag)) in view.sources.iter().zip(tables.iter().zip(tags(&tables)?)) {
+            frame = with_locators(&frame, tag, 0..0)?;
+            sources.push(IndexSource {
+                table: table.clone(),
+                tag,
+                base: source.base,
+                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
+                partners: None,
+                lists: None,
+                whole: None,
+            });
+        }
+        Ok(Index::of(frame, sources.into()))
+    }
+}
+
+/// Returns a tag for each table. Two tables have different tags.
+fn tags(tables: &[Table]) -> Result<Vec<u16>> {
+    let mut tags: Vec<u16> = Vec::with_capacity(tables.len());
+    for table in tables {
+        let tag = Locator::tag(table.manifest().table, table.version());
+        let tag = (0..1 << 15).map(|step| tag.wrapping_add(step) & 0x7fff).find(|tag| !tags.contains(tag));
+        tags.push(tag.ok_or_else(|| Error::invalid("more tables in one index than there are tags"))?);
+    }
+    Ok(tags)
 }
 
 impl Index {

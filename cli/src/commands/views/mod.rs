@@ -48,18 +48,19 @@ pub(crate) struct How {
     memory: Memory,
 }
 
-/// The memory of a merge.
+/// The memory of a merge, a selection or a split.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Memory {
-    /// Merge two tables in memory up to this size, and part by part beyond it [default: 2GiB]
+    /// Make views in memory up to this size, and merge, filter and split tables part by part beyond it [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
-    /// The folder for the temporary files of a large merge [default: that of the system]
+    /// The folder for temporary files [default: that of the system]
     #[arg(long, value_name = "FOLDER")]
     temporary_folder: Option<PathBuf>,
 }
 
-fn size(text: &str) -> Result<u64, String> {
+/// Parses a size.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     parse_size(text).ok_or_else(|| "expected a size, such as 512MiB or 4GB".to_owned())
 }
 

@@ -14,11 +14,14 @@ use crate::failure::{Failure, Outcome};
 
 --split makes several views, for example for training and testing: VIEW/train, VIEW/val and so on. The hash of the split columns decides the part of a row. So all rows with the same values, for example of one recording, are in one part, and rows that are added later do not move other rows.
 
+An index that is larger than --memory-limit is filtered and split part by part. --column, --sort, --sample, and conditions over more than one row, such as aggregations, always work in memory.
+
 Examples:
   tetrys select sensors --where 'agents_count > 100' --out busy
   tetrys select sensors --where 'speed < 1' --sort timestamp --keep log_id,timestamp --out slow
   tetrys select sensors --sample 1000 --seed 7 --out some
-  tetrys select sensors --split log_id --shares train=0.8,val=0.1,test=0.1 --out splits"
+  tetrys select sensors --split log_id --shares train=0.8,val=0.1,test=0.1 --out splits
+  tetrys select huge --split log_id --shares train=0.9,test=0.1 --memory-limit 8GiB --temporary-folder /scratch --out splits"
 )]
 pub(crate) struct Select {
     /// The table or view: a path or URL; TABLE@3 is version 3

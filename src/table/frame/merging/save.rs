@@ -12,25 +12,24 @@ use super::{
     partitions::{Buckets, partitioned},
     runs::{OBJECTS_ON_THE_RIGHT, Step, plan},
     spans::Spans,
-    spill::{Counted, Folder},
     task::Task,
 };
 use crate::{
     commit::{IndexSegments, put_file},
     error::{Error, Result},
-    format::{JoinWriter, Locator, Segment, index_arrow_schema},
+    format::{JoinWriter, Segment, index_arrow_schema},
     id::ObjectRef,
-    index::{Merge, NO_PARTNER, frame_bytes, internal, unframed, without_locators},
+    index::{Merge, NO_PARTNER, internal, unframed, without_locators},
     offload::{Stop, offload, offload_large},
     schema::{Column as TableColumn, Schema},
     store::{Store, StoreOptions},
     table::{
         frame::{
-            index::{Index, IndexSource},
+            index::Index,
             merge::{Partners, beside, names_beside},
         },
-        reading::source::LoaderSource,
         table::Table,
+        temporary::{Counted, Folder},
         views::{
             SavedView, ViewSize, ViewWriter,
             saving::{Stored, is_free, may_be_next},
@@ -40,9 +39,6 @@ use crate::{
 
 /// The default of [`MergeWriter::memory_limit`].
 const MEMORY: u64 = 2 << 30;
-/// Bytes of a merge in memory for each byte of both frames, and for each row.
-const COPIES: u64 = 3;
-const ROW_BYTES: u64 = 64;
 /// Rows on the left that are merged together if the partners come from partitions.
 const STEP_ROWS: u64 = 256 << 10;
 /// The column with the numbers of run keys. The first character keeps it apart from columns of users.
@@ -204,13 +200,7 @@ impl MergeWriter {
 
     /// Whether the merge is made in memory.
     pub(crate) fn is_in_memory(&self) -> bool {
-        let bytes = |table: &Table| {
-            let places: Vec<usize> = (0..table.manifest().schema.index().len()).collect();
-            let frame = frame_bytes(&table.described(&places), table.rows(), false);
-            let frame = frame.saturating_add(index_bytes(table));
-            frame.saturating_mul(COPIES).saturating_add(table.rows().saturating_mul(ROW_BYTES))
-        };
-        let is_small = bytes(&self.left).saturating_add(bytes(&self.right)) <= self.memory;
+        let is_small = self.left.bytes_in_memory().saturating_add(self.right.bytes_in_memory()) <= self.memory;
         is_small || self.left.is_view() || self.right.is_view() || matches!(self.merge.list_keys(), Ok(Some(_)) | Err(_))
     }
 
@@ -233,29 +223,24 @@ impl MergeWriter {
 
     /// Merges the indexes without their rows: an index with the columns and sources of the result.
     fn skeleton(&self) -> Result<Index> {
-        empty(&self.left)?.merge(&empty(&self.right)?, &self.merge)
+        self.left.empty_index()?.merge(&self.right.empty_index()?, &self.merge)
     }
 
     /// Stores the index and the join map of the view.
     async fn store(&self, view: &ViewWriter, store: &Store, before: Option<&Table>) -> Result<Stored> {
         let (schema, rows) = view.schema(before)?;
-        let (left, right) = (empty(&self.left)?, empty(&self.right)?);
+        let (left, right) = (self.left.empty_index()?, self.right.empty_index()?);
         let right = right.apart_from(&left)?;
-        let row_bytes = |table: &Table| {
-            let places: Vec<usize> = (0..table.manifest().schema.index().len()).collect();
-            let stored = index_bytes(table).div_ceil(table.rows().max(1));
-            frame_bytes(&table.described(&places), 1 << 10, false).div_ceil(1 << 10) + stored + 16
-        };
         let task = Task {
             unit: left.unit_of_times(&right, &self.merge)?,
             names: names_beside(&left, &right, &self.merge),
             left_frame: without_locators(&left.to_frame())?,
             right_frame: without_locators(&right.to_frame())?,
-            right_bytes: row_bytes(&self.right),
+            right_bytes: self.right.row_bytes(),
             left: self.left.clone(),
             right: self.right.clone(),
             merge: self.merge.clone(),
-            folder: Folder::new(self.folder.clone()),
+            folder: Folder::new("merge", self.folder.clone()),
             memory: self.memory,
         };
         let tails = before.is_some_and(|before| before.manifest().has_tails());
@@ -263,20 +248,6 @@ impl MergeWriter {
         let sources = view.described(rows, vec![(None, None), (Some(join), None)])?;
         Ok(Stored { schema, segments, sources })
     }
-}
-
-/// Returns the bytes of the index objects of a table, at least what its texts take. [`frame_bytes`] leaves out long texts.
-fn index_bytes(table: &Table) -> u64 {
-    table.manifest().segments.iter().map(|segment| segment.index.bytes).sum()
-}
-
-/// Returns the index of a table without its rows.
-fn empty(table: &Table) -> Result<Index> {
-    let frame = table.scan_index()?.empty()?;
-    let LoaderSource { columns, index, .. } = LoaderSource::of_table(table, None);
-    let (tag, whole) = (Locator::tag(table.manifest().table, table.version()), Some(without_locators(&frame)?));
-    let source = IndexSource { table: table.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
-    Ok(Index::of(frame, [source].into()))
 }
 
 /// Where the partners come from.
@@ -329,7 +300,10 @@ impl Task {
         };
         let mut left = Spans::new(&self.left, 1);
         let (described, arrow) = (schema.index().cloned().collect::<Arc<[_]>>(), index_arrow_schema(schema));
-        let mut out = Out { index: IndexSegments::new(schema.clone(), tails), join: JoinWriter::new(self.folder.counted()?)? };
+        let mut out = Out {
+            index: IndexSegments::new(schema.clone(), tails, Some(self.folder.place())),
+            join: JoinWriter::new(self.folder.counted()?)?,
+        };
         let mut ready = Made::default();
         loop {
             // Rows are written while the next ones are merged.

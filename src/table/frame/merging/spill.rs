@@ -1,13 +1,9 @@
-//! Temporary files with rows of frames. The system deletes them when they are closed, also if the process is killed.
+//! Temporary files with rows of frames.
 
 use std::{
     fs::File,
-    io::{self, BufReader, BufWriter, Seek, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    io::{BufReader, BufWriter, Seek},
+    sync::Arc,
 };
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -20,83 +16,11 @@ use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use polars::prelude::DataFrame;
 
 use crate::{
-    error::{Error, Result, counted},
+    error::{Error, Result},
     index::{column_type, frame, unframed},
     schema::{Column, ColumnId},
+    table::temporary::{Counted, Folder},
 };
-
-/// The folder of temporary files.
-#[derive(Clone, Debug)]
-pub(super) struct Folder {
-    path: Arc<Path>,
-    /// Bytes that all files together have.
-    written: Arc<AtomicU64>,
-}
-
-impl Folder {
-    /// Uses this folder, or that of the system for temporary files.
-    pub(super) fn new(path: Option<PathBuf>) -> Self {
-        Self { path: path.unwrap_or_else(std::env::temp_dir).into(), written: Arc::default() }
-    }
-
-    /// Creates a file that is deleted when it is closed.
-    ///
-    /// # Errors
-    /// - `NotFound`, `Denied`, `Unavailable`: the folder does not take a file.
-    pub(super) fn file(&self) -> Result<File> {
-        let place = || format!("merge: a temporary file in {}", self.path.display());
-        tempfile::tempfile_in(&self.path).map_err(|error| Error::from(error).at(place()))
-    }
-
-    /// Creates a file whose errors name the folder and the bytes that were written.
-    ///
-    /// # Errors
-    /// - `NotFound`, `Denied`, `Unavailable`: the folder does not take a file.
-    pub(super) fn counted(&self) -> Result<Counted> {
-        Ok(Counted { file: self.file()?, folder: self.clone() })
-    }
-}
-
-/// A temporary file.
-#[derive(Debug)]
-pub(super) struct Counted {
-    file: File,
-    folder: Folder,
-}
-
-impl Counted {
-    /// Returns the file.
-    pub(super) fn into_file(self) -> File {
-        self.file
-    }
-}
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.file.write(bytes) {
-            Ok(written) => {
-                self.folder.written.fetch_add(written as u64, Ordering::Relaxed);
-                Ok(written)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            Err(error) => {
-                let written = counted(self.folder.written.load(Ordering::Relaxed), "byte");
-                let place = self.folder.path.display();
-                Err(io::Error::new(
-                    error.kind(),
-                    format!(
-                        "merge: the temporary files in {place} have {written} and cannot grow: {error}; choose a folder with more \
-                         room, or a higher memory limit"
-                    ),
-                ))
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
 
 /// A file to which rows are appended.
 pub(super) struct Spill {

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
-use super::spill::Folder;
 use crate::{
     error::Result,
     index::{Merge, internal},
-    table::table::Table,
+    table::{table::Table, temporary::Folder},
 };
 
 /// Two tables, and how to merge them.

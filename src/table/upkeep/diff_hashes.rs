@@ -1,0 +1,155 @@
+//! The rows of a table, reduced to hashes for a comparison: a key and a hash of each index column and column group for each row.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use twox_hash::XxHash3_64;
+
+use super::diff_rows::Origin;
+use crate::{
+    error::{Error, Result},
+    format::LayoutRun,
+    offload::Stop,
+    table::{lists::Lists, reading::source::NO_ROW},
+};
+
+/// Bytes of a row of a table while rows are compared, beside the hashes of its columns.
+pub(super) const ROW_BYTES: u64 = 96;
+
+/// Name of each column, and a hash for each row.
+pub(super) type Hashes = Vec<(String, Vec<u64>)>;
+
+/// All rows of a table, or those of a partition, reduced to hashes for the comparison.
+#[derive(Default)]
+pub(super) struct RowHashes {
+    /// The ascending numbers of the rows; `None` for all rows of the table.
+    pub(super) numbers: Option<Vec<u64>>,
+    pub(super) keys: Vec<u128>,
+    /// Index columns that are not keys.
+    pub(super) index: Hashes,
+    pub(super) groups: BTreeMap<String, Prints>,
+    /// Bytes that were read for these rows.
+    pub(super) bytes: u64,
+}
+
+/// The rows of a column group, reduced to hashes for the comparison.
+pub(super) struct Prints {
+    /// Names and types of the columns.
+    pub(super) columns: Vec<(String, String)>,
+    /// A hash for each row: equal if the blocks and the places of the rows in their blocks are equal.
+    pub(super) rows: Vec<u64>,
+    /// Whether each row has a block of its own.
+    pub(super) alone: Vec<bool>,
+    /// Source from which the rows can be read; `None` if a row stands for a list of rows.
+    pub(super) origin: Option<Origin>,
+}
+
+impl RowHashes {
+    pub(super) fn origins(&self) -> BTreeMap<String, Origin> {
+        self.groups.iter().filter_map(|(name, prints)| Some((name.clone(), prints.origin.clone()?))).collect()
+    }
+
+    /// Returns the number in the table of the row at a place.
+    pub(super) fn number(&self, place: usize) -> u64 {
+        self.numbers.as_ref().map_or(place as u64, |numbers| numbers.get(place).copied().unwrap_or_default())
+    }
+}
+
+impl Prints {
+    /// Returns the hashes of the rows of a view: `at` has the row of this table for each row of the view. With lists, a row
+    /// stands for all rows of its list.
+    pub(super) fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
+        let taken = |row: i64| usize::try_from(row).ok();
+        let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
+        let is_alone = |row: i64| row == NO_ROW || taken(row).is_some_and(|row| self.alone.get(row) == Some(&true));
+        let members = |row: &i64| -> Vec<i64> {
+            match (lists, u64::try_from(*row)) {
+                (Some(lists), Ok(first)) => lists.rows(first).map(u64::cast_signed).collect(),
+                _ => vec![*row],
+            }
+        };
+        let together = |row: &i64| match lists {
+            None => print(*row),
+            Some(_) => {
+                XxHash3_64::oneshot(&members(row).into_iter().flat_map(|row| print(row).to_le_bytes()).collect::<Vec<_>>())
+            }
+        };
+        let rows = at.iter().map(together).collect();
+        let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
+        let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
+        Self { columns: self.columns, rows, alone, origin }
+    }
+}
+
+/// Hashes the index columns, whose names `index` has. Returns the key of each row, and the hashes of the columns that are not
+/// keys.
+pub(super) fn hash_rows(
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    mut index: Hashes,
+    keys: &[String],
+    rows: usize,
+    stop: &Stop,
+) -> Result<(Vec<u128>, Hashes)> {
+    for batch in batches {
+        stop.check()?;
+        for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
+            hash_values(array, hashes);
+        }
+    }
+    let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
+    let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
+    let mut bytes = Vec::with_capacity(8 * columns.len());
+    let of_rows = (0..rows).map(|row| key_of(&columns, row, row as u64, &mut bytes)).collect();
+    Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
+}
+
+/// Returns the key of a row by the hashes of its key columns, in which the row is at `place`. Without key columns, the key is the
+/// number of the row. `bytes` is reused.
+pub(super) fn key_of(columns: &[&[u64]], place: usize, row: u64, bytes: &mut Vec<u8>) -> u128 {
+    if columns.is_empty() {
+        return row.into();
+    }
+    bytes.clear();
+    columns.iter().for_each(|hashes| bytes.extend(hashes.get(place).copied().unwrap_or_default().to_le_bytes()));
+    let hashed: &[u8] = bytes;
+    let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, hashed));
+    half(0) << 64 | half(1)
+}
+
+/// Appends a hash of each value. Equal values of one type have equal hashes. Null counts as a value, and floats are compared by
+/// their bits.
+pub(super) fn hash_values(array: &ArrayRef, hashes: &mut Vec<u64>) {
+    const NULL: u64 = 0x6e75_6c6c;
+    if let Some(text) = array.as_string_opt::<i64>() {
+        hashes.extend(text.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(value.as_bytes()))));
+    } else if let Some(values) = array.as_boolean_opt() {
+        hashes.extend(values.iter().map(|value| value.map_or(NULL, |value| XxHash3_64::oneshot(&[u8::from(value)]))));
+    } else {
+        // All other index columns are numbers of a fixed width.
+        let data = array.to_data();
+        let width = data.data_type().primitive_width().unwrap_or_default();
+        let values = data.buffers().first().map(|buffer| buffer.as_slice()).unwrap_or_default();
+        hashes.extend((0..array.len()).map(|row| {
+            let start = (data.offset() + row) * width;
+            let value = values.get(start..start + width).filter(|_| array.is_valid(row));
+            value.map_or(NULL, XxHash3_64::oneshot)
+        }));
+    }
+}
+
+/// Returns a hash for each row of the runs of a column group, and whether the row has a block of its own. `hashes` has the hash of
+/// each block.
+pub(super) fn prints_of(group: &str, runs: &[LayoutRun], mut hashes: impl Iterator<Item = u64>) -> Result<(Vec<u64>, Vec<bool>)> {
+    let rows = usize::try_from(runs.iter().map(|run| run.rows).sum::<u64>()).unwrap_or_default();
+    let (mut prints, mut alone) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    for run in runs {
+        for block_rows in run.block_rows.iter() {
+            let hash = hashes.next().ok_or_else(|| Error::corrupt(format!("group `{group}`: more blocks than hashes")))?;
+            for place in 0..u64::from(block_rows) {
+                prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                alone.push(block_rows == 1);
+            }
+        }
+    }
+    Ok((prints, alone))
+}

@@ -1,0 +1,254 @@
+//! Partitions the rows of a table on disk by a hash of their keys, for a comparison that is larger than memory. Rows of both tables
+//! with equal keys are in the partitions of one number, so each partition is compared alone.
+//!
+//! ```text
+//! segment --- index, layouts, hashes ---> a record a row ---> buffer of its partition --- full ---> the end of the file
+//!
+//! record  | row u64 | key u128 | hash of each index column that is no key u64 | for each group: hash of the row u64, alone u8 |
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    ops::Range,
+};
+
+use arrow_array::RecordBatch;
+
+use super::{
+    diff_hashes::{Prints, ROW_BYTES, RowHashes, hash_values, key_of},
+    diff_rows::Origin,
+};
+use crate::{
+    error::{Error, Result},
+    format::index_columns_reader,
+    offload::{Stop, offload},
+    table::{
+        table::Table,
+        temporary::{Counted, Folder},
+    },
+};
+
+/// The most partitions. Each has a buffer while they are written.
+const MOST_PARTS: u64 = 1024;
+/// Minimum and maximum bytes of a buffer.
+const BUFFER: Range<u64> = 4 << 10..1 << 20;
+
+/// Returns the number of partitions of two tables, so that a partition takes a part of the memory.
+pub(super) fn parts_for(tables: [&Table; 2], memory: u64) -> usize {
+    let bytes = |table: &Table| table.rows().saturating_mul(ROW_BYTES + width(table) as u64);
+    let bytes = tables.into_iter().map(bytes).fold(0, u64::saturating_add);
+    (bytes.saturating_mul(2) / memory.max(1)).clamp(1, MOST_PARTS) as usize
+}
+
+/// Returns at least the bytes of a record.
+fn width(table: &Table) -> usize {
+    let schema = &table.manifest().schema;
+    8 + 16 + 8 * schema.index().len() + 9 * schema.groups().len()
+}
+
+/// The rows of a table in partitions, in a temporary file.
+pub(super) struct RowsInParts {
+    file: File,
+    /// The ranges of the file with the records of each partition.
+    parts: Vec<Vec<Range<u64>>>,
+    /// Index columns that are not keys.
+    index: Vec<String>,
+    groups: Vec<Group>,
+    /// Bytes of index, layouts and hashes that were read.
+    pub(super) bytes: u64,
+}
+
+/// A column group.
+struct Group {
+    name: String,
+    /// Names and types of the columns.
+    columns: Vec<(String, String)>,
+    origin: Origin,
+}
+
+impl RowsInParts {
+    /// Reads the index, the layouts and the hashes of a table, which is no view, segment by segment. `memory` bounds the buffers.
+    ///
+    /// # Errors
+    /// - `Unavailable`: the file cannot be written. The message names the folder and the bytes written.
+    /// - `NotFound`, `Denied`: the folder does not take a file.
+    /// - `Corrupt`: an index, layout or hashes object is damaged.
+    /// - Errors of the store.
+    pub(super) async fn of(table: &Table, keys: &[String], parts: usize, memory: u64, folder: &Folder) -> Result<Self> {
+        let schema = &table.manifest().schema;
+        let names: Vec<String> = schema.index().map(|column| column.name.clone()).collect();
+        // The order of the keys is that of the caller, in both tables.
+        let of_keys: Vec<usize> = keys.iter().filter_map(|key| names.iter().position(|name| name == key)).collect();
+        let others: Vec<usize> = (0..names.len()).filter(|place| !of_keys.contains(place)).collect();
+        let groups = schema.groups().iter().enumerate().map(|(number, group)| {
+            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
+            let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
+            Group { name: group.name.clone(), columns, origin: Origin { table: table.clone(), group: number, at: None } }
+        });
+        let groups: Vec<Group> = groups.collect();
+        let mut out = Parts::new(folder, parts, memory)?;
+        let every: Vec<usize> = (0..names.len()).collect();
+        let mut bytes = 0;
+        for segment in &table.manifest().segments {
+            let mut prints = Vec::with_capacity(groups.len());
+            for number in 0..groups.len() {
+                prints.push(table.segment_prints(segment, number).await?);
+            }
+            let object = table.object("index", &segment.index).await?;
+            let batches = index_columns_reader(object, schema, segment.rows, &every)?;
+            let (first, of_keys, others) = (segment.first_row, of_keys.clone(), others.clone());
+            out = offload(move |stop| {
+                write(&mut out, batches, first, (&of_keys, &others), &prints, stop)?;
+                Ok(out)
+            })
+            .await?;
+            let stored = segment.groups.iter().map(|group| group.layout.bytes + group.hashes.bytes);
+            bytes += segment.index.bytes + stored.sum::<u64>();
+        }
+        let (file, parts) = out.finish()?;
+        let index = others.iter().filter_map(|place| names.get(*place)).cloned().collect();
+        Ok(Self { file, parts, index, groups, bytes })
+    }
+
+    /// Returns the sources of the column groups.
+    pub(super) fn origins(&self) -> BTreeMap<String, Origin> {
+        self.groups.iter().map(|group| (group.name.clone(), group.origin.clone())).collect()
+    }
+
+    /// Reads the rows of a partition.
+    ///
+    /// # Errors
+    /// - `Unavailable`: the file cannot be read.
+    pub(super) fn part(&self, number: usize) -> Result<RowHashes> {
+        let ranges = self.parts.get(number).map(Vec::as_slice).unwrap_or_default();
+        let (mut file, mut bytes) = (&self.file, Vec::new());
+        for range in ranges {
+            file.seek(SeekFrom::Start(range.start))?;
+            if (&mut file).take(range.end - range.start).read_to_end(&mut bytes)? as u64 != range.end - range.start {
+                return Err(Error::unavailable("diff: a temporary file has become shorter"));
+            }
+        }
+        let width = 8 + 16 + 8 * self.index.len() + 9 * self.groups.len();
+        let rows = bytes.len() / width;
+        let (mut numbers, mut keys) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let mut index = vec![Vec::with_capacity(rows); self.index.len()];
+        let mut prints = vec![(Vec::with_capacity(rows), Vec::with_capacity(rows)); self.groups.len()];
+        for record in bytes.chunks_exact(width) {
+            let mut rest = record;
+            numbers.push(number_of(&mut rest));
+            let high = number_of(&mut rest);
+            keys.push(u128::from(high) << 64 | u128::from(number_of(&mut rest)));
+            index.iter_mut().for_each(|hashes| hashes.push(number_of(&mut rest)));
+            for (hashes, alone) in &mut prints {
+                hashes.push(number_of(&mut rest));
+                let flag = rest.split_off_first();
+                alone.push(flag == Some(&1));
+            }
+        }
+        let groups = self.groups.iter().zip(prints).map(|(group, (rows, alone))| {
+            let (columns, origin) = (group.columns.clone(), Some(group.origin.clone()));
+            (group.name.clone(), Prints { columns, rows, alone, origin })
+        });
+        let (groups, index) = (groups.collect(), self.index.iter().cloned().zip(index).collect());
+        Ok(RowHashes { numbers: Some(numbers), keys, index, groups, bytes: 0 })
+    }
+}
+
+/// Takes the next number from a record.
+fn number_of(rest: &mut &[u8]) -> u64 {
+    rest.split_off(..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// Writes the records of a segment, whose first row is `first`. `keys` and `others` are places of index columns. `prints` has a hash
+/// for each row of each group, and whether the row has a block of its own.
+fn write(
+    out: &mut Parts,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    first: u64,
+    (keys, others): (&[usize], &[usize]),
+    prints: &[(Vec<u64>, Vec<bool>)],
+    stop: &Stop,
+) -> Result<()> {
+    let (mut record, mut bytes, mut before) = (Vec::new(), Vec::new(), 0_usize);
+    for batch in batches {
+        stop.check()?;
+        let batch = batch?;
+        let hashes: Vec<Vec<u64>> = batch
+            .columns()
+            .iter()
+            .map(|column| {
+                let mut hashes = Vec::with_capacity(batch.num_rows());
+                hash_values(column, &mut hashes);
+                hashes
+            })
+            .collect();
+        let of_keys: Vec<&[u64]> = keys.iter().filter_map(|place| hashes.get(*place)).map(Vec::as_slice).collect();
+        for place in 0..batch.num_rows() {
+            let in_segment = before + place;
+            let row = first + in_segment as u64;
+            let key = key_of(&of_keys, place, row, &mut bytes);
+            record.clear();
+            record.extend(row.to_le_bytes());
+            record.extend(((key >> 64) as u64).to_le_bytes());
+            record.extend((key as u64).to_le_bytes());
+            for other in others {
+                let hash = hashes.get(*other).and_then(|hashes| hashes.get(place)).copied().unwrap_or_default();
+                record.extend(hash.to_le_bytes());
+            }
+            for (hashes, alone) in prints {
+                record.extend(hashes.get(in_segment).copied().unwrap_or_default().to_le_bytes());
+                record.push(u8::from(alone.get(in_segment) == Some(&true)));
+            }
+            out.push(key, &record)?;
+        }
+        before += batch.num_rows();
+    }
+    Ok(())
+}
+
+/// A file of partitions that is being written.
+struct Parts {
+    file: Counted,
+    end: u64,
+    buffers: Vec<Vec<u8>>,
+    /// Bytes of a full buffer.
+    full: usize,
+    parts: Vec<Vec<Range<u64>>>,
+}
+
+impl Parts {
+    fn new(folder: &Folder, parts: usize, memory: u64) -> Result<Self> {
+        let full = (memory / parts.max(1) as u64).clamp(BUFFER.start, BUFFER.end) as usize;
+        Ok(Self { file: folder.counted()?, end: 0, buffers: vec![Vec::new(); parts], full, parts: vec![Vec::new(); parts] })
+    }
+
+    /// Appends a record to the partition of its key.
+    fn push(&mut self, key: u128, record: &[u8]) -> Result<()> {
+        // The lower half of a key is a hash, or the number of a row.
+        let part = (key as u64 % self.buffers.len().max(1) as u64) as usize;
+        let Some(buffer) = self.buffers.get_mut(part) else { return Err(Error::internal("a row without a partition")) };
+        buffer.extend(record);
+        if buffer.len() >= self.full { self.flush(part) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, part: usize) -> Result<()> {
+        let (Some(buffer), Some(ranges)) = (self.buffers.get_mut(part), self.parts.get_mut(part)) else { return Ok(()) };
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all(buffer)?;
+        let end = self.end + buffer.len() as u64;
+        ranges.push(self.end..end);
+        self.end = end;
+        buffer.clear();
+        Ok(())
+    }
+
+    /// Returns the file, and the ranges with the records of each partition.
+    fn finish(mut self) -> Result<(File, Vec<Vec<Range<u64>>>)> {
+        (0..self.buffers.len()).try_for_each(|part| self.flush(part))?;
+        Ok((self.file.into_file(), self.parts))
+    }
+}

@@ -1,0 +1,286 @@
+//! Splits on disk: random tables are split in memory and part by part, with the same views.
+#![cfg(feature = "frame")]
+
+use std::{path::Path, process::Command, sync::Arc};
+
+use crate::common::{
+    self,
+    tables::{Rng, Taste, block_on, column, cut_by, tiny_cuts},
+};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray};
+use tetrys::{ErrorKind, Index, IndexTails, Merge, Schema, Store, Table, table::ViewSize};
+
+const COLUMNS: [(&str, &str); 7] = [
+    ("log", "utf8"),
+    ("time", "timestamp[s]"),
+    ("camera", "i32"),
+    ("score", "f64"),
+    ("kind", "categorical"),
+    ("sunny", "bool"),
+    ("day", "date"),
+];
+
+/// Writes a table of so many rows in some segments.
+async fn stored(store: Store, rng: &mut Rng, rows: usize, segments: usize) -> Table {
+    let schema = COLUMNS.iter().fold(Schema::builder(), |schema, (name, ty)| schema.index(*name, *ty));
+    let schema = schema.group("lidar", [("lidar.count", "i64")]).build().unwrap();
+    let logs = 1 + rng.below(20);
+    let log = |rng: &mut Rng| (!rng.once_in(9)).then(|| format!("a recording with the number {}", rng.below(logs)));
+    let arrays = COLUMNS.iter().map(|(name, ty)| -> (&str, ArrayRef, bool) {
+        let array: ArrayRef = match *name {
+            "log" => Arc::new((0..rows).map(|_| log(rng)).collect::<LargeStringArray>()),
+            "time" => Arc::new((0..rows).map(|row| (!rng.once_in(9)).then_some(row as i64)).collect::<TimestampSecondArray>()),
+            _ => column(rng, &ty.parse().unwrap(), rows, Taste::SMALL),
+        };
+        (name, array, true)
+    });
+    let mut arrays: Vec<_> = arrays.collect();
+    arrays.push(("lidar.count", Arc::new(Int64Array::from_iter_values(0..rows as i64)), true));
+    let all = RecordBatch::try_from_iter_with_nullable(arrays).unwrap();
+    let tails = *rng.pick(&[IndexTails::All, IndexTails::None, IndexTails::Large]);
+    let options = || cut_by(tiny_cuts()).index_tails(tails);
+    let mut table = None::<Table>;
+    for part in 0..segments {
+        let at = |part: usize| rows * part / segments;
+        let writer = match &table {
+            None => Table::create_in(store.clone(), schema.clone(), options()).await.unwrap(),
+            Some(table) => table.append(options()).await.unwrap(),
+        };
+        let mut partition = writer.partition().unwrap();
+        partition.write(&all.slice(at(part), at(part + 1) - at(part))).await.unwrap();
+        table = Some(writer.commit([partition.finish().await.unwrap()]).await.unwrap());
+    }
+    table.unwrap()
+}
+
+/// Saves a view of some rows of a table: sorted rows, rows with their partners in another table, or rows of two tables.
+async fn view_of(rng: &mut Rng, folder: &Path, table: &Table, kind: u64) -> Table {
+    let index = table.index().await.unwrap();
+    let other = stored(store(folder, "other"), rng, 40, 2).await.index().await.unwrap();
+    let made = match kind {
+        0 => index.filter_sql("camera < 5").unwrap().sort(["score"], true).unwrap(),
+        1 => index.merge(&other, &Merge::on(["kind", "sunny"]).last().left()).unwrap().filter_sql("camera < 5").unwrap(),
+        _ => {
+            let other = other.filter_sql("sunny").unwrap();
+            Index::concat([&index, &other]).unwrap()
+        }
+    };
+    made.save(&below(folder, "view")).await.unwrap().table
+}
+
+fn store(folder: &Path, name: &str) -> Store {
+    Store::open(folder.join(name).to_str().unwrap()).unwrap()
+}
+
+fn below(folder: &Path, name: &str) -> String {
+    folder.join(name).display().to_string()
+}
+
+fn random_shares(rng: &mut Rng) -> Vec<(String, f64)> {
+    let parts = 1 + rng.below(5);
+    let weights: Vec<f64> = (0..parts).map(|_| 1.0 + rng.below(9) as f64).collect();
+    // With the last weight or without, so that rows are in no part.
+    let sum: f64 = weights.iter().sum::<f64>() * if rng.once_in(3) { 1.3 } else { 1.0 };
+    (0..).zip(weights).map(|(number, weight): (u32, _)| (format!("part-{number}"), weight / sum)).collect()
+}
+
+/// Conditions. One of them needs all rows.
+const CONDITIONS: [&str; 6] =
+    ["camera > 1", "sunny", "log IS NOT NULL", "kind = 'a' OR score > 0", "score > AVG(score)", "time < '1970-01-01 00:30:00'"];
+
+#[test]
+fn splits_part_by_part_equal_splits_in_memory() {
+    let mut rng = Rng(common::seed());
+    let mut views = 0;
+    for turn in 0..if common::full() { 200 } else { 16 } {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::create_dir(folder.join("scratch")).unwrap();
+        let rows = *rng.pick(&[0, 9, 200, 3_000, 80_000]) as usize;
+        let segments = 1 + rng.below(4) as usize;
+        let mut table = block_on(stored(store(folder, "t"), &mut rng, rows, segments));
+        let kind = rng.below(6);
+        if kind < 3 {
+            table = block_on(view_of(&mut rng, folder, &table, kind));
+        }
+        let keys: Vec<&str> =
+            (0..1 + rng.below(2)).map(|_| *rng.pick(&["log", "time", "camera", "kind", "sunny", "day"])).collect();
+        let (shares, salt) = (random_shares(&mut rng), rng.below(3).to_string());
+        let conditions: Vec<&str> = (0..rng.below(3)).map(|_| *rng.pick(&CONDITIONS)).collect();
+        let kept = rng.once_in(3).then(|| {
+            let mut kept: Vec<&str> = vec!["score"];
+            kept.extend(keys.iter().filter(|key| **key != "score"));
+            kept.dedup();
+            kept.sort_unstable();
+            kept.dedup();
+            kept
+        });
+        let what =
+            format!("turn {turn}: kind {kind}, {rows} rows, {segments} segments, {keys:?}, {shares:?}, {conditions:?}, {kept:?}");
+        let mut index = block_on(table.index()).unwrap();
+        for condition in &conditions {
+            index = index.filter_sql(condition).unwrap();
+        }
+        if let Some(kept) = &kept {
+            index = index.select(kept.iter().map(|name| tetrys::polars::prelude::col(*name))).unwrap();
+        }
+        let expected = index.split(&keys, shares.clone(), &salt).unwrap();
+        let mut plain = Vec::new();
+        for (name, part) in &expected {
+            plain.push(block_on(part.save(&below(folder, &format!("plain/{name}")))).unwrap().table);
+        }
+        let mut writer = table.split_writer(keys, shares.clone()).salt(salt).temporary_folder(folder.join("scratch"));
+        writer = conditions.iter().fold(writer, |writer, condition| writer.filter_sql(*condition));
+        if let Some(kept) = &kept {
+            writer = writer.columns(kept.iter().copied());
+        }
+        for (number, memory) in [0, 1 << 26, u64::MAX].into_iter().enumerate() {
+            let writer = writer.clone().memory_limit(memory);
+            let sizes = block_on(writer.sizes()).unwrap();
+            let saved =
+                block_on(writer.save(&below(folder, &format!("views-{number}")))).unwrap_or_else(|e| panic!("{what}: {e}"));
+            assert_eq!(saved.len(), plain.len());
+            for (((name, saved), plain), (sized, size)) in saved.iter().zip(&plain).zip(&sizes) {
+                let (found, plain) = (saved.table.manifest(), plain.manifest());
+                assert!(plain.table != found.table && name == sized);
+                // Objects are named by the hash of their bytes.
+                assert_eq!(found.segments, plain.segments, "{name}, memory {memory}, {what}");
+                assert_eq!((&found.schema, &found.view), (&plain.schema, &plain.view), "{name}, memory {memory}, {what}");
+                assert_eq!(found.lineage["part"], name.as_str());
+                let index_bytes = plain.segments.iter().map(|segment| segment.index.bytes).sum();
+                assert_eq!((size.rows, size.index_bytes), (saved.table.rows(), index_bytes));
+                views += 1;
+            }
+            let first = block_on(saved[0].1.table.index()).unwrap();
+            assert!(first.frame().equals_missing(block_on(plain[0].index()).unwrap().frame()), "{what}");
+        }
+        assert_eq!(std::fs::read_dir(folder.join("scratch")).unwrap().count(), 0);
+    }
+    assert!(views > 30, "{views} views");
+    println!("{views} views");
+}
+
+#[test]
+fn views_of_a_split_are_updated_and_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let table = block_on(stored(store(folder, "t"), &mut Rng(5), 500, 2));
+    let split = || table.split_writer(["camera"], [("a", 0.5), ("b", 0.5)]).memory_limit(0);
+    let url = below(folder, "views");
+    let first = block_on(split().property("made", "here").lineage("by", "a test").save(&url)).unwrap();
+    assert_eq!(first[1].1.table.manifest().properties["made"], "here");
+    assert_eq!(first[1].1.table.manifest().lineage["by"], "a test");
+    assert_eq!(block_on(split().save(&url)).unwrap_err().kind(), ErrorKind::Exists);
+    let views: Vec<Table> = first.iter().map(|(_, saved)| saved.table.clone()).collect();
+    let next = block_on(split().filter_sql("sunny").save_over(&views)).unwrap();
+    let rows = |views: &[(String, tetrys::SavedView)]| views.iter().map(|(_, saved)| saved.table.rows()).sum::<u64>();
+    assert_eq!((next[0].1.table.version(), rows(&first)), (2, 500));
+    assert_eq!(rows(&next), block_on(table.index().filter_sql("sunny")).unwrap().len() as u64);
+    assert_eq!(next[0].1.table.manifest().properties["made"], "here");
+    let again = block_on(views[0].split_writer(["log"], [("all", 1.0)]).memory_limit(0).save(&below(folder, "again"))).unwrap();
+    assert_eq!(again[0].1.table.rows(), views[0].rows());
+
+    let kind = |error: tetrys::Result<Vec<(String, ViewSize)>>| error.unwrap_err().kind();
+    let limits = [0, u64::MAX];
+    for limit in limits {
+        let split = |keys: &[&str], shares: &[(&str, f64)]| {
+            table.split_writer(keys.iter().copied(), shares.iter().copied()).memory_limit(limit)
+        };
+        assert_eq!(kind(block_on(split(&["nothing"], &[("a", 1.0)]).sizes())), ErrorKind::NotFound);
+        assert_eq!(kind(block_on(split(&["score"], &[("a", 1.0)]).sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&[], &[("a", 1.0)]).sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&["log"], &[]).sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&["log"], &[("a", 0.7), ("b", 0.7)]).sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&["log"], &[("a", 1.0)]).filter_sql("camera >").sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&["log"], &[("a", 1.0)]).filter_sql("nothing > 1").sizes())), ErrorKind::Invalid);
+        assert_eq!(kind(block_on(split(&["log"], &[("a", 1.0)]).columns(["nothing"]).sizes())), ErrorKind::NotFound);
+        assert_eq!(kind(block_on(split(&["log"], &[("a", 1.0)]).columns(["camera"]).sizes())), ErrorKind::NotFound);
+    }
+    let error = block_on(split().temporary_folder(folder.join("nowhere")).save(&below(folder, "more"))).unwrap_err();
+    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("nowhere"), "{error}");
+    assert!(!folder.join("more").exists(), "nothing is there after an error");
+    assert_eq!(block_on(split().save_over(&views[..1])).unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_folder() {
+    const CHILD: &str = "TETRYS_TEST_SPLIT_FULL_DISK";
+    if let Some(folder) = std::env::var_os(CHILD) {
+        let folder = Path::new(&folder);
+        let table = block_on(Table::open(&below(folder, "t"))).unwrap();
+        let writer = table.split_writer(["log"], [("a", 0.5), ("b", 0.5)]).memory_limit(0).temporary_folder(folder);
+        println!("{}", block_on(writer.save(&below(folder, "views"))).unwrap_err());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    block_on(stored(store(folder.path(), "t"), &mut Rng(common::seed()), 20_000, 1));
+    // Files of at most 4 KiB. Writing more is an error instead of a signal.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
+    let mut child = Command::new("sh");
+    child.args(["-c", script]).arg(std::env::current_exe().unwrap());
+    child.arg("split_writer::a_full_disk_is_an_error_that_names_the_folder").env(CHILD, folder.path());
+    let ended = child.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+    let expected = format!("split: a temporary file in {}: ", folder.path().display());
+    assert!(said.contains(&expected), "{said}");
+    assert!(!folder.path().join("views").exists(), "nothing is there after an error");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Writes the index of a table of `rows` rows without column groups: recordings of 1,000 rows.
+async fn long_table(store: Store, rows: u64) {
+    let schema = Schema::builder().index("log", "utf8").index("time", "i64").index("speed", "f64");
+    let schema = schema.sequence_by(["log"]).order_by(["time"]).build().unwrap();
+    let writer = Table::create_in(store, schema, cut_by(tiny_cuts()).segment_rows(1)).await.unwrap();
+    let mut receipts = Vec::new();
+    for first in (0..rows).step_by(100_000) {
+        let mut partition = writer.partition().unwrap();
+        let logs = (first..first + 100_000).map(|row| format!("recording-{:08}-of-many", row / 1_000));
+        let batch = RecordBatch::try_from_iter([
+            ("log", Arc::new(LargeStringArray::from_iter_values(logs)) as ArrayRef),
+            ("time", Arc::new(Int64Array::from_iter_values((first..first + 100_000).map(|row| (row % 1_000) as i64)))),
+            ("speed", Arc::new(Float64Array::from_iter_values((first..first + 100_000).map(|row| row as f64)))),
+        ]);
+        partition.write(&batch.unwrap()).await.unwrap();
+        receipts.push(partition.finish().await.unwrap());
+    }
+    writer.commit(receipts).await.unwrap();
+}
+
+#[test]
+fn a_split_part_by_part_takes_a_part_of_the_memory() {
+    const CHILD: &str = "TETRYS_TEST_SPLIT_MEMORY";
+    let status = |field: &str| -> u64 {
+        let text = std::fs::read_to_string("/proc/self/status").unwrap();
+        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
+    };
+    if let Some(asked) = std::env::var_os(CHILD) {
+        let asked = asked.into_string().unwrap();
+        let (limit, folder) = asked.split_once(' ').unwrap();
+        let folder = Path::new(folder);
+        let table = block_on(Table::open(&below(folder, "t"))).unwrap();
+        let before = status("VmRSS:");
+        let writer = table.split_writer(["log"], [("train", 0.8), ("test", 0.2)]).memory_limit(limit.parse().unwrap());
+        let views = block_on(writer.save(&below(folder, &format!("views-{limit}")))).unwrap();
+        assert_eq!(views.iter().map(|(_, saved)| saved.table.rows()).sum::<u64>(), table.rows());
+        println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+        return;
+    }
+    if !common::full() || !Path::new("/proc/self/status").exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    block_on(long_table(store(folder.path(), "t"), 4_000_000));
+    let peak = |limit: u64| -> u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "--nocapture", "split_writer::a_split_part_by_part_takes_a_part_of_the_memory"]);
+        let ended = child.env(CHILD, format!("{limit} {}", folder.path().display())).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
+    };
+    let (of_parts, of_all) = (peak(64 << 20), peak(u64::MAX));
+    println!("{of_parts} kB part by part, {of_all} kB in memory");
+    assert!(of_parts < of_all / 2, "{of_parts} kB part by part, {of_all} kB in memory");
+}
