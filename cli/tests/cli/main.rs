@@ -11,6 +11,8 @@ mod changes;
 mod common;
 mod frames;
 mod help;
+#[cfg(unix)]
+mod kills;
 mod reading;
 mod remote;
 mod sharing;

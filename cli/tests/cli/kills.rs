@@ -1,0 +1,115 @@
+//! Kills the binary at random moments while it makes views part by part: a view is then absent or complete, nothing is left in the
+//! temporary folder that harms the next run, and the next run makes the right view.
+
+use crate::common;
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::binary::{tetrys, tetrys_with};
+use polars::prelude::DataFrame;
+use tetrys::{ErrorKind, Table};
+
+/// Numbers of keys. Products with odd numbers bring them into another order.
+const KEYS: u64 = 1 << 13;
+
+/// Writes a table whose keys are in no order.
+fn table(folder: &Path, name: &str, factor: u64, step: usize) {
+    let mut text = format!("key,note,{name}.value\n");
+    for row in (0..KEYS).step_by(step) {
+        text.push_str(&format!("{},the row {row} of {name} with a text,{row}\n", row * factor % KEYS));
+    }
+    fs::write(folder.join(format!("{name}.csv")), text).unwrap();
+    tetrys(folder, &format!("ingest csv {name}.csv {name} --index key,note --group {name}={name}.value -q")).ok();
+}
+
+/// Returns the rows of a view, with their locators; `None` if it does not exist. Asserts that the objects of a view are sound.
+fn rows(folder: &Path, view: &str) -> Option<DataFrame> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let url = folder.join(view).display().to_string();
+    match runtime.block_on(Table::open(&url)) {
+        Ok(table) => {
+            tetrys(folder, &format!("verify {view}")).ok();
+            Some(runtime.block_on(table.index()).unwrap().to_frame())
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+            None
+        }
+    }
+}
+
+/// A command, and the views that it makes: none if it is a dry run.
+struct Work {
+    arguments: &'static str,
+    views: &'static [&'static str],
+}
+
+const SMALL_MEMORY: &str = "--memory-limit 0 --temporary-folder scratch";
+
+#[test]
+fn a_killed_merge_or_split_leaves_each_view_absent_or_complete_and_the_next_run_is_right() {
+    let all = [
+        Work { arguments: "merge a b --on key --out view", views: &["view"] },
+        Work { arguments: "merge a b --on key --out view --dry-run", views: &[] },
+        Work { arguments: "select a --split key --shares train=0.7,test=0.3 --out parts", views: &["parts/train", "parts/test"] },
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("scratch")).unwrap();
+    table(folder, "a", 40_503, 1);
+    table(folder, "b", 48_271, 3);
+    let remove = |view: &str| drop(fs::remove_dir_all(folder.join(view)));
+    let mut random = common::seed();
+    let (mut killed, mut complete, mut folders) = (0, 0, 0);
+    for Work { arguments, views } in &all {
+        tetrys(folder, arguments).ok();
+        let expected: Vec<DataFrame> = views.iter().map(|view| rows(folder, view).unwrap()).collect();
+        views.iter().for_each(|view| remove(view));
+        let arguments: Vec<&str> = arguments.split(' ').chain(SMALL_MEMORY.split(' ')).collect();
+        let begun = Instant::now();
+        tetrys_with(folder, &arguments).ok();
+        let whole = begun.elapsed();
+        views.iter().for_each(|view| remove(view));
+        for _ in 0..if common::full() { 100 } else { 5 } {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+            command.args(&arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            std::thread::sleep(whole.mul_f64((random >> 40) as f64 / (1_u64 << 24) as f64).max(Duration::from_millis(1)));
+            child.kill().unwrap();
+            let status = child.wait().unwrap();
+            assert!(status.signal() == Some(9) || status.success(), "{arguments:?}: {status}");
+            killed += usize::from(!status.success());
+            for (view, expected) in views.iter().zip(&expected) {
+                let Some(found) = rows(folder, view) else { continue };
+                assert!(found.equals_missing(expected), "{view} after a kill: {found} {expected}");
+                complete += 1;
+                remove(view);
+            }
+            // What is left are folders of dry runs. Other temporary files have no name.
+            for entry in fs::read_dir(folder.join("scratch")).unwrap() {
+                let entry = entry.unwrap();
+                assert!(entry.file_name().to_string_lossy().starts_with(".tmp"), "{entry:?}");
+                assert!(entry.metadata().unwrap().is_dir(), "{entry:?}");
+                assert!(views.is_empty(), "{arguments:?}: {entry:?}");
+            }
+            tetrys_with(folder, &arguments).ok();
+            for (view, expected) in views.iter().zip(&expected) {
+                let found = rows(folder, view).unwrap();
+                assert!(found.equals_missing(expected), "{view} after a kill and a run: {found} {expected}");
+                remove(view);
+            }
+        }
+        for entry in fs::read_dir(folder.join("scratch")).unwrap() {
+            fs::remove_dir_all(entry.unwrap().path()).unwrap();
+            folders += 1;
+        }
+    }
+    println!("{killed} kills, {complete} views were complete, {folders} folders of dry runs were left");
+    assert!(killed > 0);
+}
