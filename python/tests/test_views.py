@@ -287,7 +287,7 @@ def test_a_table_is_split_into_views_that_equal_the_parts_of_its_index(
 
 
 def test_a_comparison_does_not_depend_on_the_memory(tmp_path: Path) -> None:
-    one, two = (tt.open_table(table_of(str(tmp_path / name), "a", rows)) for name, rows in (("a", [("x", 1), ("x", 2)]), ("b", [("x", 2), ("y", 1)])))
+    one, two = (table_of(str(tmp_path / name), "a", rows) for name, rows in (("a", [("x", 1), ("x", 2)]), ("b", [("x", 2), ("y", 1)])))
     for exact in (False, True):
         found = two.diff(one, ["log", "time"], exact=exact, memory_limit=0, temporary_folder=tmp_path)
         assert found.to_dict() == two.diff(one, ["log", "time"], exact=exact).to_dict()
