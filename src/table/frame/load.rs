@@ -22,6 +22,7 @@ use crate::{
     store::release_buffers,
     table::table::Table,
     threads::{share, threads},
+    waves,
 };
 
 /// An index of fewer rows is decoded by one thread.
@@ -278,18 +279,7 @@ pub(super) fn fill(
 
 /// Returns the segments that are read together, given by their bytes: neighbours of at most `room` bytes, and at least one.
 fn waves(segments: &[u64], room: u64) -> Vec<Range<usize>> {
-    let (mut waves, mut bytes) = (Vec::<Range<usize>>::new(), 0);
-    for (number, segment) in segments.iter().enumerate() {
-        bytes += segment;
-        match waves.last_mut() {
-            Some(wave) if bytes <= room.max(FEW_BYTES) && wave.len() < MAX_OBJECTS => wave.end = number + 1,
-            _ => {
-                waves.push(number..number + 1);
-                bytes = *segment;
-            }
-        }
-    }
-    waves
+    waves::waves(segments.iter().copied(), room.max(FEW_BYTES), MAX_OBJECTS)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::{
     offload::{Stop, offload_large},
     schema::{Column, ColumnType},
     table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
+    waves::waves,
 };
 
 /// Rows of a part, unless a row group has more.
@@ -324,17 +325,8 @@ fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec<Range<u64>
 
 /// Returns neighbouring row groups and their rows: as many as have [`PART_ROWS`] rows, and at least one.
 fn parts(rows: &[u64]) -> Vec<(Range<usize>, u64)> {
-    let mut parts = Vec::<(Range<usize>, u64)>::new();
-    for (group, rows) in rows.iter().enumerate() {
-        match parts.last_mut() {
-            Some((groups, held)) if held.saturating_add(*rows) <= PART_ROWS => {
-                groups.end = group + 1;
-                *held += rows;
-            }
-            _ => parts.push((group..group + 1, *rows)),
-        }
-    }
-    parts
+    let waves = waves(rows.iter().copied(), PART_ROWS, usize::MAX).into_iter();
+    waves.map(|groups| (groups.clone(), rows.get(groups).unwrap_or_default().iter().sum())).collect()
 }
 
 #[cfg(test)]
