@@ -86,10 +86,18 @@ impl Table {
         }
         let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
         let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
-        let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
-        let (table, frame) = (self.clone(), Located::of_rows(whole.clone(), tag, 0));
-        let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: Some(whole) };
+        let frame = Located::of_rows(whole.clone(), tag, 0);
+        let source = IndexSource { index, ..IndexSource::of_table(self, Some(whole)) };
         Ok(Index { frame, sources: [source].into() })
+    }
+}
+
+impl IndexSource {
+    /// Creates the only source of a frame, with all columns of the table. `whole` has all rows of the table, if they are loaded.
+    pub(in crate::table) fn of_table(table: &Table, whole: Option<DataFrame>) -> Self {
+        let LoaderSource { columns, index, .. } = LoaderSource::of_table(table, None);
+        let tag = Locator::tag(table.manifest().table, table.version());
+        Self { table: table.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     index::{self, Pushdown, of_condition, of_expression, of_query, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
-    table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
+    table::{seen::seen_columns, table::Table},
 };
 
 /// A request for the index of a table, from [`Table::index`]. Await it to load the index, or choose columns and rows first. Only what
@@ -382,8 +382,7 @@ impl Table {
         let whole = (frame.height() as u64 == self.rows()).then(|| frame.clone());
         let frame = with_locators(&frame, tag, rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()))?;
         let index = self.described(columns).into_iter().map(|column| (column.name.clone(), column.id)).collect();
-        let LoaderSource { columns, .. } = LoaderSource::of_table(self, None);
-        let source = IndexSource { table: self.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
+        let source = IndexSource { index, ..IndexSource::of_table(self, whole) };
         Ok(Index::of(frame, [source].into()))
     }
 }

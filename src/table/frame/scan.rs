@@ -17,7 +17,7 @@ use crate::{
     index::{self, Filling, Predicate, frame_bytes, of_expression, of_serialized, with_locators, without_locators},
     offload::{Stop, offload_large},
     schema::{Column, ColumnType},
-    table::{reading::source::LoaderSource, seen::seen_columns, table::Table},
+    table::{seen::seen_columns, table::Table},
     waves::waves,
 };
 
@@ -104,11 +104,7 @@ impl Table {
         if self.is_view() {
             return Err(Error::unsupported(format!("{} is a view: load its index instead", self.url())));
         }
-        let tag = Locator::tag(self.manifest().table, self.version());
-        let LoaderSource { columns, index, .. } = LoaderSource::of_table(self, None);
-        let table = self.clone();
-        let source = IndexSource { table, tag, base: 0, columns, index, partners: None, lists: None, whole: None };
-        Index::of(DataFrame::empty(), [source].into()).with_frame(frame)
+        Index::of(DataFrame::empty(), [IndexSource::of_table(self, None)].into()).with_frame(frame)
     }
 }
 
@@ -116,9 +112,7 @@ impl Table {
     /// Returns the index of this table, which is no view, without its rows.
     pub(crate) fn empty_index(&self) -> Result<Index> {
         let frame = self.scan_index()?.empty()?;
-        let LoaderSource { columns, index, .. } = LoaderSource::of_table(self, None);
-        let (tag, whole) = (Locator::tag(self.manifest().table, self.version()), Some(without_locators(&frame)?));
-        let source = IndexSource { table: self.clone(), tag, base: 0, columns, index, partners: None, lists: None, whole };
+        let source = IndexSource::of_table(self, Some(without_locators(&frame)?));
         Ok(Index::of(frame, [source].into()))
     }
 
