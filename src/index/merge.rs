@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::{aside::collect, frame::internal};
+use super::{aside::collect, frame::internal, unframe::stored_unit};
 use crate::{
     error::{Error, Result},
     read::{Pick, TimeSpan, Times},
@@ -399,13 +399,8 @@ fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &st
 /// Returns the values of a time column as integers, and the length of its unit in nanoseconds if the type has one.
 fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>)> {
     let series = frame.column(name).map_err(internal)?.as_materialized_series();
-    let of_unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Milliseconds => 1_000_000,
-        TimeUnit::Microseconds => 1_000,
-        TimeUnit::Nanoseconds => 1,
-    };
     let per_tick = match series.dtype() {
-        DataType::Datetime(unit, _) | DataType::Duration(unit) => Some(of_unit(unit)),
+        DataType::Datetime(unit, _) | DataType::Duration(unit) => Some(stored_unit(*unit).nanoseconds()),
         DataType::Date => Some(86_400_000_000_000),
         ty if ty.is_integer() => None,
         ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times"))),

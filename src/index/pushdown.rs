@@ -12,10 +12,11 @@ use sqlparser::ast::{BinaryOperator, Expr as Sql, Ident, UnaryOperator, Value as
 use super::{
     predicate::{Comparison, Predicate, Value},
     sql::{expression, simple_query},
+    unframe::stored_unit,
 };
 use crate::{
     error::Result,
-    schema::{ColumnType, Primitive, TimeUnit},
+    schema::{ColumnType, Primitive},
 };
 
 /// The columns that a condition reads, and the rows for which it may be true.
@@ -72,9 +73,9 @@ pub(super) enum Literal {
     /// Days since 1970.
     Date(i64),
     /// Ticks since 1970, how many of them a second has, and whether there is a time zone.
-    Time(i64, i128, bool),
+    Time(i64, i64, bool),
     /// Ticks, and how many of them a second has.
-    Duration(i64, i128),
+    Duration(i64, i64),
     Null,
 }
 
@@ -106,11 +107,11 @@ pub(super) fn compared(named: &Named<'_>, column: usize, comparison: Comparison,
         (ColumnType::Scalar(_), Literal::Integer(value) | Literal::Typed(value, _)) => Some(Value::Integer(value)),
         (ColumnType::Date, Literal::Date(days)) => Some(Value::Integer(days.into())),
         (ColumnType::Date, Literal::Time(ticks, per_second, false)) => Some(in_ticks(ticks, per_second * DAY, 1)),
-        (ColumnType::Timestamp(unit, None), Literal::Date(days)) => Some(in_ticks(days, 1, DAY * per_second(*unit))),
+        (ColumnType::Timestamp(unit, None), Literal::Date(days)) => Some(in_ticks(days, 1, DAY * unit.per_second())),
         (ColumnType::Timestamp(unit, zone), Literal::Time(ticks, of, zoned)) if zone.is_some() == zoned => {
-            Some(in_ticks(ticks, of, per_second(*unit)))
+            Some(in_ticks(ticks, of, unit.per_second()))
         }
-        (ColumnType::Duration(unit), Literal::Duration(ticks, of)) => Some(in_ticks(ticks, of, per_second(*unit))),
+        (ColumnType::Duration(unit), Literal::Duration(ticks, of)) => Some(in_ticks(ticks, of, unit.per_second())),
         _ => None,
     };
     value.map_or(Predicate::Anything, |value| Predicate::Compare(column, comparison, value))
@@ -135,31 +136,22 @@ pub(super) fn one_of(named: &Named<'_>, column: usize, literals: Vec<Literal>) -
 fn is_in_other_unit(ty: Option<&ColumnType>, literal: &Literal) -> bool {
     match (ty, literal) {
         (Some(ColumnType::Timestamp(unit, _)), Literal::Time(_, of, _))
-        | (Some(ColumnType::Duration(unit)), Literal::Duration(_, of)) => *of != per_second(*unit),
+        | (Some(ColumnType::Duration(unit)), Literal::Duration(_, of)) => *of != unit.per_second(),
         (Some(ColumnType::Date), Literal::Date(_)) => false,
         (_, literal) => matches!(literal, Literal::Date(_) | Literal::Time(..) | Literal::Duration(..)),
     }
 }
 
 /// Seconds of a day.
-const DAY: i128 = 86_400;
-
-/// Returns the ticks of a unit in a second.
-fn per_second(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    }
-}
+const DAY: i64 = 86_400;
 
 /// Converts ticks from a unit with `from` ticks in a day or second to one with `to` ticks in the same time. polars may round either
 /// side to the coarser unit, so the result is a range of one coarser tick on both sides.
-fn in_ticks(ticks: i64, from: i128, to: i128) -> Value {
+fn in_ticks(ticks: i64, from: i64, to: i64) -> Value {
     if from == to {
         return Value::Integer(ticks.into());
     }
+    let (from, to) = (i128::from(from), i128::from(to));
     let (scaled, slack) = (i128::from(ticks) * to, (to / from).max(1));
     Value::Integers(scaled.div_euclid(from) - slack, scaled.div_euclid(from) + 1 + slack)
 }
@@ -308,11 +300,7 @@ fn literal_of_value(value: AnyValue<'_>, is_dynamic: bool) -> Option<Literal> {
         true => Literal::Integer(value),
         false => Literal::Typed(value, unsigned),
     };
-    let ticks = |unit| match unit {
-        polars::prelude::TimeUnit::Milliseconds => 1_000,
-        polars::prelude::TimeUnit::Microseconds => 1_000_000,
-        polars::prelude::TimeUnit::Nanoseconds => 1_000_000_000,
-    };
+    let ticks = |unit| stored_unit(unit).per_second();
     Some(match value {
         AnyValue::Null => Literal::Null,
         AnyValue::Boolean(value) => Literal::Bool(value),

@@ -6,13 +6,14 @@ use std::io::Cursor;
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
 use arrow_ipc::reader::StreamReader;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use serde_json::Value as Json;
 
 use super::{
     predicate::{Comparison, Predicate},
     pushdown::{Literal, Named, compared, one_of, place},
 };
+use crate::schema::TimeUnit;
 
 /// Maximum bytes of an expression that is parsed. A list of `is_in` has a number for each of its bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -75,11 +76,14 @@ fn function_of(named: &Named<'_>, json: &Json) -> Option<Predicate> {
 /// Returns a literal that has a type.
 fn literal_of(json: &Json) -> Option<Literal> {
     let (kind, value) = json["Literal"]["Scalar"].as_object()?.iter().next()?;
-    let per_second = |unit: &Json| match unit.as_str()? {
-        "Milliseconds" => Some(1_000),
-        "Microseconds" => Some(1_000_000),
-        "Nanoseconds" => Some(1_000_000_000),
-        _ => None,
+    let per_second = |unit: &Json| {
+        let unit = match unit.as_str()? {
+            "Milliseconds" => TimeUnit::Millisecond,
+            "Microseconds" => TimeUnit::Microsecond,
+            "Nanoseconds" => TimeUnit::Nanosecond,
+            _ => return None,
+        };
+        Some(unit.per_second())
     };
     match kind.as_str() {
         "Int8" | "Int16" | "Int32" | "Int64" => Some(Literal::Typed(value.as_i64()?.into(), false)),
@@ -102,7 +106,7 @@ fn literals_of(array: &ArrayRef) -> Option<Vec<Literal>> {
             $values.iter().map(|value| value.map_or(Literal::Null, |$value| $literal)).collect()
         };
     }
-    let ticks = |of: i128, zoned: bool, as_time: bool| -> Option<Vec<Literal>> {
+    let ticks = |of: i64, zoned: bool, as_time: bool| -> Option<Vec<Literal>> {
         let data = array.to_data();
         let values = data.buffer::<i64>(0).get(..array.len())?;
         let literal = |(row, value): (usize, &i64)| match (array.is_null(row), as_time) {
@@ -111,12 +115,6 @@ fn literals_of(array: &ArrayRef) -> Option<Vec<Literal>> {
             (false, false) => Literal::Duration(*value, of),
         };
         Some(values.iter().enumerate().map(literal).collect())
-    };
-    let per_second = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
     };
     Some(match array.data_type() {
         DataType::Int8 => all!(array.as_primitive::<types::Int8Type>(), |value| Literal::Typed(value.into(), false)),
@@ -133,8 +131,8 @@ fn literals_of(array: &ArrayRef) -> Option<Vec<Literal>> {
         DataType::LargeUtf8 => all!(array.as_string::<i64>(), |value| Literal::Text(value.to_owned())),
         DataType::Utf8View => all!(array.as_string_view(), |value| Literal::Text(value.to_owned())),
         DataType::Boolean => all!(array.as_boolean(), |value| Literal::Bool(value)),
-        DataType::Timestamp(unit, zone) => ticks(per_second(unit), zone.is_some(), true)?,
-        DataType::Duration(unit) => ticks(per_second(unit), false, false)?,
+        DataType::Timestamp(unit, zone) => ticks(TimeUnit::of_arrow(*unit).per_second(), zone.is_some(), true)?,
+        DataType::Duration(unit) => ticks(TimeUnit::of_arrow(*unit).per_second(), false, false)?,
         _ => return None,
     })
 }

@@ -20,11 +20,6 @@ use crate::{
 /// # Errors
 /// - `Invalid`: an index cannot hold the type. The message says what to do.
 pub fn column_type(column: &Column) -> Result<ColumnType> {
-    let unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Milliseconds => Unit::Millisecond,
-        TimeUnit::Microseconds => Unit::Microsecond,
-        TimeUnit::Nanoseconds => Unit::Nanosecond,
-    };
     let scalar = |primitive| Ok(ColumnType::Scalar(primitive));
     match column.dtype() {
         DataType::Boolean => scalar(Primitive::Bool),
@@ -41,12 +36,23 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
         DataType::String => Ok(ColumnType::Utf8),
         DataType::Categorical(..) | DataType::Enum(..) => Ok(ColumnType::Categorical),
         DataType::Date => Ok(ColumnType::Date),
-        DataType::Datetime(ticked, zone) => Ok(ColumnType::Timestamp(unit(ticked), zone.as_ref().map(|zone| zone.to_string()))),
-        DataType::Duration(ticked) => Ok(ColumnType::Duration(unit(ticked))),
+        DataType::Datetime(unit, zone) => {
+            Ok(ColumnType::Timestamp(stored_unit(*unit), zone.as_ref().map(|zone| zone.to_string())))
+        }
+        DataType::Duration(unit) => Ok(ColumnType::Duration(stored_unit(*unit))),
         other => Err(Error::invalid(format!(
             "column `{}` is {other}, which an index cannot hold: cast it, or leave it out of the frame",
             column.name()
         ))),
+    }
+}
+
+/// Returns the unit of an index column for a unit of a frame.
+pub(super) fn stored_unit(unit: TimeUnit) -> Unit {
+    match unit {
+        TimeUnit::Milliseconds => Unit::Millisecond,
+        TimeUnit::Microseconds => Unit::Microsecond,
+        TimeUnit::Nanoseconds => Unit::Nanosecond,
     }
 }
 

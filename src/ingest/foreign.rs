@@ -52,16 +52,13 @@ pub(super) enum Foreign {
 impl Foreign {
     /// Returns the foreign type for an Arrow type, and the column type of its values.
     pub(super) fn of(ty: &DataType) -> Option<(Self, ColumnType)> {
-        let unit = |unit: &ArrowUnit| match unit {
-            ArrowUnit::Second => TimeUnit::Second,
-            ArrowUnit::Millisecond => TimeUnit::Millisecond,
-            ArrowUnit::Microsecond => TimeUnit::Microsecond,
-            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-        };
         let decimal = |bits, precision, scale| (Self::Decimal { bits, precision, scale }, ColumnType::Utf8);
         Some(match ty {
             DataType::Null => (Self::Null, ColumnType::Scalar(Primitive::Bool)),
-            DataType::Time32(ticks) | DataType::Time64(ticks) => (Self::Time(unit(ticks)), ColumnType::Duration(unit(ticks))),
+            DataType::Time32(unit) | DataType::Time64(unit) => {
+                let unit = TimeUnit::of_arrow(*unit);
+                (Self::Time(unit), ColumnType::Duration(unit))
+            }
             DataType::Date64 => (Self::Date64, ColumnType::Timestamp(TimeUnit::Millisecond, None)),
             DataType::Decimal32(precision, scale) => decimal(32, *precision, *scale),
             DataType::Decimal64(precision, scale) => decimal(64, *precision, *scale),

@@ -112,8 +112,33 @@ impl TimeUnit {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         [Self::Second, Self::Millisecond, Self::Microsecond, Self::Nanosecond].into_iter().find(|unit| unit.name() == text)
+    }
+
+    /// Returns the number of ticks in a second.
+    pub(crate) fn per_second(self) -> i64 {
+        match self {
+            Self::Second => 1,
+            Self::Millisecond => 1_000,
+            Self::Microsecond => 1_000_000,
+            Self::Nanosecond => 1_000_000_000,
+        }
+    }
+
+    /// Returns the length of a tick in nanoseconds.
+    pub(crate) fn nanoseconds(self) -> i64 {
+        1_000_000_000 / self.per_second()
+    }
+
+    /// Returns the unit of Arrow times in `unit`.
+    pub(crate) fn of_arrow(unit: arrow_schema::TimeUnit) -> Self {
+        match unit {
+            arrow_schema::TimeUnit::Second => Self::Second,
+            arrow_schema::TimeUnit::Millisecond => Self::Millisecond,
+            arrow_schema::TimeUnit::Microsecond => Self::Microsecond,
+            arrow_schema::TimeUnit::Nanosecond => Self::Nanosecond,
+        }
     }
 
     fn arrow(self) -> arrow_schema::TimeUnit {

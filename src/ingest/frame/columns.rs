@@ -274,12 +274,6 @@ fn listed(item: ColumnType) -> ColumnType {
 }
 
 fn of_arrow(data_type: &DataType) -> Option<(ColumnType, Option<Foreign>)> {
-    let unit = |unit: &arrow_schema::TimeUnit| match unit {
-        arrow_schema::TimeUnit::Second => TimeUnit::Second,
-        arrow_schema::TimeUnit::Millisecond => TimeUnit::Millisecond,
-        arrow_schema::TimeUnit::Microsecond => TimeUnit::Microsecond,
-        arrow_schema::TimeUnit::Nanosecond => TimeUnit::Nanosecond,
-    };
     let ty = match data_type {
         DataType::Boolean => ColumnType::Scalar(Primitive::Bool),
         DataType::Int8 => ColumnType::Scalar(Primitive::I8),
@@ -294,8 +288,10 @@ fn of_arrow(data_type: &DataType) -> Option<(ColumnType, Option<Foreign>)> {
         DataType::Float32 => ColumnType::Scalar(Primitive::F32),
         DataType::Float64 => ColumnType::Scalar(Primitive::F64),
         DataType::Date32 => ColumnType::Date,
-        DataType::Timestamp(ticks, zone) => ColumnType::Timestamp(unit(ticks), zone.as_deref().map(str::to_owned)),
-        DataType::Duration(ticks) => ColumnType::Duration(unit(ticks)),
+        DataType::Timestamp(unit, zone) => {
+            ColumnType::Timestamp(TimeUnit::of_arrow(*unit), zone.as_deref().map(str::to_owned))
+        }
+        DataType::Duration(unit) => ColumnType::Duration(TimeUnit::of_arrow(*unit)),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Utf8,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => ColumnType::Binary,
         DataType::Dictionary(_, values) => match of_arrow(values)? {

@@ -3,13 +3,13 @@
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 
 use crate::{
     error::{Error, Result},
     offload::offload_large,
     read::Times,
-    schema::Column,
+    schema::{Column, ColumnType, TimeUnit},
     table::table::Table,
 };
 
@@ -47,22 +47,10 @@ impl Table {
 /// Returns the nanoseconds of a tick of a column, or `None` if the column has no unit of time. Timestamps, durations and dates
 /// have a unit by type; an integer column has one if its property `unit` is `s`, `ms`, `us` or `ns`.
 pub(in crate::table) fn nanoseconds_per_tick(column: &Column) -> Option<i64> {
-    let of_unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    };
-    match column.ty.arrow() {
-        DataType::Timestamp(unit, _) | DataType::Duration(unit) => Some(of_unit(&unit)),
-        DataType::Date32 => Some(86_400_000_000_000),
-        _ => match column.properties.get("unit").and_then(serde_json::Value::as_str)? {
-            "s" => Some(1_000_000_000),
-            "ms" => Some(1_000_000),
-            "us" => Some(1_000),
-            "ns" => Some(1),
-            _ => None,
-        },
+    match &column.ty {
+        ColumnType::Timestamp(unit, _) | ColumnType::Duration(unit) => Some(unit.nanoseconds()),
+        ColumnType::Date => Some(86_400 * TimeUnit::Second.nanoseconds()),
+        _ => TimeUnit::parse(column.properties.get("unit")?.as_str()?).map(TimeUnit::nanoseconds),
     }
 }
 
