@@ -29,6 +29,9 @@ impl Table {
     /// - Any error of the store.
     #[cfg(feature = "frame")]
     pub(super) async fn index_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
+        if let Some(held) = self.inner.tails.get(number) {
+            return Ok(Some(held));
+        }
         let read = self.read_tail(number).await?;
         if let (Some(read), Some(tail)) = (&read, self.manifest().segments.get(number).and_then(|segment| segment.tail.as_ref()))
         {
@@ -37,13 +40,10 @@ impl Table {
         Ok(read)
     }
 
-    /// Returns the tail of a segment as [`Self::index_tail`] does, but does not keep it in memory.
+    /// Reads the tail of a segment as [`Self::index_tail`] does, but neither looks for it in memory nor keeps it there.
     async fn read_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let Some(tail) = &segment.tail else { return Ok(None) };
-        if let Some(held) = self.inner.tails.get(number) {
-            return Ok(Some(held));
-        }
         let object_bytes = segment.index.bytes;
         let (table, rows, expected) = (self.clone(), segment.rows, tail.blake3);
         let parse = move |fetched: Vec<Bytes>| {
@@ -69,7 +69,13 @@ impl Table {
         if segments.iter().any(|segment| segment.tail.is_none()) {
             return Ok(None);
         }
-        let read: Vec<_> = (0..segments.len()).map(|number| self.read_tail(number)).collect();
+        let read = |number| async move {
+            match self.inner.tails.get(number) {
+                Some(held) => Ok(Some(held)),
+                None => self.read_tail(number).await,
+            }
+        };
+        let read: Vec<_> = (0..segments.len()).map(read).collect();
         let tails: Vec<Option<Arc<IndexTail>>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
         let runs = tails.iter().zip(segments).map(|(tail, segment)| {
             let runs = tail.as_ref()?.sequences().ok()?;
