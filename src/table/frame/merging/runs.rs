@@ -363,7 +363,7 @@ fn disjoint(mut ranges: Vec<(Range<u64>, u32)>) -> Vec<(Range<u64>, u32)> {
     joined
 }
 
-/// What a plan reads on the right.
+/// Row groups and index objects that a plan reads of the right table.
 #[derive(Default)]
 struct Cost {
     /// Row groups that are decoded.
