@@ -10,16 +10,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures::{
-    FutureExt,
-    future::BoxFuture,
-    stream::{self, StreamExt, TryStreamExt},
-};
+use futures::{FutureExt, future::BoxFuture};
 use polars::prelude::{Categories, DataFrame, DataType, Expr};
 
 use super::{
     index::{Index, IndexSource},
-    segments::{Plan, SEGMENTS_AT_ONCE, SegmentRead},
+    segments::{Plan, SegmentRead},
 };
 use crate::{
     error::Result,
@@ -225,9 +221,7 @@ impl Request {
             segments.iter().for_each(|segment| whole(&mut explain, segment));
             return Ok(explain);
         };
-        let reads: Vec<_> = (0..segments.len()).map(|number| self.table.plan_segment(&plan, number)).collect();
-        let reads: Vec<Option<SegmentRead>> = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
-        for (read, segment) in reads.into_iter().zip(segments) {
+        for (read, segment) in self.table.plan_each(&plan).await?.into_iter().zip(segments) {
             let Some(read) = read else { continue };
             let tail = segment.tail.as_ref().filter(|_| plan.reads_tail_of(segment)).map_or(0, |tail| tail.bytes);
             explain.requests += range_parts(tail) as u64;

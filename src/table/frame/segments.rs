@@ -169,10 +169,15 @@ impl Table {
         Ok(Some(SegmentRead { segment: number, rows, bytes: part.bytes(), part: Some((tail, Arc::new(part))) }))
     }
 
+    /// Plans to read each segment, as [`Self::plan_segment`] does.
+    pub(super) async fn plan_each(&self, plan: &Plan) -> Result<Vec<Option<SegmentRead>>> {
+        let reads = (0..self.manifest().segments.len()).map(|number| self.plan_segment(plan, number)).collect::<Vec<_>>();
+        stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await
+    }
+
     /// Plans to read all segments. Segments without a row are left out.
     pub(super) async fn plan_segments(&self, plan: &Plan) -> Result<Vec<SegmentRead>> {
-        let reads = (0..self.manifest().segments.len()).map(|number| self.plan_segment(plan, number)).collect::<Vec<_>>();
-        let reads: Vec<Option<SegmentRead>> = stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
+        let reads = self.plan_each(plan).await?;
         Ok(reads.into_iter().flatten().filter(|read| !read.rows.is_empty()).collect())
     }
 
