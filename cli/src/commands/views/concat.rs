@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use tetrys::recipe::{Recipe, Source};
 
-use super::{Target, make};
+use super::{Memory, Target, make};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
@@ -38,6 +38,6 @@ impl Concat {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, out).await
+        make(recipe, self.target.how, Memory::default(), out).await
     }
 }

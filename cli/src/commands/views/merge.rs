@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use tetrys::recipe::{Join, Recipe, Several, Source};
 
-use super::{Target, make};
+use super::{Memory, Target, make};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
@@ -58,6 +58,8 @@ pub(crate) struct Merge {
     suffix: Option<String>,
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    memory: Memory,
 }
 
 impl Merge {
@@ -82,6 +84,6 @@ impl Merge {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, out).await
+        make(recipe, self.target.how, self.memory, out).await
     }
 }

@@ -44,12 +44,10 @@ pub(crate) struct How {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    memory: Memory,
 }
 
 /// The memory of a merge, a selection or a split.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// Make views in memory up to this size, and merge, filter and split tables part by part beyond it [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -71,12 +69,12 @@ impl Target {
 }
 
 /// Makes the views of a recipe and describes them.
-async fn make(recipe: Recipe, how: How, out: &mut dyn Write) -> Result<Outcome, Failure> {
+async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let options = RunOptions {
         dry_run: how.dry_run,
         allow_unpinned: crate::opening::allow_unpinned(),
-        memory_limit: how.memory.memory_limit,
-        temporary_folder: how.memory.temporary_folder,
+        memory_limit: memory.memory_limit,
+        temporary_folder: memory.temporary_folder,
     };
     let made = recipe.run_with(&crate::opening::options(), &options).await?;
     for view in &made {

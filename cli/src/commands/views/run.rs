@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use clap::Args;
 use tetrys::{Error, Recipe};
 
-use super::{How, make};
+use super::{How, Memory, make};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
@@ -48,6 +48,8 @@ pub(crate) struct Run {
     recipe: PathBuf,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    memory: Memory,
 }
 
 impl Run {
@@ -55,6 +57,6 @@ impl Run {
         let place = self.recipe.display();
         let text = std::fs::read_to_string(&self.recipe).map_err(|error| Failure::Input(Error::from(error).at(place)))?;
         let recipe = Recipe::parse(&text).map_err(|error| Failure::Input(error.at(self.recipe.display())))?;
-        make(recipe, self.how, out).await
+        make(recipe, self.how, self.memory, out).await
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write};
 use clap::Args;
 use tetrys::recipe::{Recipe, Several, Source, Split};
 
-use super::{Target, make};
+use super::{Memory, Target, make};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Args, Debug)]
@@ -58,6 +58,8 @@ pub(crate) struct Select {
     salt: String,
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    memory: Memory,
 }
 
 /// Parses `name=value`.
@@ -83,6 +85,6 @@ impl Select {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, out).await
+        make(recipe, self.target.how, self.memory, out).await
     }
 }
