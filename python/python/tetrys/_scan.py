@@ -59,8 +59,8 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
 
     Only the columns that a query uses are decoded, and the other columns of a filter only where it keeps rows. Segments whose
     bounds exclude a filter are not read. Of a segment with a tail, only these columns are read, and only the row groups and pages
-    whose bounds do not exclude the filter. Memory holds one part of a segment at a time, up to 128 MiB of tails, and what the query keeps:
-    `collect(engine="streaming")`, `sink_parquet` and `collect_index` stream. The index of a view is loaded whole.
+    whose bounds do not exclude the filter. Memory holds one part of a segment at a time, up to 128 MiB of tails, and what the query
+    keeps: `collect(engine="streaming")`, `sink_parquet` and `collect_index` stream. The index of a view is loaded whole.
 
     Args:
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
