@@ -70,7 +70,7 @@ def names() -> list[str]:
     """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
-    functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "open_table", "read_index", "row_loader", "run", "times", "write_table"]
+    functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "merge_tables", "open_table", "read_index", "row_loader", "run", "scan_index", "times", "write_table"]
     return [name for name in functions + members if name not in LEFT_OUT]
 
 
@@ -84,7 +84,7 @@ def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield parameter
 
 
-SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp"}
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t"}
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_signatures_name_every_option() -> None:
         for name, member in inspect.getmembers(kind, inspect.isfunction):
             variable = [one for one in inspect.signature(member).parameters.values() if one.kind is one.VAR_KEYWORD]
             assert not variable or (kind, name) in ((tt.Table, "set_properties"), (tt.Index, "filter")), f"{kind.__name__}.{name}"
-    for function in (tt.write_table, tt.merge, tt.concat, tt.open_table, tt.read_index, tt.row_loader, tt.run, tt.times, tt.ingest_l5):
+    for function in (tt.write_table, tt.merge, tt.merge_tables, tt.concat, tt.open_table, tt.read_index, tt.row_loader, tt.run, tt.scan_index, tt.times, tt.ingest_l5):
         assert all(one.kind is not one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
 
 

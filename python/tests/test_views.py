@@ -109,6 +109,93 @@ def test_rows_of_one_key_are_an_error_the_first_or_a_list(tmp_path: Path) -> Non
             a.merge(b, ["log", "time"], **wrong)
 
 
+@pytest.mark.parametrize("memory", [None, 0])
+def test_merged_tables_are_merged_indexes(tmp_path: Path, memory: int | None) -> None:
+    a, b = (
+        table_of(str(tmp_path / name), name, [(log, time) for log in "xyz" for time in range(0, 60, step)])
+        for name, step in (("a", 2), ("b", 5))
+    )
+    ways: list[tuple[list[str], dict[str, Any]]] = [
+        (["log", "time"], {}),
+        (["log", "time"], {"how": "left", "suffix": "_b"}),
+        (["log", "a_id"], {"right_on": ["log", "b_id"]}),
+        (["log", "time"], {"how": "asof", "direction": "nearest", "tolerance": "1ms", "keep_left": True}),
+        (["log"], {"how": "left", "last": True}),
+    ]
+    for number, (on, options) in enumerate(ways):
+        made = tt.merge_tables(a.url, b.url, on, tmp_path / f"view {number}", memory_limit=memory, temporary_folder=tmp_path, **options)
+        expected, view = tt.merge(tt.read_index(a), tt.read_index(b), on, **options), tt.read_index(tmp_path / f"view {number}")
+        assert (made["rows"], made["written"], made["payload_bytes"]) == (len(expected), True, 0)
+        assert view.to_polars().select(view.columns).equals(expected.to_polars().select(expected.columns))
+        assert (ids(view, "a"), ids(view, "b")) == (ids(expected, "a"), ids(expected, "b"))
+
+
+@pytest.mark.parametrize("memory", [None, 0])
+def test_arguments_of_a_merge_of_tables_that_are_no_such_thing_are_refused(tmp_path: Path, memory: int | None) -> None:
+    a, b = table_of(str(tmp_path / "a"), "a", [("x", 1), ("y", 1)]), table_of(str(tmp_path / "b"), "b", [("x", 1), ("x", 1)])
+    good: dict[str, Any] = {"left": a.url, "right": b.url, "on": ["log", "time"], "view": tmp_path / "view", "memory_limit": memory, "first": True}
+    for wrong, kind, message in [
+        ({"on": []}, tt.Invalid, "`on` is empty"),
+        ({"on": [], "how": "asof"}, tt.Invalid, "`on` is empty"),
+        ({"on": None}, TypeError, "on: expected a list, found None"),
+        ({"on": 5}, TypeError, "on: expected a list, found int 5"),
+        ({"on": ["log", 5]}, TypeError, "on: expected text, found int 5"),
+        ({"on": ["log", None]}, TypeError, "on: expected text, found None"),
+        ({"on": "nothing"}, tt.NotFound, "no column `nothing` on the left; there are: log, time, a_id"),
+        ({"on": "a_id"}, tt.NotFound, "no column `a_id` on the right; there are: log, time, b_id"),
+        ({"on": "log", "right_on": "time"}, tt.Invalid, "cast one of them"),
+        ({"right_on": ["log"]}, tt.Invalid, "2 keys on the left, 1 on the right"),
+        ({"right_on": 5}, TypeError, "right_on: expected a list, found int 5"),
+        ({"on": "log=time"}, tt.Invalid, "`log=time` has an equals sign"),
+        ({"how": "outer"}, tt.Invalid, "how `outer`: expected inner, left or asof"),
+        ({"how": None}, tt.Invalid, "how `None`"),
+        ({"how": "asof", "direction": "before"}, tt.Invalid, "expected backward, forward or nearest"),
+        ({"how": "asof", "tolerance": "1 parsec"}, tt.Invalid, "parsec"),
+        ({"how": "asof", "tolerance": 1.5}, TypeError, "tolerance: expected text with a unit"),
+        ({"tolerance": "1s"}, tt.Invalid, "a tolerance goes with"),
+        ({"keep_left": 1}, TypeError, "keep_left: expected True or False"),
+        ({"group_to_list": "yes"}, TypeError, "group_to_list: expected True or False"),
+        ({"last": True}, tt.Invalid, "choose one"),
+        ({"first": None}, TypeError, "first: expected True or False"),
+        ({"first": False}, tt.Invalid, "same log, time"),
+        ({"suffix": None}, TypeError, "suffix: expected text, found None"),
+        ({"update": 1}, TypeError, "update: expected True or False"),
+        ({"update": True}, tt.NotFound, "view"),
+        ({"memory_limit": 1.5}, TypeError, "memory_limit: expected an integer, found float 1.5"),
+        ({"memory_limit": True}, TypeError, "memory_limit: expected an integer"),
+        ({"memory_limit": "8GiB"}, TypeError, "memory_limit: expected an integer"),
+        ({"memory_limit": -1}, tt.Invalid, "memory_limit: -1 is outside 0.."),
+        ({"memory_limit": 2**70}, tt.Invalid, "memory_limit: .* is outside 0.."),
+        ({"temporary_folder": 5}, TypeError, "temporary_folder: expected a path, found int 5"),
+        ({"temporary_folder": b"x"}, TypeError, "temporary_folder: expected a path"),
+        ({"left": None}, TypeError, "a URL is text or a path, found None"),
+        ({"right": a}, TypeError, "a URL is text or a path, found Table"),
+        ({"view": 5}, TypeError, "a URL is text or a path, found int 5"),
+        ({"left": tmp_path / "nothing"}, tt.NotFound, "source `left`"),
+        ({"view": a.url}, tt.Exists, "a"),
+        ({"allow": 5}, TypeError, "allow: expected a list"),
+        ({"allow_unpinned": None}, TypeError, "allow_unpinned: expected True or False"),
+    ]:
+        with pytest.raises(tt.Error, match=message) as caught:
+            tt.merge_tables(**(good | wrong))
+        assert isinstance(caught.value, kind), wrong
+        assert not (tmp_path / "view").exists(), wrong
+    for number, limit in enumerate((2**63 - 1, np.int64(5))):
+        assert tt.merge_tables(**(good | {"view": tmp_path / f"view {number}", "memory_limit": limit}))["rows"] == 1
+
+
+def test_keys_with_an_equals_sign_are_merged_or_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        tt.write_table(tmp_path / name, {"key": [1, 2, 3], "key=x": [3, 2, 9], f"{name}.value": [10, 20, 30]}, index=["key", "key=x"])
+    made = tt.merge_tables(tmp_path / "a", tmp_path / "b", "key", tmp_path / "view", right_on="key=x")
+    rows = tt.row_loader(tmp_path / "view").take(range(made["rows"]), ["a.value", "b.value"])
+    assert (rows["a.value"].tolist(), rows["b.value"].tolist()) == ([20, 30], [20, 10])
+    for right_on in (None, "key", "key=x"):
+        with pytest.raises(tt.Invalid, match="`key=x` has an equals sign: rename the column in `left`, or use `tetrys.merge`"):
+            tt.merge_tables(tmp_path / "a", tmp_path / "b", "key=x", tmp_path / "other", right_on=right_on)
+    assert len(tt.merge(tt.read_index(tmp_path / "a"), tt.read_index(tmp_path / "b"), "key=x")) == 3
+
+
 def test_a_merge_by_a_changed_key_is_pickled_and_needs_the_keys_of_all_rows(tmp_path: Path) -> None:
     a = tt.read_index(table_of(str(tmp_path / "a"), "a", [("x", time) for time in range(6)]))
     b = tt.read_index(table_of(str(tmp_path / "b"), "b", [("x", time) for time in range(6)]))

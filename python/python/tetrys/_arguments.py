@@ -35,6 +35,14 @@ def url_of(url: object) -> str:
     raise WrongType(f"a URL is text or a path, found {found(url)}")
 
 
+def path_of(what: str, path: object) -> str:
+    """Returns a path as text."""
+    found_path = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(found_path, str):
+        raise WrongType(f"{what}: expected a path, found {found(path)}")
+    return found_path
+
+
 def urls_of(what: str, urls: object) -> list[str]:
     """Returns one or several URLs as a list."""
     if isinstance(urls, (str, os.PathLike)):

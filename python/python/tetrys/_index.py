@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
@@ -479,7 +479,7 @@ def run(
         urls_of("allow", allow),
         truth("allow_unpinned", allow_unpinned),
         None if memory_limit is None else whole("memory_limit", memory_limit, 0),
-        None if temporary_folder is None else os.fspath(temporary_folder),
+        None if temporary_folder is None else path_of("temporary_folder", temporary_folder),
     )
     tell(untold)
     return made
@@ -539,25 +539,23 @@ def merge_tables(
         Exists: there is a table at `view` and `update` is false.
         Denied: a source cannot be pinned.
     """
-    choice("how", how, ("inner", "left", "asof"))
-    choice("direction", direction, ("backward", "forward", "nearest"))
-    names = texts("on", on)
-    right_names = names if right_on is None else texts("right_on", right_on)
-    if len(names) != len(right_names):
-        raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right: expected as many")
+    pairs, within = _keys(on, right_on, how, direction, tolerance)
+    if strange := [key for key, _ in pairs if "=" in key]:
+        # A recipe writes two names as LEFT=RIGHT, so only the right one may have the sign.
+        raise Invalid(f"on: `{strange[0]}` has an equals sign: rename the column in `left`, or use `tetrys.merge` and `Index.save`")
+    partners = _partners(first, last, group_to_list)
     join: dict[str, Any] = {
         "with": "right",
-        "on": [a if a == b else f"{a}={b}" for a, b in zip(names, right_names, strict=True)],
+        "on": [a if a == b else f"{a}={b}" for a, b in pairs],
         "how": how,
         "suffix": text("suffix", suffix),
+        "keep": truth("keep_left", keep_left),
+        **dict(zip(("first", "last", "lists"), partners, strict=True)),
     }
     if how == "asof":
-        join |= {"pick": direction}
-        join |= {} if tolerance is None else {"tolerance": span("tolerance", tolerance)}
-    elif tolerance is not None:
-        raise Invalid("a tolerance goes with how=\"asof\"")
-    flags = {"keep": keep_left, "first": first, "last": last, "lists": group_to_list}
-    join |= {name: True for name, flag in flags.items() if truth(name, flag)}
+        join["pick"] = direction
+    if within is not None:
+        join["tolerance"] = within
     recipe = {
         "sources": {"left": url_of(left), "right": url_of(right)},
         "from": "left",
@@ -704,26 +702,39 @@ def merge(
         Invalid: keys have different types, or several right rows have equal keys and none of `first`, `last` and
             `group_to_list` is set.
     """
+    index_of("left", left)
+    index_of("right", right)
+    pairs, within = _keys(on, right_on, how, direction, tolerance)
+    times = pairs.pop() if how == "asof" else None
+    keeps_left = truth("keep_left", keep_left) or how == "left"
+    partners = _partners(first, last, group_to_list)
+    options = (pairs, times, direction, within, keeps_left, *partners, text("suffix", suffix))
+    return _merged(left, right, options)
+
+
+def _keys(
+    on: str | Sequence[str], right_on: str | Sequence[str] | None, how: str, direction: str, tolerance: Span | None
+) -> tuple[list[tuple[str, str]], str | None]:
+    """Returns the key columns of a merge by their left and right names, and the tolerance as text."""
     choice("how", how, ("inner", "left", "asof"))
     choice("direction", direction, ("backward", "forward", "nearest"))
-    native = index_of("left", left)._native, index_of("right", right)._native
     names = texts("on", on)
     right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):
         raise Invalid(f"{len(names)} keys on the left, {len(right_names)} on the right: expected as many")
+    if not names:
+        raise Invalid("`on` is empty: name the keys, and with how=\"asof\" the time as the last of them")
     if how != "asof" and tolerance is not None:
         raise Invalid("a tolerance goes with how=\"asof\"")
-    if how == "asof" and not names:
-        raise Invalid("`on` is empty: name the keys, and the time as the last of them")
-    pairs = list(zip(names, right_names, strict=True))
-    times = pairs.pop() if how == "asof" else None
-    within = None if tolerance is None else span("tolerance", tolerance)
-    keeps_left = truth("keep_left", keep_left) or how == "left"
+    return list(zip(names, right_names, strict=True)), None if tolerance is None else span("tolerance", tolerance)
+
+
+def _partners(first: bool, last: bool, group_to_list: bool) -> tuple[bool, bool, bool]:
+    """Checks that at most one choice among several partners is made."""
     partners = truth("first", first), truth("last", last), truth("group_to_list", group_to_list)
     if sum(partners) > 1:
         raise Invalid("first, last and group_to_list: choose one")
-    options = (pairs, times, direction, within, keeps_left, *partners, text("suffix", suffix))
-    return _merged(left, right, options)
+    return partners
 
 
 def _merged(left: Index, right: Index, options: tuple[Any, ...]) -> Index:
