@@ -9,7 +9,10 @@ use arrow_array::{
     TimestampMicrosecondArray, UInt32Array, UInt64Array,
 };
 use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
-use polars::prelude::{Expr, IntoLazy, LiteralValue, NamedFrom, Scalar, Series, TimeUnit, col, lit};
+use polars::prelude::{
+    DataType, Expr, Int8Type, IntoLazy, IntoSeries, ListBuilderTrait, ListPrimitiveChunkedBuilder, LiteralValue, NamedFrom, Scalar,
+    Series, TimeUnit, col, lit,
+};
 use tetrys::{
     ErrorKind, Index, IndexTails, RowLoader, Schema, Table, WriteOptions,
     format::{Manifest, Parent},
@@ -228,9 +231,12 @@ fn later_condition(rng: &mut Rng) -> Expr {
         _ => {
             let (tiny, log) = (Series::new("".into(), [Some(3_i8), None, Some(-7)]), format!("log-{:04}", row / 800));
             let logs = Series::new("".into(), [log.as_str(), "log-0003"]);
-            return match rng.once_in(2) {
-                true => col("tiny").is_in(lit(tiny).implode(true), rng.once_in(2)),
-                false => col("log").is_in(lit(logs).implode(true), false),
+            let unit = *rng.pick(&[TimeUnit::Milliseconds, TimeUnit::Microseconds, TimeUnit::Nanoseconds]);
+            let stamps = Series::new("".into(), [Some(row), None, Some(row / 1_000)]).cast(&DataType::Datetime(unit, None));
+            return match rng.below(4) {
+                0 | 1 => col("stamp").is_in(lit(stamps.unwrap()).implode(true), rng.once_in(2)),
+                2 => col("tiny").is_in(lit(tiny).implode(true), rng.once_in(2)),
+                _ => col("log").is_in(lit(logs).implode(true), false),
             };
         }
     };
@@ -255,6 +261,15 @@ fn times_days_and_lists_exclude_only_rows_that_the_condition_excludes() {
         pruned += u64::from(block_on(table.index().filter(condition).explain()).unwrap().rows < table.rows());
     }
     assert!(pruned > 20, "{pruned} conditions left out rows");
+    // One list for each row: polars compares a row with the list of its place.
+    let mut lists = ListPrimitiveChunkedBuilder::<Int8Type>::new("".into(), whole.len(), whole.len(), DataType::Int8);
+    (0..whole.len()).for_each(|row| lists.append_slice(&[(row % 251) as u8 as i8, 3][row % 2..]));
+    let each = col("tiny").is_in(lit(lists.finish().into_series()), false);
+    for condition in [each.clone(), each.and(col("stamp").gt(ticks(80_000, TimeUnit::Microseconds)))] {
+        let found = block_on(table.index().filter(condition.clone())).unwrap();
+        assert!(0 < found.len() && found.len() < whole.len(), "{} rows", found.len());
+        same(&found, &whole.filter(condition).unwrap(), "lists of rows");
+    }
     for (sql, less) in [("day > '1970-05-03'", true), ("stamp <= '1970-01-01'", true), ("stamp > '1970-01-01T00:00:00'", false)] {
         let found = block_on(table.index().filter_sql(sql)).unwrap();
         same(&found, &whole.filter_sql(sql).unwrap(), sql);
