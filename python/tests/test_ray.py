@@ -11,6 +11,7 @@ import pickle
 import random
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -119,6 +120,24 @@ def test_a_dataset_knows_its_rows_bytes_and_types_and_gives_tensors(engine: str,
     assert (tuple(batch["camera.intrinsics"].shape), str(batch["camera.intrinsics"].dtype)) == ((50, 3, 3), "torch.float64")
     summed = ds.map_batches(lambda batch: {"traces": batch["camera.intrinsics"].trace(axis1=1, axis2=2)}).sum("traces")
     assert summed == sum(3 + 3 * frame for _ in LOGS for frame in range(20))
+
+
+FIRST = """
+import sys
+import tetrys.ray
+rows = tetrys.ray.read(sys.argv[1], columns=["time"]).take_all()
+print(len(rows), sum(row["time"] for row in rows))
+"""
+
+
+def test_a_read_may_be_the_first_call_of_ray_in_a_process(drives: tt.Table) -> None:
+    # Without `ray.init`, the process starts a cluster of its own.
+    environment = os.environ | {"RAY_ADDRESS": "local", "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", FIRST, drives.url], capture_output=True, text=True, check=False, timeout=600, env=environment
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split()[-2:] == [str(len(drives)), str(tt.read_index(drives)["time"].sum())]
 
 
 def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Table) -> None:
