@@ -26,18 +26,19 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 #[pymethods]
 impl Index {
     /// Loads the index of a table: the columns that match any of the patterns, and the rows for which an SQL condition is true; text as
-    /// categorical columns if wanted.
+    /// categorical columns if wanted. Leaves out rows for which `predicate` cannot be true: an expression of polars as JSON.
     #[staticmethod]
-    #[pyo3(signature = (table, columns = None, categorical = false, condition = None))]
+    #[pyo3(signature = (table, columns = None, categorical = false, condition = None, predicate = None))]
     fn of_table(
         py: Python<'_>,
         table: &Table,
         columns: Option<Vec<String>>,
         categorical: bool,
         condition: Option<String>,
+        predicate: Option<String>,
     ) -> PyResult<Self> {
         check_frames().py()?;
-        let request = requested(table, columns, condition);
+        let request = requested(table, columns, condition, predicate);
         wait_long(py, if categorical { request.categorical() } else { request }).map(Self)
     }
 
@@ -62,14 +63,15 @@ impl Index {
 
     /// Returns what `of_table` with the same arguments reads.
     #[staticmethod]
-    #[pyo3(signature = (table, columns = None, condition = None))]
+    #[pyo3(signature = (table, columns = None, condition = None, predicate = None))]
     fn explain<'py>(
         py: Python<'py>,
         table: &Table,
         columns: Option<Vec<String>>,
         condition: Option<String>,
+        predicate: Option<String>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let request = requested(table, columns, condition);
+        let request = requested(table, columns, condition, predicate);
         let explain = wait_long(py, async move { request.explain().await })?;
         let said = PyDict::new(py);
         for (name, value) in explain.entries() {
@@ -295,13 +297,21 @@ impl IndexPart {
     }
 }
 
-fn requested(table: &Table, columns: Option<Vec<String>>, condition: Option<String>) -> IndexRequest {
+fn requested(
+    table: &Table,
+    columns: Option<Vec<String>>,
+    condition: Option<String>,
+    predicate: Option<String>,
+) -> IndexRequest {
     let mut request = table.table.index();
     if let Some(columns) = columns {
         request = request.columns(columns);
     }
-    match condition {
-        Some(condition) => request.filter_sql(condition),
+    if let Some(condition) = condition {
+        request = request.filter_sql(condition);
+    }
+    match predicate {
+        Some(predicate) => request.prune_json(predicate),
         None => request,
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -206,9 +207,40 @@ def test_a_condition_and_columns_load_a_part_of_the_index(tmp_path: pathlib.Path
     some, all_of = table.explain_index(["time"], "log = 'log-013'"), table.explain_index()
     assert (some["objects"], some["whole_objects"], all_of["whole_objects"], some["rows"]) == (1, 0, 1, 8192)
     assert some["bytes"] * 3 < all_of["bytes"] == all_of["index_bytes"]
+    assert table.explain_index(["time"], pl.col("log") == "log-013") == some
+    assert table.explain_index(["time"], pl.col("log").str.head(7) == "log-013")["rows"] == rows
+    # Such conditions see all rows.
+    late, heavy = pl.col("time") >= 39_000, pl.col("weight") > pl.col("weight").mean()
+    first = pl.col("time") == pl.col("time").min().over("log")
+    for condition in (late & heavy, heavy & late, late & first, heavy | (pl.col("log") == "log-013"), pl.col("time").rank() > 39_990):
+        assert tt.read_index(table, where=condition).to_polars().equals(whole.filter(condition).to_polars())
+        assert table.explain_index(where=condition)["rows"] == rows
+    with pytest.raises(tt.NotFound, match="nothing"):
+        tt.read_index(table, where=pl.col("nothing") > 3)
     with pytest.raises(tt.Invalid, match="expected one expression"):
         tt.read_index(url, where="time > 3; DROP TABLE t")
     with pytest.raises(tt.Error, match="where"):
         tt.read_index(url, where=3)  # type: ignore[arg-type]
     with pytest.raises(tt.NotFound, match="nearest"):
         tt.read_index(url, ["tims"], where="time > 3")
+
+
+def test_segments_that_an_expression_excludes_are_not_read(tmp_path: pathlib.Path) -> None:
+    def rows(part: int) -> dict[str, Any]:
+        return {"log": [f"log-{part}"] * 500, "time": np.arange(500) + 500 * part, "payload": np.arange(500)}
+
+    table = tt.write_table(str(tmp_path / "t"), rows(0), index=["log", "time"])
+    kept = set((tmp_path / "t/index").rglob("*.parquet"))
+    table = table.append(rows(1))
+    for path in set((tmp_path / "t/index").rglob("*.parquet")) - kept:
+        path.unlink()
+    early = (pl.col("time") < 300) & (pl.col("log") != "log-9")
+    for source in (table, tt.open_table(table.url)):
+        found = tt.read_index(source, where=early)
+        assert (len(found), table_rows(found)) == (300, list(range(300)))
+        assert tt.read_index(source, ["time"], where=pl.col("log").is_in(["log-0"]), categorical=True).columns == ["time"]
+    assert table.explain_index(where=early)["bytes"] < table.explain_index()["bytes"]
+    with pytest.raises(tt.Corrupt):
+        tt.read_index(table, where=pl.col("time") % 2 == 0)
+    with pytest.raises(tt.Invalid, match="with_sources"):
+        tt.merge(found, found, ["log", "time"])

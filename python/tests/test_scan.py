@@ -195,6 +195,7 @@ def test_segments_are_skipped_by_their_bounds_and_no_row_is_lost(tmp_path: Path,
             other = rng.choice(CONDITIONS)(rng)
             condition = condition & other if rng.random() < 0.6 else condition | other
         assert_frame_equal(scan.filter(condition).collect(engine="streaming"), eager.filter(condition))
+        assert_frame_equal(tt.read_index(table, where=condition).to_polars(), eager.filter(condition))
     read.clear()
     assert scan.filter(pl.col("time").is_between(25, 34)).collect(engine="streaming").height == 10
     assert scan.filter((pl.col("log") == "b") | (pl.col("time") > 65)).collect(engine="streaming").height == 14

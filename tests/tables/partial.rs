@@ -316,6 +316,25 @@ fn a_pruned_scan_has_every_row_that_the_condition_chooses_and_reads_less() {
 }
 
 #[test]
+fn an_expression_as_json_leaves_out_rows_for_which_it_is_not_true() {
+    let (_, table, _) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let of_log = r#"{"BinaryExpr":{"left":{"Column":"log"},"op":"Eq","right":{"Literal":{"Scalar":{"String":"log-0042"}}}}}"#;
+    let (condition, request) = (col("log").eq(lit("log-0042")), || table.index().prune_json(of_log));
+    let found = block_on(request()).unwrap();
+    assert!(found.len() < 2 * 8_192, "{} rows", found.len());
+    assert_eq!(found.len() as u64, block_on(request().explain()).unwrap().rows);
+    same(&found.filter(condition.clone()).unwrap(), &whole.filter(condition.clone()).unwrap(), "rows of a log");
+    // The mean is that of all rows.
+    let above = col("tiny").gt(col("tiny").mean());
+    let found = block_on(request().filter(above.clone())).unwrap();
+    same(&found, &whole.filter(above).unwrap(), "a mean");
+    for unknown in ["", "{}", "no JSON", r#"{"BinaryExpr":{"left":{"Column":"logs"},"op":"Eq","right":{}}}"#] {
+        same(&block_on(table.index().prune_json(unknown)).unwrap(), &whole, unknown);
+    }
+}
+
+#[test]
 fn a_condition_over_all_rows_sees_all_rows() {
     let (_, table, _) = table(true);
     let whole = block_on(table.index()).unwrap();

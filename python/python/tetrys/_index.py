@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from . import _tetrys
 from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, path_of, several, span, text, texts, truth, url_of, urls_of, whole
@@ -369,9 +371,9 @@ def read_index(
     Args:
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
-        where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Rows that an SQL
-            condition excludes by the bounds of their columns are not read, where the table has index tails. For an expression, the
-            columns that it names are read for all rows.
+        where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Segments that the
+            condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
+            groups and pages. Call `with_sources` before rows that were found so become the left side of a merge.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -396,19 +398,61 @@ def read_index(
 
 
 def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
-    remake = (_read, (table, columns, categorical, where))
-
-    def load(patterns: list[str] | None, condition: str | None) -> Index:
-        return Index(_tetrys.Index.of_table(table._native, patterns, categorical, condition), remake)
-
+    patterns, condition, predicate = needed(table, columns, where, categorical)
+    native = _tetrys.Index.of_table(table._native, patterns, categorical, condition, predicate)
+    index = Index(native, (_read, (table, columns, categorical, where)))
     if not isinstance(where, pl.Expr):
-        return load(columns, None if where is None else text("where", where))
+        return index
+    index = index.filter(where)
     if columns is None:
-        return load(None, None).filter(where)
+        return index
     wanted = _tetrys.Index.chosen(table._native, columns)
-    needed = set(wanted) | set(where.meta.root_names())
-    index = load([exactly(name) for name, _ in table.index_columns if name in needed], None).filter(where)
     return index.with_frame(index.to_polars().select([*wanted, *index._native.locators()]))
+
+
+def needed(
+    table: Table, columns: list[str] | None, where: str | pl.Expr | None, categorical: bool = False
+) -> tuple[list[str] | None, str | None, str | None]:
+    """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and what skips rows if it
+    is an expression."""
+    if not isinstance(where, pl.Expr):
+        return columns, None if where is None else text("where", where), None
+    if columns is not None:
+        names = {*_tetrys.Index.chosen(table._native, columns), *where.meta.root_names()}
+        columns = [exactly(name) for name, _ in table.index_columns if name in names]
+    return columns, None, None if table.is_view else _skipping(table, where, categorical)
+
+
+def _skipping(table: Table, where: pl.Expr, categorical: bool) -> str | None:
+    """Returns the part of a condition by which rows may be left out before it is evaluated, as text; None if there is none.
+
+    polars knows which conditions look at one row at a time, and gives only these to a source of rows.
+    """
+    empty = pl.DataFrame(_Stream(_tetrys.IndexScan(table._native, categorical).empty()))
+    given: list[pl.Expr] = []
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
+    ) -> Iterator[pl.DataFrame]:
+        given.extend([] if predicate is None else [predicate])
+        yield empty if columns is None else empty.select(columns)
+
+    try:
+        register_io_source(source, schema=empty.schema).filter(where).collect()
+    except POLARS:
+        # The rows will tell what is wrong.
+        return None
+    return serialized(given[0]) if given else None
+
+
+def serialized(predicate: pl.Expr) -> str | None:
+    """Returns a predicate as text, by which the native module skips rows; None if polars cannot write it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return predicate.meta.serialize(format="json")
+    except Exception:
+        return None
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, cast
 
@@ -11,7 +10,7 @@ from polars.io.plugins import register_io_source
 
 from . import _tetrys
 from ._arguments import Url, truth, urls_of
-from ._index import POLARS, Index, _Stream, read_index, refused
+from ._index import POLARS, Index, _Stream, read_index, refused, serialized
 from ._table import Table
 from ._tetrys import Error
 
@@ -94,7 +93,7 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
         wanted = [*names, locator] if columns is None else columns
         read = [name for name in dict.fromkeys([*wanted, *_tested(predicate)]) if name != locator]
         # polars asks for the first `rows` rows of the table, and filters these: then no row may be left out.
-        pruned = None if predicate is None or rows is not None else _serialized(predicate)
+        pruned = None if predicate is None or rows is not None else serialized(predicate)
         scan = _tetrys.IndexScan(table._native, categorical, read, pruned)
         left = rows
         while left is None or left > 0:
@@ -134,16 +133,6 @@ def _rows_of(
 def _tested(predicate: pl.Expr | None) -> list[str]:
     """Returns the columns of a predicate."""
     return [] if predicate is None else predicate.meta.root_names()
-
-
-def _serialized(predicate: pl.Expr) -> str | None:
-    """Returns a predicate as text, by which the native module skips rows; None if polars cannot write it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return predicate.meta.serialize(format="json")
-    except Exception:
-        return None
 
 
 def _lazy(frame: pl.LazyFrame, index_of: Callable[[pl.DataFrame], Index]) -> LazyIndex:

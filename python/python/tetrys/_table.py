@@ -149,8 +149,8 @@ class Table:
         """
         return self._native.info()
 
-    def explain_index(self, columns: str | Iterable[str] | None = None, where: str | None = None) -> dict[str, int]:
-        """Returns what `read_index` with these columns and this SQL condition reads: `segments` of the table, `objects` of which
+    def explain_index(self, columns: str | Iterable[str] | None = None, where: str | pl.Expr | None = None) -> dict[str, int]:
+        """Returns what `read_index` with these columns and this condition reads: `segments` of the table, `objects` of which
         anything is read, `whole_objects` among them, `row_groups` and `row_groups_read` of the others, `rows` that are decoded,
         `requests`, `bytes`, and `index_bytes` of the whole index.
 
@@ -158,8 +158,9 @@ class Table:
             >>> tt.Table("drives").explain_index(where="pedestrians > 300")["objects"]
             0
         """
-        columns = None if columns is None else texts("columns", columns)
-        return _tetrys.Index.explain(self._native, columns, None if where is None else text("where", where))
+        from ._index import needed
+
+        return _tetrys.Index.explain(self._native, *needed(self, None if columns is None else texts("columns", columns), where))
 
     def du(self) -> dict[str, Any]:
         """Returns the disk usage of each version: the dict that `tetrys du --json` prints. Sizes are bytes; versions are newest

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     error::Result,
     format::{Locator, Segment},
-    index::{self, Pushdown, of_condition, of_expression, of_query, with_locators},
+    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
     table::{seen::seen_columns, table::Table},
@@ -51,6 +51,8 @@ struct Request {
     columns: Option<Vec<String>>,
     conditions: Vec<Condition>,
     query: Option<String>,
+    /// Expressions that polars has written as JSON.
+    pruned: Vec<String>,
     categorical: bool,
 }
 
@@ -135,7 +137,8 @@ impl std::fmt::Debug for IndexRequest {
 
 impl IndexRequest {
     pub(super) fn new(table: Table) -> Self {
-        Self { request: Request { table, columns: None, conditions: Vec::new(), query: None, categorical: false }, running: None }
+        let (columns, conditions, query, pruned) = Default::default();
+        Self { request: Request { table, columns, conditions, query, pruned, categorical: false }, running: None }
     }
 
     /// Chooses the index columns that match any of the patterns. Columns that only the conditions need are read too, but are not in
@@ -164,6 +167,14 @@ impl IndexRequest {
     /// the whole index. The result may have rows for which the condition of the query is not true.
     pub fn for_query(mut self, sql: impl Into<String>) -> Self {
         self.request.query = Some(sql.into());
+        self
+    }
+
+    /// Leaves out rows for which an expression cannot be true, by the statistics of segments, row groups and pages. polars has written
+    /// the expression as JSON (`Expr.meta.serialize` in Python). It must look at one row at a time. The result may have rows for which
+    /// it is not true, and all rows if the expression is not known here.
+    pub fn prune_json(mut self, expression: impl Into<String>) -> Self {
+        self.request.pruned.push(expression.into());
         self
     }
 
@@ -283,6 +294,9 @@ impl Request {
                 Condition::Expression(expression) => of_expression(&named, expression),
                 Condition::Sql(sql) => of_condition(&named, sql)?,
             });
+        }
+        for expression in &self.pruned {
+            needs = needs.then(Pushdown { predicate: of_serialized(&named, expression), ..Pushdown::nothing() });
         }
         let mut only = None;
         if let Some(query) = &self.query {
