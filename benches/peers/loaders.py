@@ -249,7 +249,10 @@ class MosaicML(Loader):
 
     def epochs(self, place: Place) -> Epochs:
         from streaming import StreamingDataLoader, StreamingDataset
+        from streaming.base.util import clean_stale_shared_memory
 
+        # The process of the measurement before was killed, and may have left its shared memory.
+        clean_stale_shared_memory()
         where = {"remote": place.url, "local": place.cache} if place.is_s3 else {"local": place.url}
         samples = StreamingDataset(**where, shuffle=True, batch_size=BATCH)
         loader = StreamingDataLoader(samples, batch_size=BATCH, num_workers=place.workers, persistent_workers=place.workers > 0)
@@ -492,7 +495,7 @@ def compare(contenders: list[Contender], place: str, server: Server | None, scra
     for number in range(arguments.rounds + 1):
         for one in contenders:
             url = f"s3://{BUCKET}/{one.kind.files}" if server else str(scratch / one.kind.files)
-            tried = {}
+            tried, failed = {}, ""
             for workers in one.kind.workers if number == 0 else (one.workers,):
                 if one.error:
                     break
@@ -501,12 +504,16 @@ def compare(contenders: list[Contender], place: str, server: Server | None, scra
                 found = one.measure(url, scratch, workers, arguments.rows, total)
                 traffic = server.move("far") if server else {}
                 if not found:
-                    break
+                    # In the trial round, another number of workers may do.
+                    failed, one.error = one.error, "" if number == 0 else one.error
+                    continue
                 first, second = found["seconds"]
                 tried[workers] = first + second
                 if number:
                     rates = {"first": arguments.rows / first, "second": arguments.rows / second, "both": 2 * arguments.rows / (first + second)}
                     one.add(rates | {"mixing": statistics.mean(found["mixing"])} | traffic)
+            if number == 0:
+                one.error = one.error or (failed if not tried else "")
             if number == 0 and tried:
                 one.workers = min(tried, key=lambda workers: tried[workers])
             print(f"{place}: round {number} of {arguments.rounds}: {one.kind.name}: {one.error or tried}", file=sys.stderr, flush=True)
