@@ -126,7 +126,7 @@ pub async fn ingest(
 }
 
 /// Returns the names, classes and fields of the row-group indexes over these fields. Rows do not need them: indexes that cannot be
-/// read are left out, and [`Dataset::row_group_indexes`] says why.
+/// read are left out, and [`warnings`] says why.
 fn indexes(dataset: &Dataset, fields: &[&str]) -> Map<String, Value> {
     let indexes = dataset.row_group_indexes().unwrap_or_default().into_iter();
     let kept = indexes.filter(|index| fields.contains(&index.column.as_str()));
@@ -137,13 +137,18 @@ fn indexes(dataset: &Dataset, fields: &[&str]) -> Map<String, Value> {
     kept.map(described).collect()
 }
 
-/// Returns one sentence for each field that the import keeps in another form than its codec says.
+/// Returns one sentence for each field that the import keeps in another form than its codec says, and one if it leaves out the
+/// row-group indexes because they cannot be read.
 ///
 /// # Errors
 /// - `Invalid`: a field is not in the Parquet files, or its type does not fit.
 pub fn warnings(dataset: &Dataset, settings: &IngestSettings) -> Result<Vec<String>> {
     let Some(schema) = dataset.schema() else { return Ok(Vec::new()) };
-    columns(dataset, &kept(schema, settings)?, settings.decode).map(|(_, warnings)| warnings)
+    let (_, mut warnings) = columns(dataset, &kept(schema, settings)?, settings.decode)?;
+    if let Err(error) = dataset.row_group_indexes() {
+        warnings.push(format!("the row-group indexes cannot be read and are left out: {error}"));
+    }
+    Ok(warnings)
 }
 
 /// The rows of a partition. The last partition that ends checks that the data set has not changed, so that no commit follows if

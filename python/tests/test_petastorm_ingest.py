@@ -625,6 +625,16 @@ def test_a_data_set_that_changes_during_the_import_is_an_error(maker: Maker, tmp
         assert done
 
 
+def test_row_group_indexes_that_cannot_be_read_are_left_out_with_a_warning(maker: Maker, tmp_path: Path, table: str) -> None:
+    fields = [("x", np.uint8, (), maker.scalar(), False)]
+    files = {"part-0": pl.DataFrame({"x": [1, 2, 3, 4]}, schema={"x": pl.UInt8})}
+    damaged = {"dataset-toolkit__rowgroups_index__v1": b"no pickle"}
+    folder = write(tmp_path / "set", maker.schema(fields), files, **damaged)
+    with pytest.warns(UserWarning, match="the row-group indexes cannot be read and are left out: "):
+        found = tt.ingest_petastorm(folder, table)
+    assert len(found) == 4 and "petastorm.indexes" not in found.properties
+
+
 def test_files_that_do_not_fit_the_metadata_are_named(maker: Maker, tmp_path: Path, table: str) -> None:
     folder = simple(maker, tmp_path / "set")
     (folder / "key=2" / "part-0").rename(folder / "key=2" / "part-1")
