@@ -37,6 +37,7 @@ use tetrys::{
         PackedLengths, Segment, SequenceTracker,
     },
     id::{ChunkId, Hash, ObjectRef},
+    schema::BLOOM_FILTER,
     store::{CountingStore, Counts},
     table::{Cuts, GcSettings, IndexRequest, Reuse, now_ms},
     write::{PartGroup, PartObjects},
@@ -96,6 +97,9 @@ fn main() -> Outcome<()> {
         }
         if let Some(python) = given.get("python") {
             peers(python, &Path::new(&table).join("index"))?;
+        }
+        for figure in ["key", "filters", "key"] {
+            child(figure, &table)?;
         }
         if !given.contains_key("table") {
             fs::remove_dir_all(&table)?;
@@ -208,6 +212,39 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             }
             let peak = status("VmHWM:")?.saturating_sub(before);
             said("scan of 2 columns", start.elapsed(), &format!("{rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+        }
+        "key" => {
+            let table = Table::open(url).await?;
+            let rows: Vec<u64> = (0..20).map(|case| table.rows() / 20 * case + case).collect();
+            let request = |row: u64| table.index().columns(["log_id", "time"]).filter_sql(format!("id = {}", id(row)));
+            let (mut bytes, mut groups) = (0, 0);
+            for row in &rows {
+                let explain = request(*row).explain().await?;
+                (bytes, groups) = (bytes + explain.bytes, groups + explain.row_groups_read);
+            }
+            let start = Instant::now();
+            for row in &rows {
+                assert_eq!(request(*row).await?.len(), 1);
+            }
+            let (took, share) = (start.elapsed() / 20, bytes as f64 / 20.0);
+            let of = table.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() as f64;
+            let filters = if table.schema().index().any(|column| column.has_bloom_filter()) { "with" } else { "without" };
+            let result = format!(
+                "{:.1} row groups, {:.1} MB, {:.2} % of the index",
+                groups as f64 / 20.0,
+                share / 1e6,
+                100.0 * share / of
+            );
+            said(&format!("where id = x, {filters} bloom filters"), took, &result);
+        }
+        "filters" => {
+            let table = Table::open(url).await?;
+            let table = table.edit().set_column_property("id", BLOOM_FILTER, Some(true.into())).commit().await?;
+            let start = Instant::now();
+            let next = table.compact(MAX_SEGMENT_ROWS).await?;
+            let bytes = |table: &Table| table.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() as f64;
+            let added = (bytes(&next) - bytes(&table)) / next.rows() as f64;
+            said("add bloom filters of id", start.elapsed(), &format!("{added:.2} B a row"));
         }
         "receipts" => {
             let (receipts, each): (u32, u64) = (what[3].parse()?, what[4].parse()?);
@@ -383,6 +420,11 @@ fn schema() -> Outcome<Schema> {
     Ok(schema.build()?)
 }
 
+/// A number that is different for each row, in no order.
+fn id(row: u64) -> i64 {
+    (row as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64)
+}
+
 /// Returns index columns: recordings of [`LOG`] rows in order, and values as they come from sensors.
 fn index_rows(rows: std::ops::Range<u64>, log: u64, random: &mut fastrand::Rng) -> Outcome<RecordBatch> {
     const WEATHER: [&str; 4] = ["clear", "heavy rain at night", "rain", "snow"];
@@ -398,7 +440,7 @@ fn index_rows(rows: std::ops::Range<u64>, log: u64, random: &mut fastrand::Rng) 
         ("weather", Arc::new(LargeStringArray::from_iter_values(rows.clone().map(|row| WEATHER[(row / log % 4) as usize])))),
         ("frame", ints(&mut |row| (row % log) as i64)),
         ("agents", ints(&mut |_| random.i64(0..120))),
-        ("id", ints(&mut |row| (row as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64))),
+        ("id", ints(&mut |row| id(row))),
     ];
     for (number, name) in FLOATS.iter().enumerate() {
         let value = |row: u64| ((row as f32 / 40.0 + number as f32).sin() * 1_000.0).round() / 8.0 + random.f32();

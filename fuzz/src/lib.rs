@@ -13,7 +13,7 @@ use tetrys::{
     ColumnType, Error, ErrorKind, Offsets, Preset, Schema,
     codec::Chain,
     format::{
-        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
+        BlockDirectory, Bound, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, DecodedPage, EncodedBlock,
         EncodedPage, HashesWriter, IndexTail, IndexWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, PagePlace, Pin,
         TRAILER_LEN, decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range,
         read_hashes, read_join, read_layout, read_lists, read_sequences, write_join,
@@ -184,6 +184,13 @@ pub fn tail(data: &[u8]) {
                 next = piece.end;
             }
             assert_eq!(next, rows, "pieces have all rows");
+        }
+    }
+    for filter in tail.filters(&columns, std::slice::from_ref(&(0..rows))) {
+        let range = filter.range();
+        assert!(range.end <= (bytes.len() - stored.len()) as u64, "filters lie before the tail");
+        if let Some(opened) = sound(filter.open(&bytes.slice(range.start as usize..range.end as usize))) {
+            let _ = (opened.may_have(&Bound::Integer(rows.into())), opened.may_have(&Bound::Text(b"a".to_vec())));
         }
     }
     let ends = [0..1, rows.saturating_sub(1).max(2)..rows];

@@ -297,12 +297,7 @@ impl IndexPart {
     }
 }
 
-fn requested(
-    table: &Table,
-    columns: Option<Vec<String>>,
-    condition: Option<String>,
-    predicate: Option<String>,
-) -> IndexRequest {
+fn requested(table: &Table, columns: Option<Vec<String>>, condition: Option<String>, predicate: Option<String>) -> IndexRequest {
     let mut request = table.table.index();
     if let Some(columns) = columns {
         request = request.columns(columns);

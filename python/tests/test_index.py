@@ -244,3 +244,28 @@ def test_segments_that_an_expression_excludes_are_not_read(tmp_path: pathlib.Pat
         tt.read_index(table, where=pl.col("time") % 2 == 0)
     with pytest.raises(tt.Invalid, match="with_sources"):
         tt.merge(found, found, ["log", "time"])
+
+
+def test_bloom_filters_find_a_key_in_no_order(tmp_path: pathlib.Path) -> None:
+    rows = 140_000
+    ids = (np.arange(rows, dtype=np.uint64) * np.uint64(0x9E37_79B9_7F4A_7C15) >> np.uint64(1)).astype(np.int64)
+    columns = {"time": np.arange(rows), "id": ids, "weight": np.zeros(rows), "payload": np.zeros(rows, np.uint8)}
+    index = ["time", "id", "weight"]
+    table = tt.write_table(tmp_path / "filtered", columns, index=index, bloom_filters="id")
+    plain = tt.write_table(tmp_path / "plain", columns, index=index)
+    assert table.column_properties("id") == {"tetrys.bloom_filter": True}
+    some, most = (one.explain_index(["time"], f"id = {ids[99_999]}") for one in (table, plain))
+    assert (some["row_groups_read"], most["row_groups_read"]) == (1, 3) and some["bytes"] * 2 < most["bytes"]
+    for where in [f"id = {ids[99_999]}", pl.col("id") == int(ids[99_999]), pl.col("id").is_in([int(ids[3]), int(ids[70_000]), 5])]:
+        assert tt.read_index(table, where=where)["time"].to_list() == tt.read_index(plain, where=where)["time"].to_list()
+    assert tt.scan_index(table).filter(pl.col("id") == int(ids[99_999])).select("time").collect()["time"].to_list() == [99_999]
+    # Overwritten rows keep the property, unless the column leaves the index or another list is given.
+    assert table.overwrite(columns).column_properties("id") == {"tetrys.bloom_filter": True}
+    assert tt.open_table(table.url).overwrite(columns, index=["time"]).column_properties("id") == {}
+    other = tt.open_table(table.url).overwrite(columns, index=index, bloom_filters=["time"])
+    assert other.column_properties("time") == {"tetrys.bloom_filter": True}
+    for wrong in ["weight", "payload", "nothing"]:
+        with pytest.raises(tt.Error, match=wrong):
+            tt.write_table(tmp_path / "wrong", columns, index=index, bloom_filters=wrong)
+    with pytest.raises(tt.Error, match="bloom_filters"):
+        tt.write_table(tmp_path / "wrong", columns, index=index, bloom_filters=3)  # type: ignore[arg-type]

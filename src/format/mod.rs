@@ -5,6 +5,7 @@
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod block;
+mod bloom_filter;
 mod bounds;
 mod canonical;
 mod checksum;
@@ -33,6 +34,7 @@ pub use block::{
     BlockDirectory, DecodedPage, EncodedBlock, EncodedPage, PageHead, PagePlace, decode_page, directory_len, encode_page,
     page_range, stored_page, verify_parts,
 };
+pub use bloom_filter::BloomFilter;
 pub use bounds::{Bound, Bounds};
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
@@ -54,5 +56,5 @@ pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub use sequence::{SequenceKey, SequenceTracker};
-pub use tail::{IndexTail, PagePiece, SegmentPart};
+pub use tail::{IndexTail, PagePiece, SegmentPart, StoredFilter};
 pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};

@@ -1,4 +1,5 @@
-//! Checksums of the pages of an index segment, computed while the segment is written. Follows `format-spec/tails.md#page-checksums`.
+//! Checksums of the pages and the bloom filters of an index segment, computed while the segment is written. Follows
+//! `format-spec/tails.md#page-checksums` and `format-spec/tails.md#bloom-filters`.
 //!
 //! The Parquet writer does not say where pages end, so this file keeps the bytes of a row group until the row group is complete,
 //! and finds its pages by their headers.
@@ -8,13 +9,13 @@ use std::io::Write;
 use parquet::arrow::ArrowWriter;
 use twox_hash::XxHash3_64;
 
-use super::unfold::page_lengths;
+use super::{bloom_filter::place_of, unfold::page_lengths};
 use crate::error::{Error, Result};
 
 /// Key of the page checksums in the file metadata of an index segment.
 pub(super) const PAGES_KEY: &str = "tetrys.pages";
 
-/// Computes the checksum of the page that begins at `offset` in its object.
+/// Computes the checksum of the page, or of the bloom filter, that begins at `offset` in its object.
 pub(super) fn page_sum(offset: u64, page: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(offset, page)
 }
@@ -53,49 +54,62 @@ impl<W: Write> Write for Kept<W> {
     }
 }
 
-/// The checksums of the pages so far, in the order of row groups, columns and pages.
+/// The checksums of the pages and bloom filters so far, in the order of row groups, columns and pages.
 #[derive(Default)]
 pub(super) struct PageSums {
     row_groups: usize,
-    sums: Vec<u8>,
+    pages: Vec<u8>,
+    filters: Vec<u8>,
 }
 
 impl PageSums {
-    /// Adds the pages of the row groups that `writer` has completed since the last call.
+    /// Adds the pages and bloom filters of the row groups that `writer` has completed since the last call.
     ///
     /// # Errors
     /// - `Unavailable`: the output cannot be written.
     pub(super) fn add<W: Write + Send>(&mut self, writer: &mut ArrowWriter<Kept<W>>) -> Result<()> {
-        let row_groups = writer.flushed_row_groups().iter().skip(self.row_groups);
-        let columns: Vec<(u64, u64)> = row_groups.flat_map(|group| group.columns()).map(|column| column.byte_range()).collect();
+        let columns = writer.flushed_row_groups().iter().skip(self.row_groups).flat_map(|group| group.columns());
+        let filters: Vec<(u64, u64)> = columns.clone().filter_map(place_of).collect();
+        let columns: Vec<(u64, u64)> = columns.map(|column| column.byte_range()).collect();
         if columns.is_empty() {
             return Ok(());
         }
         self.row_groups = writer.flushed_row_groups().len();
         writer.sync().map_err(|error| Error::from(error).at("writing a segment"))?;
         let kept = writer.inner_mut();
-        let (Some(bytes), Some(end)) = (&mut kept.bytes, columns.iter().map(|(offset, len)| offset + len).max()) else {
-            return Ok(());
-        };
+        let last = columns.iter().chain(&filters).map(|(offset, len)| offset + len).max();
+        let (Some(bytes), Some(end)) = (&mut kept.bytes, last) else { return Ok(()) };
         let place = |offset: u64| usize::try_from(offset.checked_sub(kept.start)?).ok();
         let lost = || Error::internal("the Parquet writer did not write a column that it has completed");
-        for (offset, len) in columns {
-            let column = place(offset).zip(place(offset + len)).and_then(|(start, end)| bytes.get(start..end));
-            let (mut rest, mut offset) = (column.ok_or_else(lost)?, offset);
+        let stored = |(offset, len): (u64, u64)| {
+            let range = place(offset).zip(place(offset + len)).and_then(|(start, end)| bytes.get(start..end));
+            range.map(|bytes| (offset, bytes)).ok_or_else(lost)
+        };
+        for column in columns {
+            let (mut offset, mut rest) = stored(column)?;
             for len in page_lengths(rest)? {
                 let (page, after) = rest.split_at_checked(len).ok_or_else(lost)?;
-                self.sums.extend(page_sum(offset, page).to_le_bytes());
+                self.pages.extend(page_sum(offset, page).to_le_bytes());
                 (rest, offset) = (after, offset + len as u64);
             }
+        }
+        for filter in filters {
+            let (offset, filter) = stored(filter)?;
+            self.filters.extend(page_sum(offset, filter).to_le_bytes());
         }
         bytes.drain(..place(end).ok_or_else(lost)?.min(bytes.len()));
         kept.start = end;
         Ok(())
     }
 
-    /// Returns the checksums as lower-case hexadecimal text.
-    pub(super) fn to_hex(&self) -> String {
-        hex_of(&self.sums)
+    /// Returns the checksums of the pages as lower-case hexadecimal text.
+    pub(super) fn pages_to_hex(&self) -> String {
+        hex_of(&self.pages)
+    }
+
+    /// Returns the checksums of the bloom filters as lower-case hexadecimal text; `None` if there are no filters.
+    pub(super) fn filters_to_hex(&self) -> Option<String> {
+        (!self.filters.is_empty()).then(|| hex_of(&self.filters))
     }
 }
 

@@ -17,6 +17,7 @@ use parquet::{
 };
 
 use super::{
+    bloom_filter::FILTERS_KEY,
     lengths::PackedLengths,
     page_sums::{Kept, PAGES_KEY, PageSums, bytes_of_hex, hex_of},
     parquet::{batches_of, corrupt, open, writer, writer_of_statistics, written},
@@ -55,13 +56,17 @@ pub struct IndexWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> IndexWriter<W> {
-    /// Creates a writer of the index columns of `schema`. If `tail`, the segment gets a tail, so that parts of it can be read.
+    /// Creates a writer of the index columns of `schema`. If `tail`, the segment gets a tail, so that parts of it can be read, and
+    /// bloom filters of the columns that the schema names.
     ///
     /// # Errors
     /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W, schema: &Schema, tail: bool) -> Result<Self> {
-        let (out, arrow) = (Kept::new(out, tail), index_arrow_schema(schema));
-        let writer = if tail { writer_of_statistics(out, arrow)? } else { writer(out, arrow, true, true)? };
+        let out = Kept::new(out, tail);
+        let writer = match tail {
+            true => writer_of_statistics(out, schema)?,
+            false => writer(out, index_arrow_schema(schema), true, true)?,
+        };
         Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: tail.then(PageSums::default) })
     }
 
@@ -120,7 +125,10 @@ impl<W: Write + Send> IndexWriter<W> {
         if let Some(sums) = &mut self.sums {
             self.writer.flush().map_err(written)?;
             sums.add(&mut self.writer)?;
-            self.writer.append_key_value_metadata(KeyValue::new(PAGES_KEY.to_owned(), sums.to_hex()));
+            self.writer.append_key_value_metadata(KeyValue::new(PAGES_KEY.to_owned(), sums.pages_to_hex()));
+            if let Some(filters) = sums.filters_to_hex() {
+                self.writer.append_key_value_metadata(KeyValue::new(FILTERS_KEY.to_owned(), filters));
+            }
         }
         let (out, tail) = self.writer.into_inner().map_err(written)?.into_parts();
         Ok((out, tail.map(|tail| ObjectRef::of(&tail))))

@@ -17,6 +17,7 @@ use parquet::{
 };
 
 use super::{
+    bloom_filter::{BloomFilter, FILTERS_KEY, Hashed, place_of},
     bounds::{Bound, Bounds, Kind},
     lengths::PackedLengths,
     page_sums::{PAGES_KEY, bytes_of_hex, page_sum},
@@ -52,11 +53,12 @@ struct RowGroup {
 #[derive(Clone, Debug)]
 struct Column {
     bounds: Bounds,
+    filter: Option<(StoredPage, Hashed)>,
     dictionary: Option<StoredPage>,
     pages: Vec<DataPage>,
 }
 
-/// A page in the object.
+/// A page or a bloom filter in the object.
 #[derive(Clone, Debug)]
 struct StoredPage {
     range: Range<u64>,
@@ -72,6 +74,48 @@ struct DataPage {
 
 /// Some rows of a segment, with the bounds of a column in these rows.
 pub type PagePiece<'a> = (Range<u64>, &'a Bounds);
+
+/// Where the bloom filter of a column of a row group is.
+#[derive(Clone, Debug)]
+pub struct StoredFilter {
+    group: usize,
+    column: usize,
+    stored: StoredPage,
+    hashed: Hashed,
+}
+
+impl StoredFilter {
+    /// Returns the number of the row group in the segment.
+    pub fn group(&self) -> usize {
+        self.group
+    }
+
+    /// Returns the number of the index column.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// Returns the byte range of the filter in the object.
+    pub fn range(&self) -> Range<u64> {
+        self.stored.range.clone()
+    }
+
+    /// Verifies and parses the bytes of the filter.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the bytes do not have the checksum of the tail, or are no bloom filter.
+    pub fn open(&self, bytes: &Bytes) -> Result<BloomFilter> {
+        let Range { start, end } = self.stored.range;
+        let computed = page_sum(start, bytes);
+        match computed == self.stored.sum {
+            true => BloomFilter::parse(bytes, self.hashed),
+            false => {
+                let sum = self.stored.sum;
+                Err(corrupt(format!("bloom filter at {start}..{end}: checksum {computed:#x}, the tail says {sum:#x}")))
+            }
+        }
+    }
+}
 
 /// A part of a segment: some columns of some rows, and the byte ranges that have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,18 +202,34 @@ impl IndexTail {
         pages.map(|page| (page.rows.clone(), &page.bounds)).collect()
     }
 
+    /// Returns the bloom filters of `columns` in the row groups that have any of `rows`, which are ascending ranges that do not
+    /// touch each other. Ordered by row group, then by column.
+    pub fn filters(&self, columns: &[usize], rows: &[Range<u64>]) -> Vec<StoredFilter> {
+        let groups = self.groups.iter().enumerate().filter(|(_, group)| touches(rows, &group.rows));
+        let filters = groups.flat_map(|(number, group)| {
+            columns.iter().filter_map(move |column| {
+                let (stored, hashed) = group.columns.get(*column)?.filter.clone()?;
+                Some(StoredFilter { group: number, column: *column, stored, hashed })
+            })
+        });
+        filters.collect()
+    }
+
+    /// Returns the stored bytes of the data pages of a row group that have any of `rows` in `columns`.
+    pub fn part_bytes(&self, group: usize, columns: &[usize], rows: &[Range<u64>]) -> u64 {
+        let columns = columns.iter().filter_map(|column| self.groups.get(group)?.columns.get(*column));
+        let pages = columns.flat_map(|column| &column.pages).filter(|page| touches(rows, &page.rows));
+        pages.map(|page| page.stored.range.end - page.stored.range.start).sum()
+    }
+
     /// Plans to read some index columns of some rows. `columns` are ascending column numbers, `rows` are ascending ranges of rows of
     /// the segment that do not touch each other.
     pub fn part(&self, columns: &[usize], rows: &[Range<u64>]) -> SegmentPart {
-        let touches = |other: &Range<u64>| {
-            let first = rows.partition_point(|range| range.end <= other.start);
-            rows.get(first).is_some_and(|range| range.start < other.end)
-        };
         let (mut groups, mut pages) = (Vec::new(), Vec::new());
-        for (number, group) in self.groups.iter().enumerate().filter(|(_, group)| touches(&group.rows)) {
+        for (number, group) in self.groups.iter().enumerate().filter(|(_, group)| touches(rows, &group.rows)) {
             groups.push(number);
             for column in columns.iter().filter_map(|column| group.columns.get(*column)) {
-                let wanted = column.pages.iter().filter(|page| touches(&page.rows)).map(|page| &page.stored);
+                let wanted = column.pages.iter().filter(|page| touches(rows, &page.rows)).map(|page| &page.stored);
                 pages.extend(column.dictionary.iter().chain(wanted).map(|page| (page.range.clone(), page.sum)));
             }
         }
@@ -224,6 +284,12 @@ impl IndexTail {
     }
 }
 
+/// Whether `other` has a row of `rows`, which are ascending ranges.
+fn touches(rows: &[Range<u64>], other: &Range<u64>) -> bool {
+    let first = rows.partition_point(|range| range.end <= other.start);
+    rows.get(first).is_some_and(|range| range.start < other.end)
+}
+
 /// Checks the lists of all page indexes before the Parquet reader reads them.
 fn check_page_indexes(metadata: &ParquetMetaData, tail: &Bytes, start: u64) -> Result<()> {
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
@@ -247,14 +313,10 @@ fn row_groups(metadata: &ParquetMetaData, start: u64, schema: &Schema) -> Result
     if kinds.len() != schema.index().len() {
         return Err(Error::internal("an index column of a type that an index cannot have"));
     }
-    let entries = metadata.file_metadata().key_value_metadata().map(Vec::as_slice).unwrap_or_default();
-    let hex = entries.iter().find(|entry| entry.key == PAGES_KEY).and_then(|entry| entry.value.as_deref());
-    let sums = hex.and_then(bytes_of_hex).ok_or_else(|| corrupt(format!("no `{PAGES_KEY}` in the file metadata")))?;
-    let (sums, rest) = sums.as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err(corrupt(format!("`{PAGES_KEY}` is not a list of checksums")));
-    }
-    let mut sums = sums.iter().map(|sum| u64::from_le_bytes(*sum));
+    let sums = sums_of(metadata, PAGES_KEY)?.ok_or_else(|| corrupt(format!("no `{PAGES_KEY}` in the file metadata")))?;
+    let mut sums = sums.into_iter();
+    // Without checksums, filters are not read.
+    let mut filter_sums = sums_of(metadata, FILTERS_KEY)?.map(Vec::into_iter);
     let (mut groups, mut first_row) = (Vec::new(), 0_u64);
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).map_err(corrupt)?;
@@ -272,7 +334,8 @@ fn row_groups(metadata: &ParquetMetaData, start: u64, schema: &Schema) -> Result
                     page.bounds = of_page(index, number, *kind, page.rows.end - page.rows.start);
                 }
             }
-            let mut column = Column { bounds, dictionary, pages };
+            let filter = filter_sums.as_mut().map(|sums| filter_of(stored, *kind, start, sums)).transpose()?.flatten();
+            let mut column = Column { bounds, filter, dictionary, pages };
             for page in column.dictionary.iter_mut().chain(column.pages.iter_mut().map(|page| &mut page.stored)) {
                 page.sum =
                     sums.next().ok_or_else(|| corrupt(format!("`{PAGES_KEY}` has fewer checksums than there are pages")))?;
@@ -282,10 +345,40 @@ fn row_groups(metadata: &ParquetMetaData, start: u64, schema: &Schema) -> Result
         groups.push(RowGroup { rows: first_row..first_row + rows, columns });
         first_row += rows;
     }
-    match sums.next() {
-        None => Ok(groups),
-        Some(_) => Err(corrupt(format!("`{PAGES_KEY}` has more checksums than there are pages"))),
+    match (sums.next(), filter_sums.as_mut().and_then(Iterator::next)) {
+        (None, None) => Ok(groups),
+        (Some(_), _) => Err(corrupt(format!("`{PAGES_KEY}` has more checksums than there are pages"))),
+        (_, Some(_)) => Err(corrupt(format!("`{FILTERS_KEY}` has more checksums than there are bloom filters"))),
     }
+}
+
+/// Returns the checksums of a key of the file metadata; `None` if it is not there.
+fn sums_of(metadata: &ParquetMetaData, key: &str) -> Result<Option<Vec<u64>>> {
+    let entries = metadata.file_metadata().key_value_metadata().map(Vec::as_slice).unwrap_or_default();
+    let Some(entry) = entries.iter().find(|entry| entry.key == key) else { return Ok(None) };
+    let bytes = entry.value.as_deref().and_then(bytes_of_hex);
+    let sums = bytes.as_deref().map(<[u8]>::as_chunks::<8>).filter(|(_, rest)| rest.is_empty());
+    let (sums, _) = sums.ok_or_else(|| corrupt(format!("`{key}` is not a list of checksums")))?;
+    Ok(Some(sums.iter().map(|sum| u64::from_le_bytes(*sum)).collect()))
+}
+
+/// Returns the bloom filter of a column of a row group, in a segment whose tail begins at `tail`; `None` if the column has none, or
+/// one that is not read. Takes its checksum from `sums`.
+fn filter_of(
+    column: &ColumnChunkMetaData,
+    kind: Kind,
+    tail: u64,
+    sums: &mut impl Iterator<Item = u64>,
+) -> Result<Option<(StoredPage, Hashed)>> {
+    if column.bloom_filter_offset().is_none() {
+        return Ok(None);
+    }
+    let range =
+        place_of(column).and_then(|(offset, len)| Some(offset..offset.checked_add(len)?)).filter(|range| range.end <= tail);
+    let range = range.ok_or_else(|| corrupt("a bloom filter that does not lie before the tail"))?;
+    let sum = sums.next().ok_or_else(|| corrupt(format!("`{FILTERS_KEY}` has fewer checksums than there are bloom filters")))?;
+    let hashed = Hashed::of(kind, column.column_type(), range.end - range.start);
+    Ok(hashed.map(|hashed| (StoredPage { range, sum }, hashed)))
 }
 
 /// Returns the dictionary page and the data pages of a column of a row group. The pages have no checksums yet.

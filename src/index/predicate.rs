@@ -3,9 +3,9 @@
 //! A [`Predicate`] chooses every row that the condition chooses, and possibly more. So rows that it does not choose need not be read,
 //! and the condition itself is evaluated over the rest.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
-use crate::format::{Bound, Bounds};
+use crate::format::{BloomFilter, Bound, Bounds};
 
 /// A condition over index columns, which are numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,10 +71,31 @@ impl Value {
             false => Self::Between(value - slack, value + slack),
         })
     }
+
+    /// Returns the one value that a column must have to be equal to this; `None` if several values may be.
+    fn exact(&self) -> Option<Bound> {
+        match self {
+            Self::Integer(value) => Some(Bound::Integer(*value)),
+            Self::Text(text) => Some(Bound::Text(text.clone().into_bytes())),
+            Self::Integers(..) | Self::Between(..) => None,
+        }
+    }
 }
 
-/// Bounds of a column in consecutive pieces of some rows.
-pub(crate) type Pieces<'a> = Vec<(Range<u64>, &'a Bounds)>;
+/// What is known of a column in some rows.
+pub(crate) struct Piece<'a> {
+    pub(crate) rows: Range<u64>,
+    pub(crate) bounds: &'a Bounds,
+    pub(crate) filter: Option<&'a BloomFilter>,
+}
+
+/// What is known of a column in consecutive pieces of some rows.
+pub(crate) type Pieces<'a> = Vec<Piece<'a>>;
+
+/// Returns pieces with bounds and without bloom filters.
+pub(crate) fn bounded<'a>(pieces: impl IntoIterator<Item = (Range<u64>, &'a Bounds)>) -> Pieces<'a> {
+    pieces.into_iter().map(|(rows, bounds)| Piece { rows, bounds, filter: None }).collect()
+}
 
 impl Predicate {
     /// Whether the predicate can exclude any row.
@@ -87,22 +108,34 @@ impl Predicate {
         }
     }
 
+    /// Returns the columns that are compared for equality with a value that bloom filters can tell.
+    pub(crate) fn equal_columns(&self) -> BTreeSet<usize> {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::equal_columns).collect(),
+            Self::Compare(column, Comparison::Equal, value) if value.exact().is_some() => [*column].into(),
+            Self::Anything | Self::Null(_) | Self::Valid(_) | Self::Compare(..) => BTreeSet::new(),
+        }
+    }
+
     /// Returns the rows of `rows` that the predicate may choose, as ascending ranges that do not touch each other. `pieces` returns
     /// the bounds of a column, in pieces that cover these rows.
     pub(crate) fn rows<'a>(&self, rows: &Range<u64>, pieces: &impl Fn(usize) -> Pieces<'a>) -> Vec<Range<u64>> {
-        let chosen = |column: usize, may: &dyn Fn(u64, &Bounds) -> bool| {
+        let chosen = |column: usize, may: &dyn Fn(u64, &Piece<'_>) -> bool| {
             let pieces = pieces(column);
-            joined(pieces.into_iter().filter(|(rows, bounds)| may(rows.end - rows.start, bounds)).map(|(rows, _)| rows))
+            joined(pieces.into_iter().filter(|piece| may(piece.rows.end - piece.rows.start, piece)).map(|piece| piece.rows))
         };
         match self {
             Self::Anything => joined([rows.clone()]),
             Self::All(parts) => parts.iter().fold(joined([rows.clone()]), |all, part| both(&all, &part.rows(rows, pieces))),
             Self::Any(parts) => either(parts.iter().flat_map(|part| part.rows(rows, pieces)).collect()),
-            Self::Null(column) => chosen(*column, &|_, bounds| bounds.nulls != Some(0)),
-            Self::Valid(column) => chosen(*column, &|rows, bounds| bounds.nulls != Some(rows)),
-            Self::Compare(column, comparison, value) => {
-                chosen(*column, &|rows, bounds| bounds.nulls != Some(rows) && may_hold(*comparison, value, bounds))
-            }
+            Self::Null(column) => chosen(*column, &|_, piece| piece.bounds.nulls != Some(0)),
+            Self::Valid(column) => chosen(*column, &|rows, piece| piece.bounds.nulls != Some(rows)),
+            Self::Compare(column, comparison, value) => chosen(*column, &|rows, piece| {
+                let may_be_equal = || piece.filter.zip(value.exact()).is_none_or(|(filter, value)| filter.may_have(&value));
+                piece.bounds.nulls != Some(rows)
+                    && may_hold(*comparison, value, piece.bounds)
+                    && (*comparison != Comparison::Equal || may_be_equal())
+            }),
         }
     }
 }
@@ -183,7 +216,7 @@ mod tests {
     #[test]
     fn a_predicate_chooses_every_piece_that_may_have_a_row() {
         let pieces = [integers(0, 9), integers(10, 19), integers(5, 30)];
-        let of = |_: usize| pieces.iter().enumerate().map(|(at, bounds)| (at as u64 * 10..at as u64 * 10 + 10, bounds)).collect();
+        let of = |_| bounded(pieces.iter().enumerate().map(|(at, bounds)| (at as u64 * 10..at as u64 * 10 + 10, bounds)));
         let rows = |predicate: Predicate| predicate.rows(&(0..30), &of);
         let is = |comparison, value| Predicate::Compare(0, comparison, Value::Integer(value));
         assert_eq!(rows(is(Comparison::Equal, 9)), [0..10, 20..30]);

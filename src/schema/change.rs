@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Column, ColumnGroup, ColumnId, ColumnType, Schema};
+use super::{BLOOM_FILTER, Column, ColumnGroup, ColumnId, ColumnType, Schema};
 use crate::error::{Error, Result};
 
 /// The parts of a schema.
@@ -147,6 +147,7 @@ impl Schema {
     ///
     /// # Errors
     /// - `NotFound`: the column does not exist.
+    /// - `Invalid`: the property asks for bloom filters, which the column cannot have.
     pub fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
         let mut parts = Parts::of(self);
         let found = parts.columns.iter_mut().find(|held| held.name == column);
@@ -155,7 +156,8 @@ impl Schema {
             Some(value) => drop(properties.insert(key.to_owned(), value)),
             None => drop(properties.remove(key)),
         }
-        parts.build()
+        let changed = parts.build()?;
+        if key == BLOOM_FILTER { changed.with_checked_bloom_filters() } else { Ok(changed) }
     }
 }
 

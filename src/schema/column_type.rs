@@ -222,6 +222,15 @@ impl ColumnType {
         }
     }
 
+    /// Whether an index column of this type may have bloom filters. Equal floats may have different bytes (-0.0 and 0.0), and a
+    /// boolean has two values.
+    pub fn may_have_bloom_filter(&self) -> bool {
+        match self {
+            Self::Scalar(Primitive::Bool | Primitive::F32 | Primitive::F64) => false,
+            _ => self.is_indexable(),
+        }
+    }
+
     /// Returns the Arrow type of this column in results of reads. Offsets have 64 bits. A tensor of fixed shape is a
     /// `FixedSizeList`. A tensor of variable shape is `Struct{data: LargeList, shape: FixedSizeList<Int32>}`, the storage type of
     /// Arrow's canonical tensor extension.

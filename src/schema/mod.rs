@@ -10,4 +10,4 @@ mod table_schema;
 pub use column_type::{ColumnType, Primitive, TimeUnit};
 pub use pattern::ColumnPattern;
 pub(crate) use pattern::{no_match, select};
-pub use table_schema::{Column, ColumnGroup, ColumnId, NULLABLE, PRESET, Schema, SchemaBuilder};
+pub use table_schema::{BLOOM_FILTER, Column, ColumnGroup, ColumnId, NULLABLE, PRESET, Schema, SchemaBuilder};

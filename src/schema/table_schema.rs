@@ -31,11 +31,18 @@ pub struct Column {
 pub const PRESET: &str = "tetrys.preset";
 /// Key of the column property that makes writers refuse nulls if its value is `false`.
 pub const NULLABLE: &str = "tetrys.nullable";
+/// Key of the column property that makes writers store bloom filters of an index column if its value is `true`.
+pub const BLOOM_FILTER: &str = "tetrys.bloom_filter";
 
 impl Column {
     /// Whether writers accept nulls in this column.
     pub fn is_nullable(&self) -> bool {
         self.properties.get(NULLABLE) != Some(&serde_json::Value::Bool(false))
+    }
+
+    /// Whether writers store bloom filters of this column.
+    pub fn has_bloom_filter(&self) -> bool {
+        self.properties.get(BLOOM_FILTER) == Some(&serde_json::Value::Bool(true))
     }
 }
 
@@ -247,6 +254,20 @@ impl Schema {
         &self.columns
     }
 
+    /// Checks that the columns that ask for bloom filters can have them.
+    ///
+    /// # Errors
+    /// - `Invalid`: such a column is not in the index, or has a type without bloom filters.
+    pub(super) fn with_checked_bloom_filters(self) -> Result<Self> {
+        let can_have = |column: &Column| column.ty.may_have_bloom_filter() && self.index().any(|held| held.id == column.id);
+        match self.columns.iter().find(|column| column.has_bloom_filter() && !can_have(column)) {
+            Some(Column { name, ty, .. }) => Err(Error::invalid(format!(
+                "column `{name}` ({ty}) cannot have bloom filters: expected an index column of integers, text, dates or times"
+            ))),
+            None => Ok(self),
+        }
+    }
+
     /// Returns the column groups. Segments refer to a group by its position in this slice.
     pub fn groups(&self) -> &[ColumnGroup] {
         &self.groups
@@ -374,6 +395,25 @@ impl SchemaBuilder {
         self.property(column, NULLABLE, false)
     }
 
+    /// Stores bloom filters of an index column: about a byte for each distinct value of 65,536 rows. A read of the index with a
+    /// condition such as `id = 17`, or `is_in` of a list, then skips the row groups that do not have the value. Useful for keys
+    /// that the rows are not sorted by. Columns that the rows are sorted by are found by their bounds.
+    ///
+    /// Only segments with a tail have bloom filters (see [`WriteOptions::index_tails`](crate::WriteOptions::index_tails)).
+    ///
+    /// ```
+    /// let schema = tetrys::Schema::builder()
+    ///     .index("log_id", "utf8")
+    ///     .index("frame_id", "u64")
+    ///     .bloom_filter("frame_id")
+    ///     .build()?;
+    /// assert!(schema.column_named("frame_id").unwrap().has_bloom_filter());
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    pub fn bloom_filter(self, column: impl Into<String>) -> Self {
+        self.property(column, BLOOM_FILTER, true)
+    }
+
     /// Builds the schema. A column that is added to several groups is one column, stored once in each of these groups.
     ///
     /// # Errors
@@ -414,7 +454,7 @@ impl SchemaBuilder {
             names.iter().map(|name| find(&columns, name).map(|position| columns[position].id)).collect::<Result<Vec<_>>>()
         };
         let (sequence_by, order_by) = (ids(self.sequence_by)?, ids(self.order_by)?);
-        Schema::from_parts(columns, groups, index, sequence_by, order_by)
+        Schema::from_parts(columns, groups, index, sequence_by, order_by)?.with_checked_bloom_filters()
     }
 }
 

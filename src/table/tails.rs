@@ -41,7 +41,7 @@ impl Table {
     }
 
     /// Reads the tail of a segment as [`Self::index_tail`] does, but neither looks for it in memory nor keeps it there.
-    async fn read_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
+    pub(super) async fn read_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let Some(tail) = &segment.tail else { return Ok(None) };
         let object_bytes = segment.index.bytes;
@@ -103,8 +103,8 @@ impl Table {
         self.index_ranges(segment, &ranges, verify).await
     }
 
-    /// Reads byte ranges of the index object of a segment and checks them.
-    async fn index_ranges<T: Send + 'static>(
+    /// Reads byte ranges of the index object of a segment and checks them. `None` if they fail the checks.
+    pub(super) async fn index_ranges<T: Send + 'static>(
         &self,
         segment: &Segment,
         ranges: &[Range<u64>],

@@ -17,6 +17,7 @@ use tetrys::{
         PageLengths, PagePlace, Pin, PinOwner, decode_page, directory_len, encode_page, page_range, read_layout, write_join,
     },
     id::Hash,
+    schema::BLOOM_FILTER,
 };
 use tetrys_l5::zarr::blosc;
 
@@ -235,6 +236,14 @@ fn indexes(rng: &mut Rng) -> (Seeds, Seeds) {
             tails.push([&[which], &(rows as u16).to_le_bytes()[..], &len.to_le_bytes()[..], &parquet].concat());
         }
     }
+    let schemas = index_schemas();
+    let filtered = schemas[0].with_property("time", BLOOM_FILTER, Some(true.into())).unwrap();
+    let rows = rows_of(&filtered, &mut Rng(2), &[("a", 30)], Taste { nulls: 3, ..Taste::SMALL });
+    let mut writer = IndexWriter::new(Vec::new(), &filtered, true).unwrap();
+    writer.write(&rows.project(&[0, 1, 2]).unwrap()).unwrap();
+    let (parquet, tail) = writer.finish_with_tail(&[30]).unwrap();
+    let len = tail.unwrap().bytes as u16;
+    tails.push([&[0], &30_u16.to_le_bytes()[..], &len.to_le_bytes()[..], &parquet].concat());
     (seeds, tails)
 }
 

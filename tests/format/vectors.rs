@@ -23,10 +23,10 @@ use tetrys::{
     ColumnType, Schema,
     codec::Chain,
     format::{
-        BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, IndexTail,
-        LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed, decode_page,
-        encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array, read_hashes, read_join,
-        read_layout, read_lists, read_sequences,
+        BlockDirectory, Bound, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
+        IndexTail, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed,
+        decode_page, encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array,
+        read_hashes, read_join, read_layout, read_lists, read_sequences,
     },
     id::Hash,
     table::Cuts,
@@ -75,6 +75,8 @@ const FILES: &[(&str, Check)] = &[
     ("manifest_tails.json", tails),
     ("index_tail.parquet", tails),
     ("index_tail.json", tails),
+    ("index_filters.parquet", bloom_filters),
+    ("index_filters.json", bloom_filters),
     ("manifest_tags.bin", manifest_tags),
     ("manifest_tags.json", manifest_tags),
     ("manifest_view.bin", view),
@@ -678,6 +680,42 @@ fn tails(folder: &Folder) {
             };
             assert_eq!(json!(plain::values(&column.ty, &values)), json!([says["values"][row as usize]]), "{row}");
         }
+    }
+}
+
+fn bloom_filters(folder: &Folder) {
+    let (index, file) = (Bytes::from(folder.bytes("index_filters.parquet")), folder.json("index_filters.json"));
+    let (rows, size) = (number(&file["rows"]), index.len() as u64);
+    let bytes = index.slice((size - number(&file["tail"]["bytes"])) as usize..);
+    assert_eq!(json!(Hash::of(&bytes).to_string()), file["tail"]["blake3"]);
+    let columns = list(&file["columns"]);
+    let schema =
+        columns.iter().fold(Schema::builder(), |schema, column| schema.index(text(&column["name"]), text(&column["type"])));
+    let schema = schema.group("g", [("n", "u32")]).sequence_by(["log"]).build().unwrap();
+    let tail = IndexTail::parse(&bytes, size, &schema, rows).unwrap();
+    let every: Vec<usize> = (0..columns.len()).collect();
+    let filters = tail.filters(&every, std::slice::from_ref(&(0..rows)));
+    assert_eq!(filters.len(), list(&file["filters"]).len());
+    for (filter, says) in filters.iter().zip(list(&file["filters"])) {
+        let (range, column) = (filter.range(), &columns[filter.column()]);
+        assert_eq!(
+            json!([column["name"], range.start, range.end - range.start]),
+            json!([says["column"], says["offset"], says["bytes"]])
+        );
+        let bytes = index.slice(range.start as usize..range.end as usize);
+        let opened = filter.open(&bytes).unwrap();
+        let bound = |value: &Value| match value.as_str() {
+            Some(text) => Bound::Text(text.as_bytes().to_vec()),
+            None => Bound::Integer(value.as_i64().map_or_else(|| i128::from(value.as_u64().unwrap()), i128::from)),
+        };
+        let mut values = list(&column["values"]).iter().filter(|value| !value.is_null());
+        assert!(values.all(|value| opened.may_have(&bound(value))), "{column}");
+        assert!(
+            !list(&says["excluded"]).is_empty() && list(&says["excluded"]).iter().all(|value| !opened.may_have(&bound(value)))
+        );
+        let mut damaged = bytes.to_vec();
+        *damaged.last_mut().unwrap() ^= 1;
+        assert!(filter.open(&damaged.into()).is_err());
     }
 }
 

@@ -4,8 +4,15 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int64Array, LargeBinaryArray, LargeStringArray};
+use bytes::Bytes;
 use serde_json::json;
-use tetrys::{IndexTails, Preset, Table, format::PackedLengths, id::Hash};
+use tetrys::{
+    IndexTails, Preset, Table,
+    format::{IndexTail, PackedLengths},
+    id::Hash,
+    schema::BLOOM_FILTER,
+};
+use twox_hash::XxHash3_64;
 
 use super::{
     EDGES, Seen, Tally, Turns, alone, common,
@@ -286,6 +293,50 @@ fn a_hostile_tail_harms_nobody() {
     }
     println!("tails: {tally:?}");
     assert!(tally.refused > turns.of(300) && tally.reported > 0, "{tally:?}");
+}
+
+#[test]
+fn a_hostile_bloom_filter_harms_nobody() {
+    let _alone = alone();
+    let filtered =
+        ["log", "time"].iter().try_fold(schema(), |schema, name| schema.with_property(name, BLOOM_FILTER, Some(true.into())));
+    let filtered = filtered.unwrap();
+    let written = rows_of(&filtered, &mut Rng(common::seed()), &[("a", 5), ("b", 1), ("c", 4)], Taste::SMALL);
+    let sound = sound_of(filtered.clone(), cut_by(tiny_cuts()).index_tails(IndexTails::All), written);
+    let index = sound.forged.object("/index");
+    let len = sound.forged.manifest["segments"][0]["tail"]["bytes"].as_u64().unwrap() as usize;
+    let tail = Bytes::copy_from_slice(&index[index.len() - len..]);
+    let tail = IndexTail::parse(&tail, index.len() as u64, &filtered, 10).unwrap();
+    let filters = tail.filters(&[0, 1, 2], std::slice::from_ref(&(0..10)));
+    assert_eq!(filters.len(), 2);
+    let (mut tally, mut turns) = (Tally::default(), Turns::new(3));
+    for filter in filters {
+        let here = filter.range().start as usize..filter.range().end as usize;
+        let sum = |bytes: &[u8]| {
+            format!("{:016x}", XxHash3_64::oneshot_with_seed(here.start as u64, &bytes[here.clone()]).swap_bytes())
+        };
+        for at in here.clone() {
+            for change in [0x01, 0x80, 0xff] {
+                if !turns.take() {
+                    continue;
+                }
+                // The checksum of the changed filter is right, and so is the hash of the tail that has it.
+                let mut bytes = index.clone();
+                bytes[at] ^= change;
+                let (old, new) = (sum(&index), sum(&bytes));
+                let place = bytes.windows(old.len()).rposition(|window| window == old.as_bytes()).unwrap();
+                bytes[place..place + new.len()].copy_from_slice(new.as_bytes());
+                let mut forged = sound.forged.clone();
+                forged.manifest["segments"][0]["tail"]["blake3"] = json!(Hash::of(&bytes[bytes.len() - len..]).to_string());
+                forged.set_object("/index", bytes);
+                let seen = sound.look(&format!("byte {at} of a bloom filter ^ {change:#x}"), &forged.sealed());
+                assert!(matches!(seen, Seen::Harmless | Seen::Reported), "byte {at} ^ {change:#x}: {seen:?}");
+                tally.add(&seen);
+            }
+        }
+    }
+    println!("bloom filters: {tally:?}");
+    assert!(tally.reported > turns.of(20), "{tally:?}");
 }
 
 #[test]

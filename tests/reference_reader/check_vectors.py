@@ -305,6 +305,42 @@ def tails():
     same(end, len(data) - file["tail"]["bytes"], "where the tail begins")
 
 
+SALT = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31)
+
+
+def may_have(bits, value):
+    """Whether a split block bloom filter may have a value, as the specification of Parquet says."""
+    found = xxhash.xxh64_intdigest(value)
+    start = 32 * ((found >> 32) * (len(bits) // 32) >> 32)
+    words = [int.from_bytes(bits[at : at + 4], "little") for at in range(start, start + 32, 4)]
+    return all(word >> ((found & 0xFFFFFFFF) * salt % (1 << 32) >> 27) & 1 for word, salt in zip(words, SALT))
+
+
+def bloom_filters():
+    file, data = says("index_filters.json"), stored("index_filters.parquet")
+    same(blake3(data[-file["tail"]["bytes"] :]).hex(), file["tail"]["blake3"], "tail of an index with bloom filters")
+    footer, end = parquet(data, "index_filters.parquet")[0].metadata, 0
+    sums = bytes.fromhex(footer[b"tetrys.filters"].decode())
+    same(len(sums), 8 * len(file["filters"]), "checksums of bloom filters")
+    columns = {column["name"]: column for column in file["columns"]}
+    for number, says_filter in enumerate(file["filters"]):
+        column, end = columns[says_filter["column"]], says_filter["offset"] + says_filter["bytes"]
+        stored_filter = data[says_filter["offset"] : end]
+        found = xxhash.xxh3_64_intdigest(stored_filter, seed=says_filter["offset"])
+        same((format(found, "016x"), found), (says_filter["sum"], int.from_bytes(sums[8 * number : 8 * number + 8], "little")), "checksum of a filter")
+        # The header is less than 32 bytes long.
+        bits = stored_filter[len(stored_filter) % 32 :]
+        width = 8 if column["type"] in ("u64", "timestamp[us]") else 4
+
+        def encoded(value):
+            return value.encode() if isinstance(value, str) else value.to_bytes(width, "little", signed=value < 0)
+
+        values = [value for value in column["values"] if value is not None]
+        same([value for value in values if not may_have(bits, encoded(value))], [], f"values of {column['name']} in its filter")
+        same([value for value in says_filter["excluded"] if may_have(bits, encoded(value))], [], f"values that {column['name']} lacks")
+    same(end, len(data) - file["tail"]["bytes"], "where the tail begins")
+
+
 def later(signed, version):
     manifest, _ = parse_manifest(with_hash(signed), version)
     check_segments(manifest, Schema(manifest["schema"]))
@@ -325,7 +361,7 @@ def views():
 
 
 def main():
-    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, tails, views):
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, tails, bloom_filters, views):
         check()
     print("\n".join(sorted(read)))
 

@@ -4,6 +4,7 @@ mod api;
 mod bad_input;
 mod batches;
 mod blocking;
+mod bloom_filters;
 #[path = "../common/mod.rs"]
 mod common;
 mod compacting;

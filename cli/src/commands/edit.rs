@@ -1,9 +1,9 @@
-//! `tetrys edit`: renames and drops columns, sets table properties and tags.
+//! `tetrys edit`: renames and drops columns, asks for bloom filters, sets table properties and tags.
 
 use std::io::Write;
 
 use clap::Args;
-use tetrys::Error;
+use tetrys::{Error, schema::BLOOM_FILTER};
 
 use crate::failure::{Failure, Outcome};
 
@@ -11,11 +11,14 @@ use crate::failure::{Failure, Outcome};
 #[command(
     after_help = "All options of one call together make one new version with the same rows. No payload is written, with one exception: if --drop leaves other columns in a group, that group is rewritten without the dropped column. Older versions keep their columns. Views cannot be edited.
 
+Bloom filters let a condition such as --where \"id = 17\" skip the row groups without that value. They are useful for keys that the rows are not sorted by, and take about a byte for each distinct value. Rows that are written later get them; `tetrys compact --index` adds them to the rows that are there.
+
 Properties are free-form notes about the table; `tetrys info` shows them. A tag is a name for a version, which garbage collection then keeps.
 
 Examples:
   tetrys edit drives --rename points=lidar.points --set license=CC0
   tetrys edit drives --drop labels.draft --tag gold
+  tetrys edit drives --bloom-filter frame_id && tetrys compact drives --index
   tetrys edit drives --tag gold=3 && tetrys info drives@gold"
 )]
 pub(crate) struct EditCommand {
@@ -27,6 +30,12 @@ pub(crate) struct EditCommand {
     /// Drop columns. A column group without columns disappears; a group that keeps other columns is rewritten
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
     drop: Vec<String>,
+    /// Store bloom filters of these index columns from now on
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    bloom_filter: Vec<String>,
+    /// Store no bloom filters of these index columns from now on
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
+    no_bloom_filter: Vec<String>,
     /// Set a table property. VALUE is JSON, or text if it is not valid JSON. May be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
@@ -62,6 +71,12 @@ impl EditCommand {
         if !self.drop.is_empty() {
             let names: Vec<&str> = self.drop.iter().map(String::as_str).collect();
             edit = edit.drop_columns(&names);
+        }
+        for column in &self.bloom_filter {
+            edit = edit.set_column_property(column, BLOOM_FILTER, Some(true.into()));
+        }
+        for column in &self.no_bloom_filter {
+            edit = edit.set_column_property(column, BLOOM_FILTER, None);
         }
         for (key, value) in self.set {
             edit = edit.set_property(&key, serde_json::from_str(&value).unwrap_or(serde_json::Value::String(value)));

@@ -196,6 +196,32 @@ fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
 }
 
 #[test]
+fn bloom_filters_are_asked_for_added_and_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = |row: u64| format!("{row},{}\n", row * 7_919 % 20_011);
+    fs::write(folder.join("keys.csv"), format!("time,id\n{}", (0..20_000).map(line).collect::<String>())).unwrap();
+    tetrys(folder, "ingest csv keys.csv keys --index time,id -q").ok();
+    let index_bytes = || tetrys(folder, "info keys --json").json()["index_bytes"].clone();
+    let properties = || {
+        let said = tetrys(folder, "schema keys --json").json();
+        let columns = said["columns"].as_array().unwrap().iter();
+        columns.filter(|column| column["name"] == "id").map(|column| column["properties"].clone()).next_back().unwrap()
+    };
+    assert!(tetrys(folder, "edit keys --bloom-filter none").fails(2).contains("none"));
+    tetrys(folder, "edit keys --bloom-filter id,time").ok();
+    assert_eq!(properties(), json!({"tetrys.bloom_filter": true}));
+    let before = index_bytes();
+    assert_eq!(tetrys(folder, "compact keys --index --json").json()["version"], json!(3));
+    assert!(index_bytes().as_u64() > before.as_u64().map(|bytes| bytes + 20_000), "{before}, {}", index_bytes());
+    assert!(tetrys(folder, "compact keys --index").ok().contains("nothing to compact"));
+    tetrys(folder, "edit keys --no-bloom-filter id").ok();
+    assert_eq!(properties(), json!({}));
+    assert_eq!(tetrys(folder, "verify keys --json").json()["damage"], json!([]));
+    assert_eq!(tetrys(folder, "query keys \"SELECT time FROM t WHERE id = 7919\" --json").json(), json!([{"time": 1}]));
+}
+
+#[test]
 fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

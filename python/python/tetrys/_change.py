@@ -48,6 +48,7 @@ def overwrite(
         if name in found
         for key, value in table.column_properties(name).items()
         if not (key == "tetrys.nullable" and layout.required is not None)
+        if not (key == "tetrys.bloom_filter" and (layout.bloom_filters is not None or name not in index))
     ]
     layout = dataclasses.replace(
         layout,

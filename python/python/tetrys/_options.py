@@ -68,6 +68,7 @@ class Layout:
     units: Mapping[str, str] | None
     presets: Mapping[str, str] | None
     required: str | Sequence[str] | None
+    bloom_filters: str | Sequence[str] | None
 
 
 def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[str, str, str]] = ()) -> tuple[Any, ...]:
@@ -77,10 +78,12 @@ def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[st
     """
     index = texts("index", layout.index)
     required = () if layout.required is None else layout.required
+    filtered = () if layout.bloom_filters is None else layout.bloom_filters
     said = [
         *((column, "unit", json.dumps(unit)) for column, unit in types("units", layout.units).items()),
         *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", layout.presets).items()),
         *((column, "tetrys.nullable", "false") for column in texts("required", required)),
+        *((column, "tetrys.bloom_filter", "true") for column in texts("bloom_filters", filtered)),
     ]
     told = {(column, name) for column, name, _ in said}
     said += [one for one in kept if one[0] in schema and one[:2] not in told]

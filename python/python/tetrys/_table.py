@@ -362,6 +362,7 @@ class Table:
         units: Mapping[str, str] | None = None,
         presets: Mapping[str, str] | None = None,
         required: Sequence[str] | None = None,
+        bloom_filters: Sequence[str] | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
         reuse: str = "any",
         locality: Locality = None,
@@ -380,8 +381,8 @@ class Table:
             index, sequence_by, order_by: Default: those of this table.
             groups: Default: columns that exist in both versions stay in their group.
             schema: Column types, {column: type}; default: those of the first batch.
-            units, presets, required: As for `tetrys.write_table`. Columns that exist in both versions keep their properties
-                unless these arguments change them.
+            units, presets, required, bloom_filters: As for `tetrys.write_table`. Columns that exist in both versions keep their
+                properties unless these arguments change them.
             preset: Codec preset of the new blocks; default: the preset of the table.
             progress: Called with the number of rows written so far.
 
@@ -403,7 +404,7 @@ class Table:
         from ._change import overwrite
         from ._options import Layout, Options
 
-        layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
+        layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             self,
             preset=preset,

@@ -41,6 +41,7 @@ class Writer:
         preset: str = "balanced",
         presets: Mapping[str, str] | None = None,
         required: str | Sequence[str] = (),
+        bloom_filters: str | Sequence[str] = (),
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
@@ -73,7 +74,7 @@ class Writer:
             Denied: a referenced table cannot be pinned.
         """
         self.schema = types("schema", schema)
-        layout = Layout(index, groups, sequence_by, order_by, units, presets, required)
+        layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             None,
             preset=preset,
@@ -225,6 +226,7 @@ def write_table(
     preset: str = "balanced",
     presets: Mapping[str, str] | None = None,
     required: str | Sequence[str] = (),
+    bloom_filters: str | Sequence[str] = (),
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
@@ -253,6 +255,8 @@ def write_table(
         preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
         presets: Presets of single columns, {column: preset}.
         required: Columns that must not have nulls.
+        bloom_filters: Index columns that get bloom filters, about a byte for each distinct value: `read_index(where="id = 17")`
+            then skips the parts of the index without that value. Useful for keys that the rows are not sorted by.
         properties: Table properties, {key: JSON value}.
         write_memory: Bytes of encoded data that a partition buffers before it spills to a temporary file; default 512 MiB.
         reference: Tables (or URLs) to share blocks with: a block that one of them stores is referred to and not stored again. A
@@ -293,6 +297,7 @@ def write_table(
         preset=preset,
         presets=presets,
         required=required,
+        bloom_filters=bloom_filters,
         properties=properties,
         write_memory=write_memory,
         reference=reference,

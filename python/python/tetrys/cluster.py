@@ -143,6 +143,7 @@ def plan_write(
     preset: str | None = None,
     presets: Mapping[str, str] | None = None,
     required: str | Sequence[str] = (),
+    bloom_filters: str | Sequence[str] = (),
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
@@ -212,7 +213,7 @@ def plan_write(
         reference=references,
         properties=properties,
     )
-    layout = described(columns, Layout(index, groups, sequence_by, order_by, units, presets, required))
+    layout = described(columns, Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters))
     if table is None:
         native = _tetrys.cluster_create(place, layout, options)
     elif mode == "overwrite":

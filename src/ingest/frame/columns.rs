@@ -288,9 +288,7 @@ fn of_arrow(data_type: &DataType) -> Option<(ColumnType, Option<Foreign>)> {
         DataType::Float32 => ColumnType::Scalar(Primitive::F32),
         DataType::Float64 => ColumnType::Scalar(Primitive::F64),
         DataType::Date32 => ColumnType::Date,
-        DataType::Timestamp(unit, zone) => {
-            ColumnType::Timestamp(TimeUnit::of_arrow(*unit), zone.as_deref().map(str::to_owned))
-        }
+        DataType::Timestamp(unit, zone) => ColumnType::Timestamp(TimeUnit::of_arrow(*unit), zone.as_deref().map(str::to_owned)),
         DataType::Duration(unit) => ColumnType::Duration(TimeUnit::of_arrow(*unit)),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::Utf8,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => ColumnType::Binary,

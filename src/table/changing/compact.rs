@@ -20,7 +20,8 @@ use crate::{
 
 impl Table {
     /// Merges neighbouring segments up to `segment_rows` rows (at most 4,194,304) and commits the version. No payload moves. A
-    /// table of many small appends then opens faster. Returns this version if there is nothing to merge.
+    /// table of many small appends then opens faster. Segments that lack the bloom filters of the schema get them
+    /// ([`SchemaBuilder::bloom_filter`](crate::SchemaBuilder::bloom_filter)). Returns this version if there is nothing to do.
     ///
     /// # Errors
     /// - `Unsupported`: the table is a view, or this version needs a later writer.
@@ -69,7 +70,8 @@ impl Table {
         let all: Vec<&Segment> = self.manifest().segments.iter().collect();
         let parts = waves(all.iter().map(|segment| segment.rows), most, usize::MAX);
         let parts: Vec<&[&Segment]> = parts.into_iter().map(|part| &all[part]).collect();
-        if bound.is_none() && parts.iter().all(|part| part.len() == 1) {
+        let lacking = self.segments_without_filters().await?;
+        if bound.is_none() && lacking.is_empty() && parts.iter().all(|part| part.len() == 1) {
             return Ok((self.clone(), Gathered::default()));
         }
         let mut session = Session::change(self, true, false).await?;
@@ -105,7 +107,9 @@ impl Table {
                     (_, parts) => parts[0].groups[number].clone(),
                 });
             }
-            if let [only] = part {
+            if let [only] = part
+                && !lacking.contains(&only.first_row)
+            {
                 segments.push(Segment { groups, ..(*only).clone() });
                 continue;
             }
@@ -130,6 +134,23 @@ impl Table {
         manifest.segments = segments;
         manifest.lineage = lineage("compact", said)?;
         Ok((session.publish(manifest).await?, gathered))
+    }
+
+    /// Returns the first rows of the segments that lack a bloom filter which the schema asks for, and could have it.
+    async fn segments_without_filters(&self) -> Result<BTreeSet<u64>> {
+        let wanted = self.schema().index().enumerate();
+        let wanted = wanted.filter(|(_, column)| column.has_bloom_filter() && column.ty.may_have_bloom_filter());
+        let (wanted, mut found) = (wanted.map(|(place, _)| place).collect::<Vec<usize>>(), BTreeSet::new());
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        for (number, segment) in self.manifest().segments.iter().enumerate() {
+            let Some(tail) = self.read_tail(number).await? else { continue };
+            if tail.filters(&wanted, std::slice::from_ref(&(0..segment.rows))).len() < tail.row_groups() * wanted.len() {
+                found.insert(segment.first_row);
+            }
+        }
+        Ok(found)
     }
 
     /// Joins a column group of neighbouring segments, with its scattered blocks in new chunks. Returns also whether any block

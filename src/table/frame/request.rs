@@ -235,8 +235,10 @@ impl Request {
         for (read, segment) in self.table.plan_each(&plan).await?.into_iter().zip(segments) {
             let Some(read) = read else { continue };
             let tail = segment.tail.as_ref().filter(|_| plan.reads_tail_of(segment)).map_or(0, |tail| tail.bytes);
-            explain.requests += range_parts(tail) as u64;
-            explain.bytes += tail;
+            for range in [tail].into_iter().chain(read.filters.iter().map(|range| range.end - range.start)) {
+                explain.requests += range_parts(range) as u64;
+                explain.bytes += range;
+            }
             match &read.part {
                 Some((tail, part)) => {
                     explain.objects += 1;
@@ -330,12 +332,14 @@ impl Request {
         if let Some(chosen) = chosen {
             index = self.only(&index, &chosen)?;
         }
-        if !self.categorical {
+        let texts = index.frame.bare().columns().iter().filter(|column| column.dtype() == &DataType::String);
+        let texts: Vec<_> = texts.map(|column| column.name().clone()).collect();
+        // A frame with locators takes 16 bytes a row more while it is made.
+        if !self.categorical || texts.is_empty() {
             return Ok(index);
         }
         let mut frame = index.to_frame();
-        let texts = frame.columns().iter().filter(|column| column.dtype() == &DataType::String);
-        for name in texts.map(|column| column.name().clone()).collect::<Vec<_>>() {
+        for name in texts {
             let typed = frame.column(&name).and_then(|column| column.cast(&DataType::from_categories(Categories::global())));
             frame.with_column(typed.map_err(index::internal)?).map_err(index::internal)?;
         }

@@ -3,20 +3,21 @@
 //! ```text
 //! predicate -> segments, by the statistics of the manifest
 //!           -> row groups and pages, by the tail of each segment
+//!           -> row groups, by their bloom filters
 //!           -> byte ranges
 //! ```
 //!
 //! A segment without a tail is read as a whole, and so is one whose tail or pages fail their checks.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::{
     error::{Error, Result},
-    format::{Bounds, IndexTail, PackedLengths, RowGroups, Segment, SegmentPart},
-    index::{Predicate, both, joined},
+    format::{BloomFilter, Bounds, IndexTail, PackedLengths, RowGroups, Segment, SegmentPart, StoredFilter},
+    index::{Piece, Predicate, both, bounded, joined},
     schema::ColumnType,
     table::table::{Table, recorded_sequences},
 };
@@ -61,8 +62,10 @@ pub(super) struct SegmentRead {
     pub(super) segment: usize,
     /// Ascending ranges of rows of the segment.
     pub(super) rows: Vec<Range<u64>>,
-    /// Bytes that are read.
+    /// Bytes that are read of these rows.
     pub(super) bytes: u64,
+    /// The byte ranges of the bloom filters that were read to plan this.
+    pub(super) filters: Vec<Range<u64>>,
     /// The byte ranges; `None` for the whole object.
     pub(super) part: Option<(Arc<IndexTail>, Arc<SegmentPart>)>,
 }
@@ -77,7 +80,13 @@ pub(super) enum SegmentBytes {
 impl SegmentRead {
     /// Plans to read a segment as a whole.
     pub(super) fn whole(number: usize, segment: &Segment) -> Self {
-        Self { segment: number, rows: joined(std::iter::once(0..segment.rows)), bytes: segment.index.bytes, part: None }
+        Self {
+            segment: number,
+            rows: joined(std::iter::once(0..segment.rows)),
+            bytes: segment.index.bytes,
+            filters: Vec::new(),
+            part: None,
+        }
     }
 
     /// Returns the number of rows.
@@ -142,7 +151,7 @@ impl Table {
             let types: Vec<&ColumnType> = self.manifest().schema.index().map(|column| &column.ty).collect();
             let statistics = segment.statistics.iter().zip(types);
             let bounds: Vec<Bounds> = statistics.map(|(statistics, ty)| Bounds::of_segment(statistics, ty)).collect();
-            let of_segment = |column: usize| bounds.get(column).map(|bounds| (all.clone(), bounds)).into_iter().collect();
+            let of_segment = |column: usize| bounded(bounds.get(column).map(|bounds| (all.clone(), bounds)));
             if plan.predicate.rows(&all, &of_segment).is_empty() {
                 return Ok(None);
             }
@@ -152,21 +161,55 @@ impl Table {
             return Ok(Some(whole));
         }
         let Some(tail) = self.index_tail(number).await? else { return Ok(Some(whole)) };
-        let rows = match plan.predicate.is_useful() {
-            true => {
-                let groups = plan.predicate.rows(&all, &|column| tail.row_group_bounds(column));
-                both(&groups, &plan.predicate.rows(&all, &|column| tail.page_bounds(column)))
-            }
-            false => whole.rows.clone(),
-        };
+        let (mut rows, mut filters) = (whole.rows.clone(), Vec::new());
+        if plan.predicate.is_useful() {
+            let groups = plan.predicate.rows(&all, &|column| bounded(tail.row_group_bounds(column)));
+            rows = both(&groups, &plan.predicate.rows(&all, &|column| bounded(tail.page_bounds(column))));
+            (rows, filters) = self.filtered(plan, segment, &tail, rows).await?;
+        }
         if rows.is_empty() {
-            return Ok(Some(SegmentRead { rows, bytes: 0, ..whole }));
+            return Ok(Some(SegmentRead { rows, bytes: 0, filters, ..whole }));
         }
         let part = tail.part(&plan.columns, &rows);
         if part.bytes() > segment.index.bytes / MOST_OF.1 * MOST_OF.0 {
-            return Ok(Some(whole));
+            return Ok(Some(SegmentRead { filters, ..whole }));
         }
-        Ok(Some(SegmentRead { segment: number, rows, bytes: part.bytes(), part: Some((tail, Arc::new(part))) }))
+        Ok(Some(SegmentRead { segment: number, rows, bytes: part.bytes(), filters, part: Some((tail, Arc::new(part))) }))
+    }
+
+    /// Leaves out the rows of the row groups that have no row for the predicate, by the bloom filters of these row groups. Returns
+    /// also the byte ranges of the filters that were read. A filter that fails its checks leaves out nothing.
+    async fn filtered(
+        &self,
+        plan: &Plan,
+        segment: &Segment,
+        tail: &IndexTail,
+        rows: Vec<Range<u64>>,
+    ) -> Result<(Vec<Range<u64>>, Vec<Range<u64>>)> {
+        let columns: Vec<usize> = plan.predicate.equal_columns().into_iter().collect();
+        let filters: Vec<StoredFilter> = tail.filters(&columns, &rows);
+        // A filter is worth its bytes only if a row group has more of them to read.
+        let worth = |filter: &StoredFilter| {
+            filter.range().end - filter.range().start < tail.part_bytes(filter.group(), &plan.columns, &rows)
+        };
+        let filters: Vec<StoredFilter> = filters.into_iter().filter(worth).collect();
+        if filters.is_empty() {
+            return Ok((rows, Vec::new()));
+        }
+        let ranges: Vec<Range<u64>> = filters.iter().map(StoredFilter::range).collect();
+        let places: BTreeMap<(usize, usize), usize> =
+            filters.iter().enumerate().map(|(place, filter)| ((filter.group(), filter.column()), place)).collect();
+        let open = move |fetched: Vec<Bytes>| filters.iter().zip(&fetched).map(|(filter, bytes)| filter.open(bytes)).collect();
+        let Some(opened): Option<Vec<BloomFilter>> = self.index_ranges(segment, &ranges, open).await? else {
+            return Ok((rows, ranges));
+        };
+        let pieces = |column: usize| {
+            let groups = tail.row_group_bounds(column).into_iter().enumerate();
+            let filter = |group| places.get(&(group, column)).and_then(|place| opened.get(*place));
+            groups.map(|(group, (rows, bounds))| Piece { rows, bounds, filter: filter(group) }).collect()
+        };
+        let may_have = plan.predicate.rows(&(0..segment.rows), &pieces);
+        Ok((both(&rows, &may_have), ranges))
     }
 
     /// Plans to read each segment, as [`Self::plan_segment`] does.

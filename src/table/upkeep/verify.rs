@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -14,9 +15,9 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths, PagePlace,
-        Segment, SequenceTracker, ViewSource, decode_page, index_columns_reader, index_reader, logical_block_hash, page_range,
-        read_hashes,
+        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths,
+        PagePlace, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader, index_reader,
+        logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
     offload::{offload, yield_now},
@@ -493,8 +494,9 @@ fn index_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<(
                 return Err(Error::corrupt(format!("the statistics of column `{name}` in the manifest do not hold")));
             }
         }
-        if let Ok(Some(sound)) = &tail
-            && let Err(error) = bounds_hold(sound, schema, found, &batch)
+        if let Ok(Some((sound, filters))) = &tail
+            && let Err(error) =
+                bounds_hold(sound, schema, found, &batch).and_then(|()| filters_hold(sound, filters, schema, found, &batch))
         {
             tail = Err(error);
         }
@@ -506,8 +508,12 @@ fn index_is_sound(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<(
     tail.map(|_| ())
 }
 
-/// Checks the hash of the tail of an index object and the checksums of its pages. Returns the tail; `None` if there is none.
-fn sound_tail(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<Option<IndexTail>> {
+/// The bloom filters of an index segment.
+type Filters = Vec<(StoredFilter, BloomFilter)>;
+
+/// Checks the hash of the tail of an index object and the checksums of its pages and bloom filters. Returns the tail and the filters;
+/// `None` if there is no tail.
+fn sound_tail(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<Option<(IndexTail, Filters)>> {
     let Some(tail) = &segment.tail else { return Ok(None) };
     let start = bytes.len().saturating_sub(usize::try_from(tail.bytes).unwrap_or(usize::MAX));
     let stored = bytes.slice(start..);
@@ -522,11 +528,37 @@ fn sound_tail(bytes: &Bytes, schema: &Schema, segment: &Segment) -> Result<Optio
     let of_tail = |error: Error| error.at("tail");
     let tail = IndexTail::parse(&stored, segment.index.bytes, schema, segment.rows).map_err(of_tail)?;
     let every: Vec<usize> = (0..schema.index().len()).collect();
-    let part = tail.part(&every, std::slice::from_ref(&(0..segment.rows)));
+    let rows = 0..segment.rows;
+    let all = std::slice::from_ref(&rows);
+    let part = tail.part(&every, all);
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-    let pages: Vec<Bytes> = part.ranges().iter().map(|range| bytes.slice(place(range.start)..place(range.end))).collect();
+    let slice = |range: &Range<u64>| bytes.slice(place(range.start)..place(range.end));
+    let pages: Vec<Bytes> = part.ranges().iter().map(slice).collect();
     tail.verify(&part, &pages).map_err(of_tail)?;
-    Ok(Some(tail))
+    let filters = tail.filters(&every, all).into_iter();
+    let filters = filters.map(|filter| Ok((filter.clone(), filter.open(&slice(&filter.range()))?)));
+    let filters = filters.collect::<Result<_>>().map_err(of_tail)?;
+    Ok(Some((tail, filters)))
+}
+
+/// Checks that the bloom filters of a tail have the values of a batch whose first row is row `first` of the segment.
+fn filters_hold(tail: &IndexTail, filters: &Filters, schema: &Schema, first: u64, batch: &RecordBatch) -> Result<()> {
+    let last = first + batch.num_rows() as u64;
+    for (place, opened) in filters {
+        let (group, column) = (place.group(), place.column());
+        let rows = tail.row_group_bounds(column).into_iter().nth(group).map(|(rows, _)| rows);
+        let rows = rows.map_or(0..0, |rows| rows.start.max(first)..rows.end.min(last));
+        let Some((values, named)) = batch.columns().get(column).zip(schema.index().nth(column)) else { continue };
+        for row in rows {
+            // The bounds of a single value are the value.
+            let value = Bounds::of_values(&values.slice((row - first) as usize, 1)).min;
+            if value.is_some_and(|value| !opened.may_have(&value)) {
+                let name = &named.name;
+                return Err(Error::corrupt(format!("tail: a bloom filter of column `{name}` lacks the value of row {row}")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the bounds of a tail hold for a batch whose first row is row `first` of the segment.

@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use serde_json::json;
 use tetrys::{
-    IndexTails, Preset, Schema, Store, Table, WriteOptions,
+    ColumnType, IndexTails, Preset, Schema, SchemaBuilder, Store, Table, WriteOptions,
     codec::Chain,
     format::{
         Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource,
@@ -117,6 +117,11 @@ pub(crate) const TABLES: &[Golden] = &[
         name: "index-tails",
         write: index_tails,
         holds: |manifest| manifest.segments.len() == 2 && manifest.segments.iter().all(|segment| segment.tail.is_some()),
+    },
+    Golden {
+        name: "bloom-filters",
+        write: bloom_filters,
+        holds: |manifest| manifest.schema.index().count() > 9 && manifest.schema.index().all(|column| column.has_bloom_filter()),
     },
 ];
 
@@ -281,6 +286,19 @@ fn index_tails(path: &Path) -> (Schema, RecordBatch) {
     let builder = TYPES.iter().filter(|ty| is_indexable(ty)).fold(builder, |builder, ty| builder.index(format!("i {ty}"), ty));
     let schema = builder.group("g", [("n", "u32")]).sequence_by(["log"]).order_by(["time"]).build().unwrap();
     let mut rng = Rng(23);
+    let parts = [(["a", "b"], 5), (["c", "d"], 1)]
+        .map(|(logs, nulls)| rows_of(&schema, &mut rng, &logs.map(|log| (log, 8)), Taste { nulls, length: 4, smooth: false }));
+    write(path, &schema, WriteOptions::default().segment_rows(16).index_tails(IndexTails::All), &parts);
+    (schema, joined(&parts))
+}
+
+/// Writes index columns of every type that may have bloom filters, with filters, in two segments.
+fn bloom_filters(path: &Path) -> (Schema, RecordBatch) {
+    let builder = Schema::builder().index("log", "utf8").bloom_filter("log");
+    let filtered = |builder: SchemaBuilder, ty: &&str| builder.index(format!("i.{ty}"), ty).bloom_filter(format!("i.{ty}"));
+    let types = TYPES.iter().filter(|ty| ty.parse::<ColumnType>().unwrap().may_have_bloom_filter());
+    let schema = types.fold(builder, filtered).group("g", [("n", "u32")]).sequence_by(["log"]).build().unwrap();
+    let mut rng = Rng(24);
     let parts = [(["a", "b"], 5), (["c", "d"], 1)]
         .map(|(logs, nulls)| rows_of(&schema, &mut rng, &logs.map(|log| (log, 8)), Taste { nulls, length: 4, smooth: false }));
     write(path, &schema, WriteOptions::default().segment_rows(16).index_tails(IndexTails::All), &parts);

@@ -11,10 +11,10 @@ use tetrys::{
     ColumnType, IndexTails, Schema,
     codec::{Chain, NumberType, Step},
     format::{
-        CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics, IndexTail,
-        LayoutRun, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, Segment,
-        View, ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name,
-        read_hashes, read_layout, read_sequences, write_join,
+        Bound, CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics,
+        IndexTail, LayoutRun, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner,
+        Segment, View, ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash,
+        manifest_name, read_hashes, read_layout, read_sequences, write_join,
     },
     id::{ChunkId, Hash, ObjectRef},
     schema::{ColumnId, Primitive},
@@ -47,6 +47,7 @@ pub(crate) fn vectors(folder: &Path) {
     table(folder);
     shared(folder);
     tails(folder);
+    bloom_filters(folder);
     fs::write(folder.join("join.parquet"), write_join(&[Some(17), Some(18), None, Some(18), Some(4), Some(0)]).unwrap()).unwrap();
     json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
     let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
@@ -648,6 +649,51 @@ fn tails(folder: &Path) {
     });
     fs::write(folder.join("manifest_tails.bin"), bytes).unwrap();
     fs::write(folder.join("manifest_tails.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+/// Writes an index with bloom filters, and for each filter values that its column has and values that the filter excludes.
+fn bloom_filters(folder: &Path) {
+    let names = ["log", "id", "small", "negative", "at", "kind"];
+    let schema = Schema::builder().index("log", "utf8").index("id", "u64").index("small", "u16").index("negative", "i8");
+    let schema = schema.index("at", "timestamp[us]").index("kind", "categorical").group("g", [("n", "u32")]);
+    let schema = names.iter().fold(schema, |schema, name| schema.bloom_filter(*name)).sequence_by(["log"]).build().unwrap();
+    let rows = rows_of(&schema, &mut Rng(25), &[("a", 7), ("b", 4)], Taste { nulls: 3, ..Taste::SMALL });
+    let (_, store) = tables::memory();
+    let options = cut_by(tables::tiny_cuts()).index_tails(IndexTails::All);
+    let table = block_on(tables::write(store.clone(), schema.clone(), options, std::slice::from_ref(&rows))).unwrap();
+    let segment = &table.manifest().segments[0];
+    let (index, tail) = (&segment.index, segment.tail.as_ref().unwrap());
+    let stored = block_on(store.get_exact(&format!("index/{}.parquet", index.blake3), index.bytes)).unwrap();
+    let parsed = stored.slice((index.bytes - tail.bytes) as usize..);
+    let parsed = IndexTail::parse(&parsed, index.bytes, &schema, segment.rows).unwrap();
+    let filters = parsed.filters(&[0, 1, 2, 3, 4, 5], std::slice::from_ref(&(0..segment.rows)));
+    let filters = filters.iter().map(|filter| {
+        let range = filter.range();
+        let bytes = stored.slice(range.start as usize..range.end as usize);
+        let opened = filter.open(&bytes).unwrap();
+        let is_text = matches!(names[filter.column()], "log" | "kind");
+        let is_excluded = |number: &u32| match is_text {
+            true => !opened.may_have(&Bound::Text(format!("no {number}").into_bytes())),
+            false => !opened.may_have(&Bound::Integer((*number).into())),
+        };
+        let json = |number: u32| if is_text { json!(format!("no {number}")) } else { json!(number) };
+        let excluded = (0..120).filter(is_excluded).map(json);
+        let sum = XxHash3_64::oneshot_with_seed(range.start, &bytes);
+        json!({
+            "column": names[filter.column()], "offset": range.start, "bytes": range.end - range.start, "sum": wide(sum),
+            "excluded": excluded.collect::<Vec<_>>(),
+        })
+    });
+    let columns = schema.index().map(|column| {
+        let values = plain::values(&column.ty, rows.column_by_name(&column.name).unwrap());
+        json!({"name": column.name, "type": column.ty.to_string(), "values": values})
+    });
+    let says = json!({
+        "rows": segment.rows, "tail": {"blake3": tail.blake3.to_string(), "bytes": tail.bytes},
+        "columns": columns.collect::<Vec<_>>(), "filters": filters.collect::<Vec<_>>(),
+    });
+    fs::write(folder.join("index_filters.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+    fs::write(folder.join("index_filters.parquet"), &stored).unwrap();
 }
 
 fn packed(numbers: &[u32]) -> PackedLengths {

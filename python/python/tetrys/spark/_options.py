@@ -63,6 +63,7 @@ WRITE: Parsers = {
     "preset": str,
     "presets": _members,
     "required": _texts,
+    "bloom_filters": _texts,
     "properties": _members,
     "write_memory": int,
     "reference": _texts,
