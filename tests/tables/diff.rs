@@ -294,3 +294,50 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
     let expected = format!("diff: the temporary files in {} have ", folder.path().display());
     assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
 }
+
+#[test]
+fn a_diff_in_partitions_takes_a_part_of_the_memory() {
+    const CHILD: &str = "TETRYS_TEST_DIFF_MEMORY";
+    let status = |field: &str| -> u64 {
+        let text = std::fs::read_to_string("/proc/self/status").unwrap();
+        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
+    };
+    if let Some(asked) = std::env::var_os(CHILD) {
+        let asked = asked.into_string().unwrap();
+        let (limit, folder) = asked.split_once(' ').unwrap();
+        let [a, b] = ["a", "b"].map(|name| block_on(Table::open(Path::new(folder).join(name).to_str().unwrap())).unwrap());
+        let before = status("VmRSS:");
+        let options = DiffOptions { memory_limit: Some(limit.parse().unwrap()), ..DiffOptions::default() };
+        let found = block_on(b.diff_with(&a, ["time"], &options)).unwrap();
+        assert_eq!((found.added.len(), found.removed.len(), found.changed.len()), (1_000, 1_000, 2_997));
+        println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+        return;
+    }
+    if !common::full() || !Path::new("/proc/self/status").exists() {
+        return;
+    }
+    const ROWS: i64 = 3_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let schema = || Schema::builder().index("time", "i64").index("score", "i64").index("speed", "i64").build().unwrap();
+    for (name, first) in [("a", 0), ("b", 1_000)] {
+        let numbers = |step: i64| Arc::new(Int64Array::from_iter_values((first..first + ROWS).map(|row| row / step))) as ArrayRef;
+        // Every thousandth row has another score.
+        let scores = (first..first + ROWS).map(|row| row % 7 + if row % 1_000 == 0 { first } else { 0 });
+        let scores = Arc::new(Int64Array::from_iter_values(scores)) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("time", numbers(1)), ("score", scores), ("speed", numbers(3))]).unwrap();
+        let store = tetrys::Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+        let parts: Vec<RecordBatch> = (0..6).map(|part| batch.slice(part * ROWS as usize / 6, ROWS as usize / 6)).collect();
+        block_on(write(store, schema(), WriteOptions::default().segment_rows(1), &parts)).unwrap();
+    }
+    let peak = |limit: u64| -> u64 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "--nocapture", "diff::a_diff_in_partitions_takes_a_part_of_the_memory"]);
+        let ended = child.env(CHILD, format!("{limit} {}", folder.path().display())).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
+    };
+    let (of_parts, of_all) = (peak(32 << 20), peak(u64::MAX));
+    println!("{of_parts} kB in partitions, {of_all} kB in memory");
+    assert!(of_parts < of_all / 2, "{of_parts} kB in partitions, {of_all} kB in memory");
+}
