@@ -19,7 +19,7 @@ use crate::{error::Result, schema::Schema};
 
 /// Key of the checksums of the bloom filters in the file metadata of an index segment.
 pub(super) const FILTERS_KEY: &str = "tetrys.filters";
-/// Share of the row groups without a value of which a filter says that they may have it, at most.
+/// Maximum false-positive rate: at most this share of the row groups without a value passes their filter.
 const FALSE_POSITIVES: f64 = 0.05;
 /// Maximum stored bytes of a filter that is read. A filter of the most rows of a row group has 64 KiB.
 const MAX_BYTES: u64 = 1 << 20;

@@ -373,9 +373,11 @@ fn filter_of(
     if column.bloom_filter_offset().is_none() {
         return Ok(None);
     }
-    let range =
-        place_of(column).and_then(|(offset, len)| Some(offset..offset.checked_add(len)?)).filter(|range| range.end <= tail);
-    let range = range.ok_or_else(|| corrupt("a bloom filter that does not lie before the tail"))?;
+    let range = place_of(column).and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
+    let range = range.filter(|range| range.end <= tail).ok_or_else(|| {
+        let (name, offset, len) = (column.column_path(), column.bloom_filter_offset(), column.bloom_filter_length());
+        corrupt(format!("the bloom filter of column {name} is {len:?} bytes at {offset:?}, expected before the tail at {tail}"))
+    })?;
     let sum = sums.next().ok_or_else(|| corrupt(format!("`{FILTERS_KEY}` has fewer checksums than there are bloom filters")))?;
     let hashed = Hashed::of(kind, column.column_type(), range.end - range.start);
     Ok(hashed.map(|hashed| (StoredPage { range, sum }, hashed)))

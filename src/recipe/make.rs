@@ -70,8 +70,8 @@ pub struct RunOptions {
 }
 
 impl Recipe {
-    /// Saves the views of the recipe, with the recipe in their lineage. A dry run writes nothing and returns what it would save.
-    /// `stores` has the options of the stores of tables and views.
+    /// Saves the views of the recipe, with the recipe in their lineage. A dry run saves no view and returns what it would save; a
+    /// large one writes to the temporary folder. `stores` has the options of the stores of tables and views.
     ///
     /// # Errors
     /// - `Invalid`: the recipe has no output, or a step is impossible.

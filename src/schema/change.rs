@@ -157,7 +157,11 @@ impl Schema {
             None => drop(properties.remove(key)),
         }
         let changed = parts.build()?;
-        if key == BLOOM_FILTER { changed.with_checked_bloom_filters() } else { Ok(changed) }
+        match changed.column_named(column) {
+            Some(held) if key == BLOOM_FILTER => changed.check_bloom_filter(held)?,
+            _ => {}
+        }
+        Ok(changed)
     }
 }
 

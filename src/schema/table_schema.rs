@@ -254,18 +254,19 @@ impl Schema {
         &self.columns
     }
 
-    /// Checks that the columns that ask for bloom filters can have them.
+    /// Checks that a column that asks for bloom filters can have them.
     ///
     /// # Errors
-    /// - `Invalid`: such a column is not in the index, or has a type without bloom filters.
-    pub(super) fn with_checked_bloom_filters(self) -> Result<Self> {
-        let can_have = |column: &Column| column.ty.may_have_bloom_filter() && self.index().any(|held| held.id == column.id);
-        match self.columns.iter().find(|column| column.has_bloom_filter() && !can_have(column)) {
-            Some(Column { name, ty, .. }) => Err(Error::invalid(format!(
-                "column `{name}` ({ty}) cannot have bloom filters: expected an index column of integers, text, dates or times"
-            ))),
-            None => Ok(self),
+    /// - `Invalid`: it is not in the index, or has a type without bloom filters.
+    pub(super) fn check_bloom_filter(&self, column: &Column) -> Result<()> {
+        let can_have = column.ty.may_have_bloom_filter() && self.index().any(|held| held.id == column.id);
+        if can_have || !column.has_bloom_filter() {
+            return Ok(());
         }
+        let Column { name, ty, .. } = column;
+        Err(Error::invalid(format!(
+            "column `{name}` ({ty}) cannot have bloom filters: expected an index column of integers, text, dates or times"
+        )))
     }
 
     /// Returns the column groups. Segments refer to a group by its position in this slice.
@@ -454,7 +455,9 @@ impl SchemaBuilder {
             names.iter().map(|name| find(&columns, name).map(|position| columns[position].id)).collect::<Result<Vec<_>>>()
         };
         let (sequence_by, order_by) = (ids(self.sequence_by)?, ids(self.order_by)?);
-        Schema::from_parts(columns, groups, index, sequence_by, order_by)?.with_checked_bloom_filters()
+        let schema = Schema::from_parts(columns, groups, index, sequence_by, order_by)?;
+        schema.columns().iter().try_for_each(|column| schema.check_bloom_filter(column))?;
+        Ok(schema)
     }
 }
 

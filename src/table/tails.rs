@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The most tails that are read at a time.
-const TAILS_AT_ONCE: usize = 16;
+pub(super) const TAILS_AT_ONCE: usize = 16;
 
 impl Table {
     /// Returns the tail of a segment, and keeps it in memory. `None` if the segment has none, or if the tail fails its checks.

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 #[command(
     after_help = "All options of one call together make one new version with the same rows. No payload is written, with one exception: if --drop leaves other columns in a group, that group is rewritten without the dropped column. Older versions keep their columns. Views cannot be edited.
 
-Bloom filters let a condition such as --where \"id = 17\" skip the row groups without that value. They are useful for keys that the rows are not sorted by, and take about a byte for each distinct value. Rows that are written later get them; `tetrys compact --index` adds them to the rows that are there.
+Bloom filters let a condition such as --where \"id = 17\" skip the row groups without that value. They are useful for keys that the rows are not sorted by, and take about a byte for each distinct value. Rows that are written later get them; `tetrys compact --index` adds them to the rows that are there. Index segments without a tail, by default those of fewer than 16,384 rows, have no bloom filters.
 
 Properties are free-form notes about the table; `tetrys info` shows them. A tag is a name for a version, which garbage collection then keeps.
 
@@ -71,6 +71,9 @@ impl EditCommand {
         if !self.drop.is_empty() {
             let names: Vec<&str> = self.drop.iter().map(String::as_str).collect();
             edit = edit.drop_columns(&names);
+        }
+        if let Some(column) = self.bloom_filter.iter().find(|column| self.no_bloom_filter.contains(column)) {
+            return Err(Error::invalid(format!("column `{column}` is in --bloom-filter and in --no-bloom-filter")).into());
         }
         for column in &self.bloom_filter {
             edit = edit.set_column_property(column, BLOOM_FILTER, Some(true.into()));

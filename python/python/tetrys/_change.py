@@ -48,7 +48,10 @@ def overwrite(
         if name in found
         for key, value in table.column_properties(name).items()
         if not (key == "tetrys.nullable" and layout.required is not None)
-        if not (key == "tetrys.bloom_filter" and (layout.bloom_filters is not None or name not in index))
+        if not (
+            key == "tetrys.bloom_filter"
+            and (layout.bloom_filters is not None or name not in index or found[name] in ("f32", "f64", "bool"))
+        )
     ]
     layout = dataclasses.replace(
         layout,

@@ -373,7 +373,7 @@ def read_index(
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
         where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Segments that the
             condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
-            groups and pages. Call `with_sources` before rows that were found so become the left side of a merge.
+            groups and pages. Call `with_sources` before such an index is the left side of a merge.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -413,8 +413,8 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
 def needed(
     table: Table, columns: list[str] | None, where: str | pl.Expr | None, categorical: bool = False
 ) -> tuple[list[str] | None, str | None, str | None]:
-    """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and what skips rows if it
-    is an expression."""
+    """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and, if it is an expression,
+    its JSON, by which the native module skips rows."""
     if not isinstance(where, pl.Expr):
         return columns, None if where is None else text("where", where), None
     if columns is not None:
@@ -440,7 +440,7 @@ def _skipping(table: Table, where: pl.Expr, categorical: bool) -> str | None:
     try:
         register_io_source(source, schema=empty.schema).filter(where).collect()
     except POLARS:
-        # The rows will tell what is wrong.
+        # `Index.filter` reports the error later.
         return None
     return serialized(given[0]) if given else None
 

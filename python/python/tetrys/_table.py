@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from . import _tetrys
-from ._arguments import Url, as_json, members, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._tetrys import Diff, Invalid
 
@@ -247,7 +247,7 @@ class Table:
             texts("on", on),
             exact=truth("exact", exact),
             memory_limit=None if memory_limit is None else whole("memory_limit", memory_limit, 0),
-            temporary_folder=None if temporary_folder is None else os.fspath(temporary_folder),
+            temporary_folder=None if temporary_folder is None else path_of("temporary_folder", temporary_folder),
         )
 
     def sources(self) -> list[Table]:

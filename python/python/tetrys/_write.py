@@ -256,7 +256,8 @@ def write_table(
         presets: Presets of single columns, {column: preset}.
         required: Columns that must not have nulls.
         bloom_filters: Index columns that get bloom filters, about a byte for each distinct value: `read_index(where="id = 17")`
-            then skips the parts of the index without that value. Useful for keys that the rows are not sorted by.
+            then skips the parts of the index without that value. Useful for keys that the rows are not sorted by. Segments of
+            fewer than 16,384 rows have none.
         properties: Table properties, {key: JSON value}.
         write_memory: Bytes of encoded data that a partition buffers before it spills to a temporary file; default 512 MiB.
         reference: Tables (or URLs) to share blocks with: a block that one of them stores is referred to and not stored again. A

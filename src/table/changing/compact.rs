@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
 use super::session::{Session, lineage};
@@ -13,7 +14,7 @@ use crate::{
     format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
-    table::table::Table,
+    table::{table::Table, tails::TAILS_AT_ONCE},
     waves::waves,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
 };
@@ -144,8 +145,10 @@ impl Table {
         if wanted.is_empty() {
             return Ok(found);
         }
-        for (number, segment) in self.manifest().segments.iter().enumerate() {
-            let Some(tail) = self.read_tail(number).await? else { continue };
+        let reads = (0..self.manifest().segments.len()).map(|number| self.read_tail(number)).collect::<Vec<_>>();
+        let tails: Vec<_> = stream::iter(reads).buffered(TAILS_AT_ONCE).try_collect().await?;
+        for (tail, segment) in tails.iter().zip(&self.manifest().segments) {
+            let Some(tail) = tail else { continue };
             if tail.filters(&wanted, std::slice::from_ref(&(0..segment.rows))).len() < tail.row_groups() * wanted.len() {
                 found.insert(segment.first_row);
             }

@@ -139,8 +139,8 @@ impl SplitWriter {
     }
 
     /// Sets the memory in bytes up to which the split is made in memory. A larger split takes about this limit, plus the index
-    /// object of a segment or a join map of a view as they are stored, plus a few hundred megabytes. The more views there are, and the lower the limit is, the more often the
-    /// index is read. The default is 2 GiB.
+    /// object of a segment or a join map of a view as they are stored, plus a few hundred megabytes. The more views there are, and
+    /// the lower the limit is, the more often the index is read. The default is 2 GiB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory = bytes;
@@ -255,6 +255,11 @@ impl SplitWriter {
                 counted(targets.len(), "view"),
                 counted(self.names().len(), "part")
             )));
+        }
+        let names = self.names();
+        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|held| held == *name)) {
+            let name = name.as_deref().unwrap_or_default();
+            return Err(Error::invalid(format!("split: two parts have the name `{name}`: expected different names")));
         }
         for (store, before) in &targets {
             match before {

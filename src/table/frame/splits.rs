@@ -129,6 +129,11 @@ impl Values {
                 let text = series.cast(&DataType::String).map_err(failed)?.rechunk();
                 Ok(Self::Text(text.str().map_err(failed)?.clone()))
             }
+            // The bits of an u64 are those of an i64, which may be negative.
+            DataType::UInt64 => {
+                let numbers = series.u64().map_err(failed)?.iter().map(|number| number.map(u64::cast_signed));
+                Ok(Self::Numbers(numbers.collect()))
+            }
             ty if ty.is_integer() || ty.is_temporal() || ty.is_bool() => {
                 let numbers = series.to_physical_repr().strict_cast(&DataType::Int64).map_err(failed)?.rechunk();
                 Ok(Self::Numbers(numbers.i64().map_err(failed)?.clone()))
@@ -141,7 +146,7 @@ impl Values {
     }
 
     /// Appends the value of a row to the key. Null is a byte 0. Any other value is a byte 1, its length in bytes as u64, and the
-    /// value: text as UTF-8, numbers as i64. Integers are little-endian.
+    /// value: text as UTF-8, numbers as i64 (u64 by their bits). Integers are little-endian.
     pub(super) fn write(&self, row: usize, key: &mut Vec<u8>) {
         let mut put = |value: &[u8]| {
             key.push(1);

@@ -45,7 +45,8 @@ pub struct DiffOptions {
     pub exact: bool,
     /// Memory in bytes up to which the keys and hashes of both tables are compared in memory. Those of larger tables go through
     /// temporary files; the comparison then takes about this limit, plus the objects of a segment, plus 8 bytes for each row that
-    /// was added, removed or changed. The default is 2 GiB. Views are always compared in memory.
+    /// was added, removed or changed. All rows with one key are compared together, so they must fit into memory. The default is
+    /// 2 GiB. Views are always compared in memory.
     pub memory_limit: Option<u64>,
     /// Folder for the temporary files. They are deleted when they are closed, even if the process is killed. The default is the
     /// folder of the system.
@@ -259,10 +260,10 @@ impl Table {
         let parts = parts_for([self, before], memory);
         let new = Arc::new(RowsInParts::of(self, keys, parts, memory / 4, &folder).await?);
         let old = Arc::new(RowsInParts::of(before, keys, parts, memory / 4, &folder).await?);
-        let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default()).await?;
+        let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default(), options.exact).await?;
         if options.exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
-            found = compare_parts(&old, &new, parts, Arc::new(same)).await?.0;
+            found = compare_parts(&old, &new, parts, Arc::new(same), false).await?.0;
             found.payload_bytes = bytes;
         }
         Ok(found)
@@ -373,12 +374,13 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
     partners
 }
 
-/// Compares all partitions of the rows of two tables, as [`compare`] does.
+/// Compares all partitions of the rows of two tables, as [`compare`] does. Returns the rows that may be equal only if `with_doubts`.
 async fn compare_parts(
     old: &Arc<RowsInParts>,
     new: &Arc<RowsInParts>,
     parts: usize,
     same: Arc<BTreeMap<String, BTreeSet<usize>>>,
+    with_doubts: bool,
 ) -> Result<(Diff, Doubts)> {
     let (old, new) = (Arc::clone(old), Arc::clone(new));
     offload(move |stop| {
@@ -386,7 +388,9 @@ async fn compare_parts(
         for part in 0..parts {
             stop.check()?;
             let (diff, open) = compare(&old.part(part)?, &new.part(part)?, &same);
-            open.into_iter().for_each(|(group, mut pairs)| doubts.entry(group).or_default().append(&mut pairs));
+            if with_doubts {
+                open.into_iter().for_each(|(group, mut pairs)| doubts.entry(group).or_default().append(&mut pairs));
+            }
             match &mut found {
                 Some(found) => found.add(diff),
                 none => *none = Some(diff),
@@ -417,8 +421,9 @@ impl Diff {
     }
 }
 
-/// Compares the rows of two tables, or of a partition of both. The caller fills in the key columns and the added and removed columns. `same` has, for each
-/// group whose values were compared, the rows that are equal. For other groups, returns also the rows that may be equal.
+/// Compares the rows of two tables, or of a partition of both. The caller fills in the key columns and the added and removed
+/// columns. `same` has, for each group whose values were compared, the rows that are equal. For other groups, returns also the rows
+/// that may be equal.
 fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<usize>>) -> (Diff, Doubts) {
     let partners = partners(&old.keys, &new.keys);
     let (mut added, mut pairs, mut kept) = (Vec::new(), Vec::with_capacity(new.keys.len()), vec![false; old.keys.len()]);

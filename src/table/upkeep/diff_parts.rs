@@ -35,14 +35,14 @@ const MOST_PARTS: u64 = 1024;
 /// Minimum and maximum bytes of a buffer.
 const BUFFER: Range<u64> = 4 << 10..1 << 20;
 
-/// Returns the number of partitions of two tables, so that a partition takes a part of the memory.
+/// Returns the number of partitions of two tables, so that a partition of both takes about half of the memory.
 pub(super) fn parts_for(tables: [&Table; 2], memory: u64) -> usize {
     let bytes = |table: &Table| table.rows().saturating_mul(ROW_BYTES + width(table) as u64);
     let bytes = tables.into_iter().map(bytes).fold(0, u64::saturating_add);
     (bytes.saturating_mul(2) / memory.max(1)).clamp(1, MOST_PARTS) as usize
 }
 
-/// Returns at least the bytes of a record.
+/// Returns the bytes of a record, or more.
 fn width(table: &Table) -> usize {
     let schema = &table.manifest().schema;
     8 + 16 + 8 * schema.index().len() + 9 * schema.groups().len()
@@ -125,9 +125,15 @@ impl RowsInParts {
         let ranges = self.parts.get(number).map(Vec::as_slice).unwrap_or_default();
         let (mut file, mut bytes) = (&self.file, Vec::new());
         for range in ranges {
-            file.seek(SeekFrom::Start(range.start))?;
-            if (&mut file).take(range.end - range.start).read_to_end(&mut bytes)? as u64 != range.end - range.start {
-                return Err(Error::unavailable("diff: a temporary file has become shorter"));
+            let named = |error: std::io::Error| Error::from(error).at("diff: reading a temporary file");
+            file.seek(SeekFrom::Start(range.start)).map_err(named)?;
+            let expected = range.end - range.start;
+            let found = (&mut file).take(expected).read_to_end(&mut bytes).map_err(named)? as u64;
+            if found != expected {
+                let start = range.start;
+                return Err(Error::unavailable(format!(
+                    "diff: a temporary file has {found} bytes at {start}, expected {expected}"
+                )));
             }
         }
         let width = 8 + 16 + 8 * self.index.len() + 9 * self.groups.len();
