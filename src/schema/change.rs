@@ -189,6 +189,20 @@ mod tests {
     }
 
     #[test]
+    fn bloom_filters_are_checked_for_the_column_that_asks_for_them() {
+        let ask = || Some(Value::Bool(true));
+        let error = schema().with_property("pose", BLOOM_FILTER, ask()).unwrap_err().to_string();
+        assert!(error.contains("column `pose` (f64[3]) cannot have bloom filters"), "{error}");
+        // Another writer may have set the property of a column that cannot have filters.
+        let mut parts = Parts::of(&schema());
+        parts.columns.iter_mut().for_each(|column| drop(column.properties.insert(BLOOM_FILTER.to_owned(), true.into())));
+        let found = parts.build().unwrap();
+        assert!(found.with_property("log", BLOOM_FILTER, ask()).is_ok());
+        let without = found.with_property("pose", BLOOM_FILTER, None).unwrap().with_property("jpeg", BLOOM_FILTER, None).unwrap();
+        assert!(!without.column_named("pose").unwrap().has_bloom_filter());
+    }
+
+    #[test]
     fn a_group_keeps_its_other_columns_and_goes_with_the_last_valid_one() {
         let (rest, kept) = schema().without(&["pose"]).unwrap();
         let jpeg = schema().column_named("jpeg").unwrap().id;

@@ -5,9 +5,9 @@ use std::{path::Path, process::Command, sync::Arc};
 
 use crate::common::{
     self,
-    tables::{Rng, Taste, block_on, column, cut_by, tiny_cuts},
+    tables::{Rng, Taste, block_on, column, cut_by, tiny_cuts, write},
 };
-use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray, UInt64Array};
 use tetrys::{ErrorKind, Index, IndexTails, Merge, Schema, Store, Table, table::ViewSize};
 
 const COLUMNS: [(&str, &str); 7] = [
@@ -161,6 +161,25 @@ fn splits_part_by_part_equal_splits_in_memory() {
 }
 
 #[test]
+fn large_unsigned_keys_split_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = Schema::builder().index("id", "u64").group("g", [("n", "i64")]).build().unwrap();
+    let ids: Vec<u64> = (0..200).map(|row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15)).chain([0, u64::MAX]).collect();
+    let numbers = Arc::new(Int64Array::from_iter_values(0..ids.len() as i64)) as ArrayRef;
+    let rows = RecordBatch::try_from_iter([("id", Arc::new(UInt64Array::from(ids)) as ArrayRef), ("n", numbers)]).unwrap();
+    let table = block_on(write(store(folder.path(), "t"), schema, cut_by(tiny_cuts()), &[rows])).unwrap();
+    let counts = [0, u64::MAX].map(|limit| {
+        let split = table.split_writer(["id"], [("a", 0.5), ("b", 0.5)]).memory_limit(limit);
+        let saved = block_on(split.save(&below(folder.path(), &format!("views-{limit}")))).unwrap();
+        saved.iter().map(|(_, saved)| saved.table.rows()).collect::<Vec<u64>>()
+    });
+    assert!(
+        counts[0] == counts[1] && counts[0].iter().sum::<u64>() == 202 && counts[0].iter().all(|rows| *rows > 50),
+        "{counts:?}"
+    );
+}
+
+#[test]
 fn views_of_a_split_are_updated_and_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -179,6 +198,13 @@ fn views_of_a_split_are_updated_and_not_overwritten() {
     assert_eq!(next[0].1.table.manifest().properties["made"], "here");
     let again = block_on(views[0].split_writer(["log"], [("all", 1.0)]).memory_limit(0).save(&below(folder, "again"))).unwrap();
     assert_eq!(again[0].1.table.rows(), views[0].rows());
+    // Nothing is published if two parts have one name.
+    for limit in [0, u64::MAX] {
+        let twice = table.split_writer(["camera"], [("a", 0.5), ("a", 0.5)]).memory_limit(limit);
+        let error = block_on(twice.save(&below(folder, "twice"))).unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("two parts have the name `a`"), "{error}");
+    }
+    assert_eq!(block_on(Table::open(&below(folder, "twice/a"))).unwrap_err().kind(), ErrorKind::NotFound);
 
     let kind = |error: tetrys::Result<Vec<(String, ViewSize)>>| error.unwrap_err().kind();
     let limits = [0, u64::MAX];
