@@ -19,15 +19,10 @@ use parquet::{
     },
 };
 
-use super::{
-    bloom_filter::with_bloom_filters,
-    segment::index_arrow_schema,
-    unfold::{Unfolding, check_footer},
-};
+use super::unfold::{Unfolding, check_footer};
 use crate::{
     error::{Error, Result, counted, short},
     panics::guarded,
-    schema::Schema,
 };
 
 /// Maximum number of rows of a Parquet row group. A writer holds one row group in memory.
@@ -59,12 +54,15 @@ pub(super) fn writer<W: Write + Send>(out: W, schema: SchemaRef, dictionary: boo
     writer_with(out, schema, properties(dictionary, compressed)?.set_offset_index_disabled(true))
 }
 
-/// Creates a deterministic writer of index columns that also writes statistics of row groups and pages, where pages are, and the
-/// bloom filters that the schema asks for.
-pub(super) fn writer_of_statistics<W: Write + Send>(out: W, schema: &Schema) -> Result<ArrowWriter<W>> {
+/// Creates a deterministic writer of index columns that also writes statistics of row groups and pages, and where pages are.
+/// `with_filters` turns on bloom filters.
+pub(super) fn writer_of_statistics<W: Write + Send>(
+    out: W,
+    schema: SchemaRef,
+    with_filters: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
+) -> Result<ArrowWriter<W>> {
     let properties = properties(true, true)?.set_statistics_enabled(EnabledStatistics::Page);
-    let properties = with_bloom_filters(properties.set_data_page_row_count_limit(PAGE_ROWS), schema);
-    writer_with(out, index_arrow_schema(schema), properties)
+    writer_with(out, schema, with_filters(properties.set_data_page_row_count_limit(PAGE_ROWS)))
 }
 
 fn writer_with<W: Write + Send>(out: W, schema: SchemaRef, properties: WriterPropertiesBuilder) -> Result<ArrowWriter<W>> {

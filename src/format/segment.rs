@@ -17,7 +17,7 @@ use parquet::{
 };
 
 use super::{
-    bloom_filter::FILTERS_KEY,
+    bloom_filter::{FILTERS_KEY, with_bloom_filters},
     lengths::PackedLengths,
     page_sums::{Kept, PAGES_KEY, PageSums, bytes_of_hex, hex_of},
     parquet::{batches_of, corrupt, open, writer, writer_of_statistics, written},
@@ -62,10 +62,10 @@ impl<W: Write + Send> IndexWriter<W> {
     /// # Errors
     /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W, schema: &Schema, tail: bool) -> Result<Self> {
-        let out = Kept::new(out, tail);
+        let (out, arrow) = (Kept::new(out, tail), index_arrow_schema(schema));
         let writer = match tail {
-            true => writer_of_statistics(out, schema)?,
-            false => writer(out, index_arrow_schema(schema), true, true)?,
+            true => writer_of_statistics(out, arrow, |properties| with_bloom_filters(properties, schema))?,
+            false => writer(out, arrow, true, true)?,
         };
         Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: tail.then(PageSums::default) })
     }

@@ -376,7 +376,11 @@ fn filter_of(
     let range = place_of(column).and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
     let range = range.filter(|range| range.end <= tail).ok_or_else(|| {
         let (name, offset, len) = (column.column_path(), column.bloom_filter_offset(), column.bloom_filter_length());
-        corrupt(format!("the bloom filter of column {name} is {len:?} bytes at {offset:?}, expected before the tail at {tail}"))
+        let len = len.map_or_else(|| "no length".to_owned(), |len| counted(len, "byte"));
+        corrupt(format!(
+            "bloom filter of column {name}: {len} at {}, expected before the tail at {tail}",
+            offset.unwrap_or_default()
+        ))
     })?;
     let sum = sums.next().ok_or_else(|| corrupt(format!("`{FILTERS_KEY}` has fewer checksums than there are bloom filters")))?;
     let hashed = Hashed::of(kind, column.column_type(), range.end - range.start);

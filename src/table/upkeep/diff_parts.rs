@@ -21,7 +21,7 @@ use super::{
     diff_rows::Origin,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::index_columns_reader,
     offload::{Stop, offload},
     table::{
@@ -131,9 +131,8 @@ impl RowsInParts {
             let found = (&mut file).take(expected).read_to_end(&mut bytes).map_err(named)? as u64;
             if found != expected {
                 let start = range.start;
-                return Err(Error::unavailable(format!(
-                    "diff: a temporary file has {found} bytes at {start}, expected {expected}"
-                )));
+                let found = counted(found, "byte");
+                return Err(Error::unavailable(format!("diff: a temporary file has {found} at {start}, expected {expected}")));
             }
         }
         let width = 8 + 16 + 8 * self.index.len() + 9 * self.groups.len();
