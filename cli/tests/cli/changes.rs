@@ -208,7 +208,8 @@ fn bloom_filters_are_asked_for_added_and_given_up() {
         let columns = said["columns"].as_array().unwrap().iter();
         columns.filter(|column| column["name"] == "id").map(|column| column["properties"].clone()).next_back().unwrap()
     };
-    assert!(tetrys(folder, "edit keys --bloom-filter none").fails(2).contains("none"));
+    assert!(tetrys(folder, "edit keys --bloom-filter none").fails(1).contains("none"));
+    assert!(tetrys(folder, "edit keys --bloom-filter id --no-bloom-filter id").fails(1).contains("`id`"));
     tetrys(folder, "edit keys --bloom-filter id,time").ok();
     assert_eq!(properties(), json!({"tetrys.bloom_filter": true}));
     let before = index_bytes();
