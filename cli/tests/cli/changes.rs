@@ -205,7 +205,7 @@ fn bloom_filters_are_asked_for_added_and_given_up() {
     let index_bytes = || tetrys(folder, "info keys --json").json()["index_bytes"].clone();
     let properties = || {
         let said = tetrys(folder, "schema keys --json").json();
-        let columns = said["columns"].as_array().unwrap().iter();
+        let columns = said["index"].as_array().unwrap().iter();
         columns.filter(|column| column["name"] == "id").map(|column| column["properties"].clone()).next_back().unwrap()
     };
     assert!(tetrys(folder, "edit keys --bloom-filter none").fails(1).contains("none"));
