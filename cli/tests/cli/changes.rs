@@ -219,7 +219,8 @@ fn bloom_filters_are_asked_for_added_and_given_up() {
     tetrys(folder, "edit keys --no-bloom-filter id").ok();
     assert_eq!(properties(), json!({}));
     assert_eq!(tetrys(folder, "verify keys --json").json()["damage"], json!([]));
-    assert_eq!(tetrys(folder, "query keys \"SELECT time FROM t WHERE id = 7919\" --json").json(), json!([{"time": 1}]));
+    let found = tetrys_with(folder, &["query", "keys", "SELECT time FROM t WHERE id = 7919", "--json"]);
+    assert_eq!(found.json(), json!([{"time": 1}]));
 }
 
 #[test]
