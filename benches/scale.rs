@@ -92,11 +92,12 @@ fn main() -> Outcome<()> {
         let bytes = generated.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
         let (rows, each) = (generated.rows(), bytes as f64 / generated.rows() as f64);
         said("generate", start.elapsed(), &format!("{rows} rows, index of {each:.1} B a row"));
-        for figure in ["open", "columns", "all", "text", "scan"] {
+        for figure in ["open", "first", "columns", "all", "text", "scan", "where"] {
             child(figure, &table)?;
         }
         if let Some(python) = given.get("python") {
             peers(python, &Path::new(&table).join("index"))?;
+            child("where", &table)?;
         }
         for figure in ["key", "filters", "key"] {
             child(figure, &table)?;
@@ -212,6 +213,31 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             }
             let peak = status("VmHWM:")?.saturating_sub(before);
             said("scan of 2 columns", start.elapsed(), &format!("{rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+        }
+        "first" => {
+            let before = status("VmRSS:")?;
+            fs::write("/proc/self/clear_refs", "5")?;
+            let start = Instant::now();
+            let table = Table::open(url).await?;
+            let row = table.rows() / 2;
+            // The payload of the row does not exist: its place does.
+            let found = table.row_loader().explain(row, 0..=0).await?;
+            let peak = (status("VmHWM:")?.saturating_sub(before)) as f64 / 1e6;
+            said("open, and find the payload of a row", start.elapsed(), &format!("{} range; peak {peak:.0} MB", found.requests));
+        }
+        "where" => {
+            let table = Table::open(url).await?;
+            let before = status("VmRSS:")?;
+            fs::write("/proc/self/clear_refs", "5")?;
+            let start = Instant::now();
+            let found = table.index().columns(["log_id", "time"]).filter_sql("agents = 7").await?.len();
+            let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
+            let speed = table.rows() as f64 / took.as_secs_f64() / 1e6;
+            said(
+                "where agents = 7, 2 columns",
+                took,
+                &format!("{found} rows; {speed:.1} M rows/s; peak {:.0} MB", peak as f64 / 1e6),
+            );
         }
         "key" => {
             let table = Table::open(url).await?;
@@ -391,6 +417,11 @@ try:
     import duckdb
     start = time.time(); rows = duckdb.sql(f"SELECT {', '.join(columns)} FROM read_parquet({files})").arrow().read_all().num_rows; took = time.time() - start
     print(f"| DuckDB, 4 of 12 columns | {took:.3f} | {rows / took / 1e6:.1f} M rows/s |")
+    all = duckdb.sql(f"SELECT count(*) FROM read_parquet({files})").fetchone()[0]
+    for case in range(3):
+        query = f"SELECT log_id, time FROM read_parquet({files}) WHERE agents = 7"
+        start = time.time(); rows = duckdb.sql(query).arrow().read_all().num_rows; took = time.time() - start
+        print(f"| DuckDB, where agents = 7, 2 columns | {took:.3f} | {rows} rows; {all / took / 1e6:.1f} M rows/s |")
 except ImportError: pass
 "#;
     let ended = Command::new(python).args(["-c", script]).arg(folder).output()?;

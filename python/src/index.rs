@@ -158,7 +158,10 @@ impl Index {
         if group_to_list {
             merge = merge.group_to_list();
         }
-        with_frames(py, || self.0.merge(&right.0, &merge)).map(Self)
+        let left = self.0.clone();
+        // Rows that a condition or a view left out are loaded.
+        let left = wait_long(py, async move { left.with_sources().await })?;
+        with_frames(py, || left.merge(&right.0, &merge)).map(Self)
     }
 
     fn with_sources(&self, py: Python<'_>) -> PyResult<Self> {

@@ -242,7 +242,8 @@ def test_segments_that_an_expression_excludes_are_not_read(tmp_path: pathlib.Pat
     assert table.explain_index(where=early)["bytes"] < table.explain_index()["bytes"]
     with pytest.raises(tt.Corrupt):
         tt.read_index(table, where=pl.col("time") % 2 == 0)
-    with pytest.raises(tt.Invalid, match="with_sources"):
+    # A merge needs all rows of the left table, and the segment of some is gone.
+    with pytest.raises(tt.Corrupt):
         tt.merge(found, found, ["log", "time"])
 
 

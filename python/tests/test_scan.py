@@ -95,9 +95,10 @@ def test_an_index_of_found_rows_travels_merges_and_is_saved(drives: str, tmp_pat
     assert_frame_equal(again.to_polars(), busy.to_polars())
     assert list(tt.row_loader(again).take(range(4)).table_rows) == [4, 9, 14, 19]
     assert len(busy.save(tmp_path / "busy")) == 4
-    with pytest.raises(tt.Invalid, match="with_sources"):
-        tt.merge(busy, tt.read_index(drives), on=["log_id", "timestamp"])
-    assert len(tt.merge(busy.with_sources(), tt.read_index(drives), on=["log_id", "timestamp"])) == 4
+    for left in (busy, busy.with_sources()):
+        merged = tt.merge(left, tt.read_index(drives), on=["log_id", "timestamp"])
+        window = tt.row_loader(merged).get_rows(0, ["labels.*"], offsets=range(-1, 1))
+        assert (len(merged), window["labels.text"].tolist()) == (4, window["labels.text_right"].tolist())
 
 
 def test_only_the_columns_of_a_query_are_decoded(parts: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,24 @@ pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
+/// Copies the rows of a frame, so that they do not keep the memory of the frame that they were chosen from.
+///
+/// # Errors
+/// - `Internal`: polars refuses the columns.
+pub(crate) fn own_rows(frame: &DataFrame) -> Result<DataFrame> {
+    let every: IdxCa = (0..frame.height()).map(|row| IdxSize::try_from(row).ok()).collect();
+    let copied = frame.take(&every).map_err(internal)?;
+    // Copied texts still refer to the bytes of all texts.
+    let own = |column: &Column| match column.as_materialized_series().try_str() {
+        Some(texts) => {
+            let chunks = texts.downcast_iter().map(|chunk| chunk.clone().gc());
+            StringChunked::from_chunk_iter(column.name().clone(), chunks).into_column()
+        }
+        None => column.clone(),
+    };
+    DataFrame::new(copied.height(), copied.columns().iter().map(own).collect()).map_err(internal)
+}
+
 /// Returns the time zone in frames for the time zone of an index column: the same one, or UTC if polars does not know it.
 pub(crate) fn shown_zone(zone: Option<&str>) -> Option<TimeZone> {
     zone.map(|zone| TimeZone::opt_try_new(Some(zone)).ok().flatten().unwrap_or(TimeZone::UTC))

@@ -82,14 +82,14 @@ impl Value {
     }
 }
 
-/// What is known of a column in some rows.
+/// Some rows with the bounds of a column in them, and the bloom filter of the column in these rows if it was read.
 pub(crate) struct Piece<'a> {
     pub(crate) rows: Range<u64>,
     pub(crate) bounds: &'a Bounds,
     pub(crate) filter: Option<&'a BloomFilter>,
 }
 
-/// What is known of a column in consecutive pieces of some rows.
+/// Pieces of one column: each begins with the row behind the piece before.
 pub(crate) type Pieces<'a> = Vec<Piece<'a>>;
 
 /// Returns pieces with bounds and without bloom filters.

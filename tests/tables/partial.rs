@@ -14,7 +14,7 @@ use polars::prelude::{
     Scalar, Series, TimeUnit, col, lit,
 };
 use tetrys::{
-    ErrorKind, Index, IndexTails, RowLoader, Schema, Table, WriteOptions,
+    ErrorKind, Index, IndexTails, Merge, RowLoader, Schema, Table, WriteOptions,
     format::{Manifest, Parent},
     id::{Hash, ObjectRef},
     store::CountingStore,
@@ -364,6 +364,52 @@ fn a_condition_over_all_rows_sees_all_rows() {
     match expected {
         Ok(expected) => same(&found.unwrap(), &expected, sql),
         Err(error) => assert_eq!(found.unwrap_err().to_string(), error.to_string()),
+    }
+}
+
+#[test]
+fn chosen_rows_keep_no_other_rows_in_memory_and_merge_after_these_are_loaded() {
+    let (_, table, _) = table(true);
+    for (request, most) in [
+        // One row in 251, with texts of about a hundred bytes.
+        (table.index().filter_sql("tiny = 3"), 450),
+        (table.index().filter(col("tiny").eq(lit(3)).and(col("single").gt_eq(lit(0)))), 450),
+        // Consecutive rows.
+        (table.index().filter_sql("time < 1700000000000100000 AND time >= 1700000000000000000"), 100),
+    ] {
+        let chosen = block_on(request).unwrap();
+        assert!((1..=most).contains(&chosen.len()), "{} rows", chosen.len());
+        let each = chosen.memory().bytes() / chosen.len() as u64;
+        assert!(each < 400, "{each} bytes a row");
+        let merge = Merge::on(["log", "time"]).last();
+        let right = block_on(table.index().columns(["log", "time"])).unwrap();
+        let refused = chosen.merge(&right, &merge).unwrap_err();
+        assert!(refused.kind() == ErrorKind::Invalid && refused.to_string().contains("with_sources"), "{refused}");
+        let expected = block_on(table.index()).unwrap().merge(&right, &merge).unwrap();
+        let merged = block_on(chosen.with_sources()).unwrap().merge(&right, &merge).unwrap();
+        assert!(!merged.is_empty() && merged.len() <= chosen.len());
+        let rows = merged.rows_of(&table).unwrap();
+        assert!(rows.iter().all(|row| expected.rows_of(&table).unwrap().binary_search(row).is_ok()));
+    }
+    // A condition that is true for all rows.
+    let all = block_on(table.index().filter(lit(true))).unwrap();
+    same(&all, &block_on(table.index()).unwrap(), "all rows");
+    assert!(all.merge(&all, &Merge::on(["log", "time"]).last()).is_ok());
+}
+
+#[test]
+fn a_condition_that_is_refused_reads_no_index() {
+    let (_, table, counting) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    for sql in ["nothing_like_it > 3", "log > 3 + 'a'", "tiny"] {
+        let expected = whole.filter_sql(sql).unwrap_err();
+        let request = fresh(&table).index().filter_sql(sql);
+        counting.reset();
+        let found = block_on(request).unwrap_err();
+        assert_eq!((found.kind(), found.to_string()), (expected.kind(), expected.to_string()));
+        let read =
+            counting.reset().gets.into_iter().filter(|get| get.path.starts_with("index/")).map(|get| get.bytes).sum::<u64>();
+        assert!(read < 64 << 10, "{sql}: {read} bytes");
     }
 }
 

@@ -195,10 +195,10 @@ class Index:
         )
 
     def with_sources(self) -> Index:
-        """Loads the indexes of the tables behind a view, so that this index can be the left side of a merge.
+        """Loads the rows of its tables that this index does not have, for merges in which it is the left side.
 
-        An index with all rows of its tables needs no such call. The index of a view with some of the rows does, because a merge
-        also finds partners for the rows that windows reach.
+        A merge finds partners for all rows that windows reach. `tetrys.merge` loads these rows itself; load them once for several
+        merges of the same index.
         """
         return Index(self._native.with_sources(), (_with_sources, (self._remake,)))
 
@@ -373,7 +373,7 @@ def read_index(
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
         where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Segments that the
             condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
-            groups and pages. Call `with_sources` before such an index is the left side of a merge.
+            groups and pages. A merge with such an index on the left loads the other rows again.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.

@@ -75,20 +75,29 @@ impl Table {
         if self.view().is_some() {
             return self.index_of_view(&columns, categorical).await;
         }
-        let tag = Locator::tag(self.manifest().table, self.version());
+        let tag = self.locator_tag(&columns)?;
         let (whole, ()) = join(self.load_frame(&columns, categorical), self.layouts_ahead(self.small_layouts())).await;
         let whole = whole?;
-        if let Some(column) = whole.columns().iter().find(|column| column.name().as_str() == locator_column(tag)) {
-            return Err(Error::invalid(format!(
-                "index column `{}` has the name of the locator column: rename it",
-                column.name()
-            )));
-        }
         let named = self.schema().index().enumerate().filter(|(place, _)| columns.contains(place));
         let index = named.map(|(_, column)| (column.name.clone(), column.id)).collect();
         let frame = Located::of_rows(whole.clone(), tag, 0);
         let source = IndexSource { index, ..IndexSource::of_table(self, Some(whole)) };
         Ok(Index { frame, sources: [source].into() })
+    }
+
+    /// Returns the tag of the locators of this version, in a frame with these columns.
+    ///
+    /// # Errors
+    /// - `Invalid`: a column has the name of the locator column.
+    pub(super) fn locator_tag(&self, columns: &[usize]) -> Result<u16> {
+        let tag = Locator::tag(self.manifest().table, self.version());
+        let locators = locator_column(tag);
+        match self.described(columns).into_iter().find(|column| column.name == locators) {
+            Some(column) => {
+                Err(Error::invalid(format!("index column `{}` has the name of the locator column: rename it", column.name)))
+            }
+            None => Ok(tag),
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! Memory holds the frame, the tails of the segments that are read in part, and the bytes of a few segments: at most an eighth of
 //! the frame, and at least one segment. While the segments of a remote store are decoded, the next ones arrive.
+//!
+//! If a condition chooses rows, it is evaluated over a few row groups at a time, and only the chosen rows stay in memory.
 
-use std::{mem::size_of, ops::Range};
+use std::{collections::VecDeque, mem::size_of, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use futures::{
@@ -16,7 +18,7 @@ use super::segments::{Plan, SEGMENTS_AT_ONCE, SegmentBytes, SegmentRead};
 use crate::{
     error::{Error, Result},
     format::{PackedLengths, RowGroups},
-    index::{Filling, Leftovers, Part, Predicate, frame_bytes},
+    index::{Filling, Leftovers, Part, Predicate, frame_bytes, internal, own_rows},
     offload::{Stop, offload_large},
     schema::Column,
     store::release_buffers,
@@ -35,6 +37,10 @@ const FEW_BYTES: u64 = 8 << 20;
 pub(super) const LARGE: usize = 16 << 20;
 /// Maximum objects that are read together.
 const MAX_OBJECTS: usize = 256;
+/// Bytes of segments that are read together, if only some of their rows are kept.
+const CHOOSING_BYTES: u64 = 32 << 20;
+/// Rows among which a thread chooses at a time, unless a row group has more. So few columns of so few rows stay in the caches.
+const CHOOSING_ROWS: u64 = 64 << 10;
 
 impl Table {
     /// Loads some index columns of all rows, and the sequences. `columns` are ascending places. If `categorical`, text becomes
@@ -49,16 +55,64 @@ impl Table {
     /// of a segment whose tail or pages fail their checks.
     pub(super) async fn load_segments(
         &self,
-        mut reads: Vec<SegmentRead>,
+        reads: Vec<SegmentRead>,
         columns: &[usize],
         categorical: bool,
     ) -> Result<(DataFrame, Vec<SegmentRead>)> {
+        let rows = |reads: &[SegmentRead]| reads.iter().map(SegmentRead::height).sum();
+        let with_sequences = reads.len() == self.manifest().segments.len();
+        let room = frame_bytes(&self.described(columns), rows(&reads), categorical) / 8;
+        let start = |reads: &[SegmentRead]| Loading::new(columns, rows(reads), categorical, with_sequences);
+        let (loading, reads) = self.decoded(reads, columns.len(), room, start).await?;
+        let table = self.clone();
+        let frame = offload_large(usize::try_from(loading.rows).unwrap_or(usize::MAX), move |_| {
+            if let Some(sequences) = &loading.sequences {
+                table.keep_sequences(sequences);
+            }
+            loading.finish(&table)
+        });
+        Ok((frame.await?, reads))
+    }
+
+    /// Loads the rows that `choose` chooses of the planned rows and columns. It gets frames of neighbouring rows with their numbers in
+    /// the table, on several threads. Memory holds the bytes of a few segments, a frame for each thread, and the chosen rows.
+    pub(super) async fn load_chosen<C>(&self, plan: &Plan, choose: C) -> Result<DataFrame>
+    where
+        C: Fn(DataFrame, &[Range<u64>]) -> Result<DataFrame> + Send + Sync + 'static,
+    {
+        // Without rows: what `choose` refuses fails before anything is read, and the result has columns.
+        let none = Filling::new(&self.described(&plan.columns), 0, false)?.finish()?;
+        let (none, choose) = (choose(none, &[])?, Arc::new(choose));
+        let start =
+            |_: &[SegmentRead]| Choosing { columns: plan.columns.clone(), choose: Arc::clone(&choose), chosen: Vec::new() };
+        let reads = self.plan_segments(plan).await?;
+        let (choosing, _) = self.decoded(reads, plan.columns.len(), CHOOSING_BYTES, start).await?;
+        let rows = choosing.chosen.iter().map(DataFrame::height).sum();
+        offload_large(rows, move |_| {
+            let mut frame = none;
+            for chosen in choosing.chosen {
+                frame.vstack_mut_owned(chosen).map_err(internal)?;
+            }
+            frame.rechunk_mut();
+            Ok(frame)
+        })
+        .await
+    }
+
+    /// Reads and decodes segments, each with `columns` columns. Returns also the rows that were read.
+    async fn decoded<D: Decoding>(
+        &self,
+        mut reads: Vec<SegmentRead>,
+        columns: usize,
+        room: u64,
+        start: impl Fn(&[SegmentRead]) -> D,
+    ) -> Result<(D, Vec<SegmentRead>)> {
         let mut is_first = true;
         loop {
-            match self.load_once(&reads, columns, categorical).await? {
-                Loaded::Frame(frame) => return Ok((frame, reads)),
+            match self.decoded_once(&reads, columns, room, start(&reads)).await? {
+                Decoded::All(decoding) => return Ok((decoding, reads)),
                 // One damaged part costs one segment. With several, no part is trusted: each restart reads the segments before again.
-                Loaded::OtherRows(place, read) => match reads.get_mut(place) {
+                Decoded::OtherRows(place, read) => match reads.get_mut(place) {
                     Some(held) if is_first => *held = read,
                     _ => {
                         let segments = &self.manifest().segments;
@@ -75,10 +129,13 @@ impl Table {
         }
     }
 
-    async fn load_once(&self, reads: &[SegmentRead], columns: &[usize], categorical: bool) -> Result<Loaded> {
-        let rows = reads.iter().map(SegmentRead::height).sum();
-        let mut loading = Loading::new(columns, rows, categorical, reads.len() == self.manifest().segments.len());
-        let room = frame_bytes(&self.described(columns), rows, categorical) / 8;
+    async fn decoded_once<D: Decoding>(
+        &self,
+        reads: &[SegmentRead],
+        columns: usize,
+        room: u64,
+        mut decoding: D,
+    ) -> Result<Decoded<D>> {
         let ahead = !self.store().is_local();
         let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
         let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
@@ -92,16 +149,16 @@ impl Table {
             let changed = planned.iter().zip(&read).position(|(planned, (read, _))| planned.rows != read.rows);
             if let Some(place) = changed {
                 let (read, _) = read.into_iter().nth(place).ok_or_else(|| Error::internal("a wave without its segment"))?;
-                return Ok(Loaded::OtherRows(wave.start + place, read));
+                return Ok(Decoded::OtherRows(wave.start + place, read));
             }
             next = waves.next();
             let stored = read.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
             let rows: u64 = read.iter().map(|(read, _)| read.height()).sum();
             let decoded = usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(size_of::<u64>());
             let table = self.clone();
-            let decode = offload_large(stored.max(decoded.saturating_mul(columns.len() + 1)), move |stop| {
-                loading.decode(&table, &read, stop)?;
-                Ok(loading)
+            let decode = offload_large(stored.max(decoded.saturating_mul(columns + 1)), move |stop| {
+                decoding.decode(&table, read, stop)?;
+                Ok(decoding)
             });
             let decoded;
             (decoded, found) = match next.clone() {
@@ -118,16 +175,9 @@ impl Table {
                 None => (decode.await?, None),
             };
             free(stored > LARGE);
-            loading = decoded;
+            decoding = decoded;
         }
-        let table = self.clone();
-        offload_large(usize::try_from(rows).unwrap_or(usize::MAX), move |_| {
-            if let Some(sequences) = &loading.sequences {
-                table.keep_sequences(sequences);
-            }
-            loading.finish(&table).map(Loaded::Frame)
-        })
-        .await
+        Ok(Decoded::All(decoding))
     }
 
     /// Reads the bytes of some segments, up to the first one of which other rows must be read.
@@ -153,7 +203,7 @@ impl Table {
         let segments = self.manifest().segments.iter().enumerate().zip(objects);
         let read =
             segments.map(|((number, segment), bytes)| (SegmentRead::whole(number, segment), SegmentBytes::Whole(bytes.clone())));
-        loading.decode(self, &read.collect::<Vec<_>>(), &Stop::default())?;
+        loading.decode(self, read.collect(), &Stop::default())?;
         loading.finish(self)
     }
 
@@ -171,10 +221,16 @@ pub(super) fn free(is_large: bool) {
     }
 }
 
-/// The end of a load.
-enum Loaded {
-    Frame(DataFrame),
-    /// A part of the segment at this place failed its checks. Replace its plan by this one, and load again.
+/// What becomes of segments that are decoded.
+trait Decoding: Send + 'static {
+    /// Decodes the next segments.
+    fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()>;
+}
+
+/// The end of decoding.
+enum Decoded<D> {
+    All(D),
+    /// A part of the segment at this place failed its checks. Replace its plan by this one, and start again.
     OtherRows(usize, SegmentRead),
 }
 
@@ -187,6 +243,13 @@ struct Loading {
     categorical: bool,
     /// The lengths of the sequences of each segment; `None` if they are not wanted or not known.
     sequences: Option<Vec<PackedLengths>>,
+}
+
+/// Rows that are chosen while segments are decoded.
+struct Choosing<C> {
+    columns: Vec<usize>,
+    choose: Arc<C>,
+    chosen: Vec<DataFrame>,
 }
 
 /// The work of one thread: some columns of one row group.
@@ -202,8 +265,18 @@ impl Loading {
         Self { filling: None, columns: columns.to_vec(), rows, categorical, sequences: with_sequences.then(Vec::new) }
     }
 
-    /// Decodes the next segments.
-    fn decode(&mut self, table: &Table, read: &[(SegmentRead, SegmentBytes)], stop: &Stop) -> Result<()> {
+    /// Returns the frame.
+    fn finish(self, table: &Table) -> Result<DataFrame> {
+        match self.filling {
+            Some(filling) => filling.finish(),
+            // No segment.
+            None => Filling::new(&table.described(&self.columns), self.rows, self.categorical)?.finish(),
+        }
+    }
+}
+
+impl Decoding for Loading {
+    fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
         let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
         let with_sequences = self.sequences.is_some();
         let open = |(read, bytes): &(SegmentRead, SegmentBytes)| {
@@ -228,14 +301,42 @@ impl Loading {
         };
         fill(filling, &groups.collect::<Vec<_>>(), &self.columns, others, stop)
     }
+}
 
-    /// Returns the frame.
-    fn finish(self, table: &Table) -> Result<DataFrame> {
-        match self.filling {
-            Some(filling) => filling.finish(),
-            // No segment.
-            None => Filling::new(&table.described(&self.columns), self.rows, self.categorical)?.finish(),
+impl<C> Decoding for Choosing<C>
+where
+    C: Fn(DataFrame, &[Range<u64>]) -> Result<DataFrame> + Send + Sync + 'static,
+{
+    fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
+        let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
+        let open = |(read, bytes): (SegmentRead, SegmentBytes)| {
+            stop.check()?;
+            Ok::<_, Error>((read.open(table, &bytes)?, read))
+        };
+        let opened = share(read, others, open)?;
+        let mut parts = Vec::new();
+        for (object, read) in &opened {
+            let mut rows: VecDeque<Range<u64>> = read.table_rows(table).collect();
+            let heights: Vec<u64> = object.rows().collect();
+            parts.extend(
+                neighbours(&heights, CHOOSING_ROWS)
+                    .into_iter()
+                    .map(|(groups, height)| (object, groups, first_of(&mut rows, height))),
+            );
         }
+        let described = table.described(&self.columns);
+        let choose = |(object, groups, rows): (&RowGroups, Range<usize>, Vec<Range<u64>>)| {
+            stop.check()?;
+            let mut filling = Filling::new(&described, rows.iter().map(|rows| rows.end - rows.start).sum(), false)?;
+            fill(&mut filling, &groups.map(|group| (object, group)).collect::<Vec<_>>(), &self.columns, 0, stop)?;
+            let all = filling.finish()?;
+            let height = all.height();
+            let chosen = (self.choose)(all, &rows)?;
+            if chosen.height() < height { own_rows(&chosen) } else { Ok(chosen) }
+        };
+        let chosen = share(parts, others, choose)?;
+        self.chosen.extend(chosen.into_iter().filter(|frame| frame.height() > 0));
+        Ok(())
     }
 }
 
@@ -277,6 +378,28 @@ pub(super) fn fill(
     filling.keep(&rows, leftovers)
 }
 
+/// Takes the first `count` rows from these ranges.
+pub(super) fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec<Range<u64>> {
+    let mut taken = Vec::new();
+    while count > 0
+        && let Some(range) = ranges.pop_front()
+    {
+        let end = range.end.min(range.start.saturating_add(count));
+        count -= end - range.start;
+        if end < range.end {
+            ranges.push_front(end..range.end);
+        }
+        taken.push(range.start..end);
+    }
+    taken
+}
+
+/// Returns neighbouring row groups and their rows: as many as have `room` rows, and at least one.
+pub(super) fn neighbours(rows: &[u64], room: u64) -> Vec<(Range<usize>, u64)> {
+    let waves = waves::waves(rows.iter().copied(), room, usize::MAX).into_iter();
+    waves.map(|groups| (groups.clone(), rows.get(groups).unwrap_or_default().iter().sum())).collect()
+}
+
 /// Returns the segments that are read together, given by their bytes: neighbours of at most `room` bytes, and at least one.
 fn waves(segments: &[u64], room: u64) -> Vec<Range<usize>> {
     waves::waves(segments.iter().copied(), room.max(FEW_BYTES), MAX_OBJECTS)
@@ -293,5 +416,21 @@ mod tests {
         assert_eq!(waves(&[FEW_BYTES, FEW_BYTES, FEW_BYTES], 0), [0..1, 1..2, 2..3]);
         assert_eq!(waves(&[FEW_BYTES, FEW_BYTES, 2 * FEW_BYTES, 1], 2 * FEW_BYTES), [0..2, 2..3, 3..4]);
         assert_eq!(waves(&vec![1; MAX_OBJECTS + 1], 0), [0..MAX_OBJECTS, MAX_OBJECTS..MAX_OBJECTS + 1]);
+    }
+
+    #[test]
+    fn the_first_rows_of_ranges_are_taken_in_order() {
+        let mut ranges = VecDeque::from([0..5, 7..10, 20..30]);
+        assert_eq!(first_of(&mut ranges, 6), [0..5, 7..8]);
+        assert_eq!(first_of(&mut ranges, 3), [8..10, 20..21]);
+        assert_eq!(first_of(&mut ranges, 9).first(), Some(&(21..30)));
+        assert!(ranges.is_empty());
+    }
+
+    #[test]
+    fn neighbours_have_all_row_groups_in_order() {
+        assert!(neighbours(&[], 8).is_empty());
+        assert_eq!(neighbours(&[4, 4, 1], 8), [(0..2, 8), (2..3, 1)]);
+        assert_eq!(neighbours(&[16, 1], 8), [(0..1, 16), (1..2, 1)]);
     }
 }

@@ -6,21 +6,25 @@
 
 use std::{
     collections::BTreeSet,
+    ops::Range,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use polars::prelude::{Categories, DataFrame, DataType, Expr};
+use polars::prelude::{Categories, DataFrame, DataType, Expr, IntoLazy};
 
 use super::{
-    index::{Index, IndexSource},
-    segments::{Plan, SegmentRead},
+    index::{Index, IndexSource, refused},
+    segments::Plan,
 };
 use crate::{
     error::Result,
-    format::{Locator, Segment},
-    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators},
+    format::Segment,
+    index::{
+        self, Pushdown, collect, filtered, locator_column, of_condition, of_expression, of_query, of_serialized, with_locators,
+        without_locators,
+    },
     schema::{ColumnType, select},
     store::range_parts,
     table::{seen::seen_columns, table::Table},
@@ -60,6 +64,18 @@ struct Request {
 enum Condition {
     Expression(Box<Expr>),
     Sql(String),
+}
+
+impl Condition {
+    fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
+        match self {
+            Self::Expression(expression) => {
+                let frame = frame.lazy().filter(expression.as_ref().clone());
+                collect(frame).map_err(|error| refused("filter", &error))
+            }
+            Self::Sql(sql) => filtered(&frame, sql),
+        }
+    }
 }
 
 /// The segments, rows and bytes that an [`IndexRequest`] reads from the store.
@@ -148,7 +164,8 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses the rows for which the expression is true. The result is the same as that of [`Index::filter`].
+    /// Chooses the rows for which the expression is true: those of [`Index::filter`]. Only these rows stay in memory, so call
+    /// [`Index::with_sources`] before the result becomes the left side of a merge.
     ///
     /// Comparisons of columns with literals, `is_in` of a list, `is_null` and `is_not_null`, and these joined by `and` and `or`,
     /// exclude segments and pages before they are read. An expression with an aggregation or a window reads all rows.
@@ -157,7 +174,8 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses the rows for which an SQL condition is true. The result is the same as that of [`Index::filter_sql`].
+    /// Chooses the rows for which an SQL condition is true: those of [`Index::filter_sql`]. Only these rows stay in memory, so call
+    /// [`Index::with_sources`] before the result becomes the left side of a merge.
     pub fn filter_sql(mut self, condition: impl Into<String>) -> Self {
         self.request.conditions.push(Condition::Sql(condition.into()));
         self
@@ -228,7 +246,7 @@ impl Request {
             explain.requests += 1;
             explain.bytes += segment.index.bytes;
         };
-        let Some(plan) = self.planned()?.filter(|plan| !plan.reads_all()) else {
+        let Some(plan) = self.planned()?.map(|(plan, _)| plan).filter(|plan| !plan.reads_all()) else {
             segments.iter().for_each(|segment| whole(&mut explain, segment));
             return Ok(explain);
         };
@@ -260,22 +278,44 @@ impl Request {
         let chosen = self.chosen()?;
         // Conditions are evaluated over text.
         let early_types = self.categorical && self.conditions.is_empty();
-        let Some(plan) = self.planned()? else {
+        let Some((plan, by_row)) = self.planned()? else {
             // A view.
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
             return self.conditioned(self.table.index_of(early, early_types).await?, late);
         };
+        if by_row && !self.conditions.is_empty() {
+            return self.load_chosen(plan, chosen).await;
+        }
         let stored = self.table.manifest().schema.index().len();
         let loaded = match plan.predicate.is_useful() {
             true => {
                 let reads = self.table.plan_segments(&plan).await?;
                 let (frame, reads) = self.table.load_segments(reads, &plan.columns, early_types).await?;
-                self.table.index_of_rows(frame, &reads, &plan.columns)?
+                let rows = reads.iter().flat_map(|read| read.table_rows(&self.table));
+                let rows = rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
+                let frame = with_locators(&frame, self.table.locator_tag(&plan.columns)?, rows)?;
+                self.table.index_of_rows(frame, &plan.columns)?
             }
             false => self.table.index_of((plan.columns.len() < stored).then(|| plan.columns.clone()), early_types).await?,
         };
         let more = plan.columns != chosen.clone().unwrap_or_else(|| (0..stored).collect());
         self.conditioned(loaded, chosen.filter(|_| more))
+    }
+
+    /// Loads the rows for which the conditions are true. Each condition looks at one row at a time.
+    async fn load_chosen(self, plan: Plan, chosen: Option<Vec<usize>>) -> Result<Index> {
+        let (table, tag) = (self.table.clone(), self.table.locator_tag(&plan.columns)?);
+        let kept = chosen.unwrap_or_else(|| plan.columns.clone());
+        let names: Vec<String> = table.described(&kept).into_iter().map(|column| column.name.clone()).collect();
+        let conditions = self.conditions.clone();
+        let choose = move |frame: DataFrame, rows: &[Range<u64>]| {
+            let rows = rows.iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
+            let frame = with_locators(&frame, tag, rows)?;
+            let frame = conditions.iter().try_fold(frame, |frame, condition| condition.filter(frame))?;
+            frame.select(names.iter().map(String::as_str).chain([locator_column(tag).as_str()])).map_err(index::internal)
+        };
+        let frame = table.load_chosen(&plan, choose).await?;
+        self.with_types(table.index_of_rows(frame, &plan.columns)?)
     }
 
     /// Returns the places of the chosen columns, ascending; `None` for all columns.
@@ -286,8 +326,9 @@ impl Request {
         Ok(Some(select(&names, &[], patterns)?.into_iter().filter_map(|place| seen.get(place).copied()).collect()))
     }
 
-    /// Returns the columns to read, and the predicate by which rows are skipped; `None` for a view.
-    fn planned(&self) -> Result<Option<Plan>> {
+    /// Returns the columns to read and the predicate by which rows are skipped, and whether the conditions look at one row at a time;
+    /// `None` for a view.
+    fn planned(&self) -> Result<Option<(Plan, bool)>> {
         let schema = self.table.schema();
         let named: Vec<(&str, &ColumnType)> = schema.index().map(|column| (column.name.as_str(), &column.ty)).collect();
         let mut needs = Pushdown::nothing();
@@ -297,6 +338,7 @@ impl Request {
                 Condition::Sql(sql) => of_condition(&named, sql)?,
             });
         }
+        let by_row = needs.by_row;
         for expression in &self.pruned {
             needs = needs.then(Pushdown { predicate: of_serialized(&named, expression), ..Pushdown::nothing() });
         }
@@ -318,7 +360,7 @@ impl Request {
             Some(more) => columns.extend(more),
             None => columns.extend(0..named.len()),
         }
-        Ok(Some(Plan::new(&self.table, columns.into_iter().collect(), needs.predicate)))
+        Ok(Some((Plan::new(&self.table, columns.into_iter().collect(), needs.predicate), by_row)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.
@@ -332,6 +374,11 @@ impl Request {
         if let Some(chosen) = chosen {
             index = self.only(&index, &chosen)?;
         }
+        self.with_types(index)
+    }
+
+    /// Makes texts categorical, if that is wanted.
+    fn with_types(&self, index: Index) -> Result<Index> {
         let texts = index.frame.bare().columns().iter().filter(|column| column.dtype() == &DataType::String);
         let texts: Vec<_> = texts.map(|column| column.name().clone()).collect();
         // A frame with locators takes 16 bytes a row more while it is made.
@@ -387,12 +434,9 @@ impl Table {
         self.index().columns(patterns.into_iter().map(|pattern| pattern.as_ref().to_owned())).await
     }
 
-    /// Returns the index of some rows, which have these columns.
-    fn index_of_rows(&self, frame: DataFrame, reads: &[SegmentRead], columns: &[usize]) -> Result<Index> {
-        let tag = Locator::tag(self.manifest().table, self.version());
-        let rows = reads.iter().flat_map(|read| read.table_rows(self));
-        let whole = (frame.height() as u64 == self.rows()).then(|| frame.clone());
-        let frame = with_locators(&frame, tag, rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()))?;
+    /// Returns the index of some rows. The frame has locators, and columns among these.
+    fn index_of_rows(&self, frame: DataFrame, columns: &[usize]) -> Result<Index> {
+        let whole = (frame.height() as u64 == self.rows()).then(|| without_locators(&frame)).transpose()?;
         let index = self.described(columns).into_iter().map(|column| (column.name.clone(), column.id)).collect();
         let source = IndexSource { index, ..IndexSource::of_table(self, whole) };
         Ok(Index::of(frame, [source].into()))

@@ -8,7 +8,7 @@ use polars::prelude::{DataFrame, Expr};
 
 use super::{
     index::{Index, IndexSource},
-    load::{LARGE, fill, free, others_for},
+    load::{LARGE, fill, first_of, free, neighbours, others_for},
     segments::Plan,
 };
 use crate::{
@@ -18,7 +18,6 @@ use crate::{
     offload::{Stop, offload_large},
     schema::{Column, ColumnType},
     table::{seen::seen_columns, table::Table},
-    waves::waves,
 };
 
 /// Rows of a part, unless a row group has more.
@@ -219,7 +218,7 @@ impl IndexScan {
             self.segments.pop_front();
             let columns: Arc<[usize]> = self.plan.columns.as_slice().into();
             let (heights, mut rows) = (object.rows().collect::<Vec<_>>(), rows.into());
-            for (groups, height) in parts(&heights) {
+            for (groups, height) in neighbours(&heights, PART_ROWS) {
                 self.parts.push_back(IndexPart {
                     table: self.table.clone(),
                     categorical: self.categorical,
@@ -299,48 +298,4 @@ fn places_of<N: AsRef<str>>(table: &Table, names: impl IntoIterator<Item = N>) -
     places.sort_unstable();
     places.dedup();
     Ok(places)
-}
-
-/// Takes the first `count` rows from these ranges.
-fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec<Range<u64>> {
-    let mut taken = Vec::new();
-    while count > 0
-        && let Some(range) = ranges.pop_front()
-    {
-        let end = range.end.min(range.start.saturating_add(count));
-        count -= end - range.start;
-        if end < range.end {
-            ranges.push_front(end..range.end);
-        }
-        taken.push(range.start..end);
-    }
-    taken
-}
-
-/// Returns neighbouring row groups and their rows: as many as have [`PART_ROWS`] rows, and at least one.
-fn parts(rows: &[u64]) -> Vec<(Range<usize>, u64)> {
-    let waves = waves(rows.iter().copied(), PART_ROWS, usize::MAX).into_iter();
-    waves.map(|groups| (groups.clone(), rows.get(groups).unwrap_or_default().iter().sum())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_rows_of_ranges_are_taken_in_order() {
-        let mut ranges = VecDeque::from([0..5, 7..10, 20..30]);
-        assert_eq!(first_of(&mut ranges, 6), [0..5, 7..8]);
-        assert_eq!(first_of(&mut ranges, 3), [8..10, 20..21]);
-        assert_eq!(first_of(&mut ranges, 9).first(), Some(&(21..30)));
-        assert!(ranges.is_empty());
-    }
-
-    #[test]
-    fn parts_have_all_row_groups_in_order() {
-        let half = PART_ROWS / 2;
-        assert!(parts(&[]).is_empty());
-        assert_eq!(parts(&[half, half, 1]), [(0..2, PART_ROWS), (2..3, 1)]);
-        assert_eq!(parts(&[2 * PART_ROWS, 1]), [(0..1, 2 * PART_ROWS), (1..2, 1)]);
-    }
 }
