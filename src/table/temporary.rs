@@ -12,10 +12,13 @@ use std::{
 
 use crate::error::{Error, Result, counted};
 
+/// The memory limit of merges, splits and diffs, unless the caller sets one.
+pub(in crate::table) const MEMORY_LIMIT: u64 = 2 << 30;
+
 /// The folder of the temporary files of one operation.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct Folder {
-    /// What errors call the operation, such as `merge`.
+    /// Name of the operation in errors, such as `merge`.
     what: &'static str,
     path: Arc<Path>,
     /// Bytes that all files together have.

@@ -1,9 +1,14 @@
 //! The diff of two tables: the added, removed and changed rows equal those of a brute-force comparison, and no chunk is read.
 
-use crate::common;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use crate::common::tables::{Rng, block_on, cut_by, memory, over, tiny_cuts, write};
+use crate::{
+    common::{
+        self,
+        tables::{Rng, block_on, cut_by, memory, over, tiny_cuts, write},
+    },
+    own_process,
+};
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use object_store::ObjectStore;
 use tetrys::{
@@ -270,7 +275,7 @@ async fn append(table: &Table, records: &[Record]) -> Table {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
     const CHILD: &str = "TETRYS_TEST_DIFF_FULL_DISK";
-    if let Some(folder) = std::env::var_os(CHILD) {
+    if let Some(folder) = own_process::asked(CHILD) {
         let folder = Path::new(&folder);
         let table = block_on(Table::open(folder.join("t").to_str().unwrap())).unwrap();
         let options = DiffOptions { memory_limit: Some(0), temporary_folder: Some(folder.to_owned()), ..DiffOptions::default() };
@@ -283,14 +288,8 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
     let schema = schema.group("wide", [("image", "binary")]).group("small", [("count", "i64")]);
     let store = tetrys::Store::open(folder.path().join("t").to_str().unwrap()).unwrap();
     block_on(write(store, schema.build().unwrap(), WriteOptions::default(), &[batch_of(&rows)])).unwrap();
-    // Files of at most 4 KiB. Writing more is an error instead of a signal.
-    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
-    let name = "diff::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes";
-    let mut child = std::process::Command::new("sh");
-    child.args(["-c", script]).arg(std::env::current_exe().unwrap()).arg(name).env(CHILD, folder.path());
-    let ended = child.output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+    let said =
+        own_process::on_full_disk("diff::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes", CHILD, folder.path());
     let expected = format!("diff: the temporary files in {} have ", folder.path().display());
     assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
 }
@@ -298,22 +297,16 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
 #[test]
 fn a_diff_in_partitions_takes_a_part_of_the_memory() {
     const CHILD: &str = "TETRYS_TEST_DIFF_MEMORY";
-    let status = |field: &str| -> u64 {
-        let text = std::fs::read_to_string("/proc/self/status").unwrap();
-        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
-    };
-    if let Some(asked) = std::env::var_os(CHILD) {
-        let asked = asked.into_string().unwrap();
-        let (limit, folder) = asked.split_once(' ').unwrap();
-        let [a, b] = ["a", "b"].map(|name| block_on(Table::open(Path::new(folder).join(name).to_str().unwrap())).unwrap());
-        let before = status("VmRSS:");
-        let options = DiffOptions { memory_limit: Some(limit.parse().unwrap()), ..DiffOptions::default() };
-        let found = block_on(b.diff_with(&a, ["time"], &options)).unwrap();
-        assert_eq!((found.added.len(), found.removed.len(), found.changed.len()), (1_000, 1_000, 2_999));
-        println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+    if let Some((limit, folder)) = own_process::asked_limit(CHILD) {
+        let [a, b] = ["a", "b"].map(|name| block_on(Table::open(folder.join(name).to_str().unwrap())).unwrap());
+        own_process::print_peak(|| {
+            let options = DiffOptions { memory_limit: Some(limit), ..DiffOptions::default() };
+            let found = block_on(b.diff_with(&a, ["time"], &options)).unwrap();
+            assert_eq!((found.added.len(), found.removed.len(), found.changed.len()), (1_000, 1_000, 2_999));
+        });
         return;
     }
-    if !common::full() || !Path::new("/proc/self/status").exists() {
+    if !own_process::memory_is_measured() {
         return;
     }
     const ROWS: i64 = 3_000_000;
@@ -329,15 +322,10 @@ fn a_diff_in_partitions_takes_a_part_of_the_memory() {
         let parts: Vec<RecordBatch> = (0..6).map(|part| batch.slice(part * ROWS as usize / 6, ROWS as usize / 6)).collect();
         block_on(write(store, schema(), WriteOptions::default().segment_rows(1), &parts)).unwrap();
     }
-    let peak = |limit: u64| -> u64 {
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "--nocapture", "diff::a_diff_in_partitions_takes_a_part_of_the_memory"]);
-        let ended = child.env(CHILD, format!("{limit} {}", folder.path().display())).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-        assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
-        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
-    };
-    let (of_parts, of_all) = (peak(32 << 20), peak(u64::MAX));
-    println!("{of_parts} kB in partitions, {of_all} kB in memory");
-    assert!(of_parts < of_all / 2, "{of_parts} kB in partitions, {of_all} kB in memory");
+    own_process::assert_limit_halves_peak(
+        "diff::a_diff_in_partitions_takes_a_part_of_the_memory",
+        CHILD,
+        32 << 20,
+        folder.path(),
+    );
 }

@@ -21,6 +21,7 @@ mod merge_writer;
 mod merges;
 mod one_field;
 mod open_cost;
+mod own_process;
 mod partial;
 mod planner;
 mod references;

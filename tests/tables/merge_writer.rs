@@ -1,11 +1,14 @@
 //! Merges on disk: random tables are merged in memory and part by part, with the same result.
 #![cfg(feature = "frame")]
 
-use std::{path::Path, process::Command, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-use crate::common::{
-    self,
-    tables::{Rng, block_on, cut_by, tiny_cuts},
+use crate::{
+    common::{
+        self,
+        tables::{Rng, block_on, cut_by, tiny_cuts},
+    },
+    own_process,
 };
 use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch};
 use tetrys::{ErrorKind, Merge, Pick, RowLoader, Schema, Store, Table};
@@ -224,7 +227,7 @@ fn a_view_that_is_there_is_updated_and_not_overwritten() {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
     const CHILD: &str = "TETRYS_TEST_FULL_DISK";
-    if let Some(folder) = std::env::var_os(CHILD) {
+    if let Some(folder) = own_process::asked(CHILD) {
         let folder = Path::new(&folder);
         let [a, b] = ["a", "b"].map(|name| block_on(Table::open(folder.join(name).to_str().unwrap())).unwrap());
         // No order, so the rows go through files.
@@ -239,14 +242,11 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
         let keys: Vec<Key> = (0..3_000).flat_map(|_| keys(&mut rng, Shape { rows: 40, ..shape })).take(40_000).collect();
         table_of(store(folder.path(), name), name, &keys, shape);
     }
-    // Files of at most 4 KiB. Writing more is an error instead of a signal.
-    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
-    let name = "merge_writer::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes";
-    let mut child = Command::new("sh");
-    child.args(["-c", script]).arg(std::env::current_exe().unwrap()).arg(name).env(CHILD, folder.path());
-    let ended = child.output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+    let said = own_process::on_full_disk(
+        "merge_writer::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes",
+        CHILD,
+        folder.path(),
+    );
     let expected = format!("merge: the temporary files in {} have ", folder.path().display());
     assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
     assert!(!folder.path().join("view").exists(), "nothing is there after an error");
@@ -281,38 +281,26 @@ async fn long_table(folder: &Path, name: &str, rows: u64) {
 #[test]
 fn a_merge_part_by_part_takes_a_part_of_the_memory() {
     const CHILD: &str = "TETRYS_TEST_MERGE_MEMORY";
-    let status = |field: &str| -> u64 {
-        let text = std::fs::read_to_string("/proc/self/status").unwrap();
-        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
-    };
-    if let Some(asked) = std::env::var_os(CHILD) {
-        let asked = asked.into_string().unwrap();
-        let (limit, folder) = asked.split_once(' ').unwrap();
-        let folder = Path::new(folder);
+    if let Some((limit, folder)) = own_process::asked_limit(CHILD) {
         let [a, b] = ["a", "b"].map(|name| block_on(Table::open(folder.join(name).to_str().unwrap())).unwrap());
-        let before = status("VmRSS:");
-        let writer = a.merge_writer(&b, Merge::on(["log", "time"])).memory_limit(limit.parse().unwrap());
-        let view = block_on(writer.save(folder.join(format!("view-{limit}")).to_str().unwrap())).unwrap().table;
-        assert_eq!(view.rows(), a.rows());
-        println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+        own_process::print_peak(|| {
+            let writer = a.merge_writer(&b, Merge::on(["log", "time"])).memory_limit(limit);
+            let view = block_on(writer.save(folder.join(format!("view-{limit}")).to_str().unwrap())).unwrap().table;
+            assert_eq!(view.rows(), a.rows());
+        });
         return;
     }
-    if !common::full() || !Path::new("/proc/self/status").exists() {
+    if !own_process::memory_is_measured() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         block_on(long_table(folder.path(), name, 3_000_000));
     }
-    let peak = |limit: u64| -> u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "--nocapture", "merge_writer::a_merge_part_by_part_takes_a_part_of_the_memory"]);
-        let ended = child.env(CHILD, format!("{limit} {}", folder.path().display())).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-        assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
-        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
-    };
-    let (of_parts, of_all) = (peak(1 << 20), peak(u64::MAX));
-    println!("{of_parts} kB part by part, {of_all} kB in memory");
-    assert!(of_parts < of_all / 2, "{of_parts} kB part by part, {of_all} kB in memory");
+    own_process::assert_limit_halves_peak(
+        "merge_writer::a_merge_part_by_part_takes_a_part_of_the_memory",
+        CHILD,
+        1 << 20,
+        folder.path(),
+    );
 }

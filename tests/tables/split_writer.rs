@@ -1,11 +1,14 @@
 //! Splits on disk: random tables are split in memory and part by part, with the same views.
 #![cfg(feature = "frame")]
 
-use std::{path::Path, process::Command, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-use crate::common::{
-    self,
-    tables::{Rng, Taste, block_on, column, cut_by, tiny_cuts, write},
+use crate::{
+    common::{
+        self,
+        tables::{Rng, Taste, block_on, column, cut_by, tiny_cuts, write},
+    },
+    own_process,
 };
 use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray, UInt64Array};
 use tetrys::{ErrorKind, Index, IndexTails, Merge, Schema, Store, Table, table::ViewSize};
@@ -231,7 +234,7 @@ fn views_of_a_split_are_updated_and_not_overwritten() {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_folder() {
     const CHILD: &str = "TETRYS_TEST_SPLIT_FULL_DISK";
-    if let Some(folder) = std::env::var_os(CHILD) {
+    if let Some(folder) = own_process::asked(CHILD) {
         let folder = Path::new(&folder);
         let table = block_on(Table::open(&below(folder, "t"))).unwrap();
         let writer = table.split_writer(["log"], [("a", 0.5), ("b", 0.5)]).memory_limit(0).temporary_folder(folder);
@@ -240,14 +243,7 @@ fn a_full_disk_is_an_error_that_names_the_folder() {
     }
     let folder = tempfile::tempdir().unwrap();
     block_on(stored(store(folder.path(), "t"), &mut Rng(common::seed()), 20_000, 1));
-    // Files of at most 4 KiB. Writing more is an error instead of a signal.
-    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
-    let mut child = Command::new("sh");
-    child.args(["-c", script]).arg(std::env::current_exe().unwrap());
-    child.arg("split_writer::a_full_disk_is_an_error_that_names_the_folder").env(CHILD, folder.path());
-    let ended = child.output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
+    let said = own_process::on_full_disk("split_writer::a_full_disk_is_an_error_that_names_the_folder", CHILD, folder.path());
     let expected = format!("split: a temporary file in {}: ", folder.path().display());
     assert!(said.contains(&expected), "{said}");
     assert!(!folder.path().join("views").exists(), "nothing is there after an error");
@@ -277,36 +273,24 @@ async fn long_table(store: Store, rows: u64) {
 #[test]
 fn a_split_part_by_part_takes_a_part_of_the_memory() {
     const CHILD: &str = "TETRYS_TEST_SPLIT_MEMORY";
-    let status = |field: &str| -> u64 {
-        let text = std::fs::read_to_string("/proc/self/status").unwrap();
-        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
-    };
-    if let Some(asked) = std::env::var_os(CHILD) {
-        let asked = asked.into_string().unwrap();
-        let (limit, folder) = asked.split_once(' ').unwrap();
-        let folder = Path::new(folder);
-        let table = block_on(Table::open(&below(folder, "t"))).unwrap();
-        let before = status("VmRSS:");
-        let writer = table.split_writer(["log"], [("train", 0.8), ("test", 0.2)]).memory_limit(limit.parse().unwrap());
-        let views = block_on(writer.save(&below(folder, &format!("views-{limit}")))).unwrap();
-        assert_eq!(views.iter().map(|(_, saved)| saved.table.rows()).sum::<u64>(), table.rows());
-        println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+    if let Some((limit, folder)) = own_process::asked_limit(CHILD) {
+        let table = block_on(Table::open(&below(&folder, "t"))).unwrap();
+        own_process::print_peak(|| {
+            let writer = table.split_writer(["log"], [("train", 0.8), ("test", 0.2)]).memory_limit(limit);
+            let views = block_on(writer.save(&below(&folder, &format!("views-{limit}")))).unwrap();
+            assert_eq!(views.iter().map(|(_, saved)| saved.table.rows()).sum::<u64>(), table.rows());
+        });
         return;
     }
-    if !common::full() || !Path::new("/proc/self/status").exists() {
+    if !own_process::memory_is_measured() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     block_on(long_table(store(folder.path(), "t"), 4_000_000));
-    let peak = |limit: u64| -> u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "--nocapture", "split_writer::a_split_part_by_part_takes_a_part_of_the_memory"]);
-        let ended = child.env(CHILD, format!("{limit} {}", folder.path().display())).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-        assert!(ended.status.success(), "{said} {}", String::from_utf8_lossy(&ended.stderr));
-        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
-    };
-    let (of_parts, of_all) = (peak(64 << 20), peak(u64::MAX));
-    println!("{of_parts} kB part by part, {of_all} kB in memory");
-    assert!(of_parts < of_all / 2, "{of_parts} kB part by part, {of_all} kB in memory");
+    own_process::assert_limit_halves_peak(
+        "split_writer::a_split_part_by_part_takes_a_part_of_the_memory",
+        CHILD,
+        64 << 20,
+        folder.path(),
+    );
 }

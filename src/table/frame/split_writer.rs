@@ -6,7 +6,7 @@
 //!
 //! The views equal those of [`Index::split`] and [`Index::save`], byte by byte.
 
-use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
@@ -34,16 +34,14 @@ use crate::{
         reading::source::NO_ROW,
         seen::seen_columns,
         table::Table,
-        temporary::Folder,
+        temporary::{Folder, MEMORY_LIMIT},
         views::{
             SavedView, ViewSize, ViewWriter,
-            saving::{BATCH_ROWS, Stored, is_free, may_be_next},
+            saving::{BATCH_ROWS, Stored, ViewSettings, is_free, may_be_next},
         },
     },
 };
 
-/// The default of [`SplitWriter::memory_limit`].
-const MEMORY: u64 = 2 << 30;
 /// The most views that are written at a time. Each has a temporary file.
 const MOST_VIEWS: u64 = 64;
 
@@ -60,9 +58,7 @@ pub struct SplitWriter {
     split: Option<Split>,
     conditions: Vec<String>,
     columns: Option<Vec<String>>,
-    properties: BTreeMap<String, Value>,
-    lineage: BTreeMap<String, Value>,
-    allow_unpinned: bool,
+    settings: ViewSettings,
     memory: u64,
     folder: Option<PathBuf>,
 }
@@ -107,10 +103,8 @@ impl SplitWriter {
             split: None,
             conditions: Vec::new(),
             columns: None,
-            properties: BTreeMap::new(),
-            lineage: BTreeMap::new(),
-            allow_unpinned: false,
-            memory: MEMORY,
+            settings: ViewSettings::default(),
+            memory: MEMORY_LIMIT,
             folder: None,
         }
     }
@@ -158,21 +152,21 @@ impl SplitWriter {
     /// Sets a property of the views.
     #[must_use]
     pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.properties.insert(key.into(), value.into());
+        self.settings.properties.insert(key.into(), value.into());
         self
     }
 
     /// Sets a lineage entry of the views. The entry `part` is the name of the part.
     #[must_use]
     pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.lineage.insert(key.into(), value.into());
+        self.settings.lineage.insert(key.into(), value.into());
         self
     }
 
     /// Sets whether to save the views even if no pin can be written to a source. See [`ViewWriter::allow_unpinned`].
     #[must_use]
     pub fn allow_unpinned(mut self, allowed: bool) -> Self {
-        self.allow_unpinned = allowed;
+        self.settings.allow_unpinned = allowed;
         self
     }
 
@@ -249,14 +243,11 @@ impl SplitWriter {
 
     /// Saves views in these stores, or as the next version of a view there. Returns them with the names of their parts.
     pub(crate) async fn publish(self, targets: Vec<(Store, Option<Table>)>) -> Result<Vec<(Option<String>, SavedView)>> {
-        if targets.len() != self.names().len() {
-            return Err(Error::invalid(format!(
-                "split: {} for {}",
-                counted(targets.len(), "view"),
-                counted(self.names().len(), "part")
-            )));
-        }
         let names = self.names();
+        if targets.len() != names.len() {
+            let (views, parts) = (counted(targets.len(), "view"), counted(names.len(), "part"));
+            return Err(Error::invalid(format!("split: {views} for {parts}")));
+        }
         if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|held| held == *name)) {
             let name = name.as_deref().unwrap_or_default();
             return Err(Error::invalid(format!("split: two parts have the name `{name}`: expected different names")));
@@ -315,10 +306,9 @@ impl SplitWriter {
     }
 
     fn view_of(&self, (name, index): (Option<String>, Index)) -> (Option<String>, ViewWriter) {
-        let mut lineage = self.lineage.clone();
-        lineage.extend(name.iter().map(|name| ("part".to_owned(), name.as_str().into())));
-        let (properties, allow_unpinned) = (self.properties.clone(), self.allow_unpinned);
-        (name, ViewWriter { index, properties, lineage, allow_unpinned })
+        let mut settings = self.settings.clone();
+        settings.lineage.extend(name.iter().map(|name| ("part".to_owned(), name.as_str().into())));
+        (name, ViewWriter { index, settings })
     }
 
     /// Returns the rows of the index with the columns that are kept.

@@ -23,11 +23,11 @@ use crate::{
     format::{Segment, read_hashes},
     offload::offload,
     schema::{Column, Schema},
-    table::{table::Table, temporary::Folder},
+    table::{
+        table::Table,
+        temporary::{Folder, MEMORY_LIMIT},
+    },
 };
-
-/// The default of [`DiffOptions::memory_limit`].
-const MEMORY: u64 = 2 << 30;
 
 /// How [`Table::diff_with`] compares tables.
 ///
@@ -232,7 +232,7 @@ impl Table {
                 )));
             }
         }
-        let memory = options.memory_limit.unwrap_or(MEMORY);
+        let memory = options.memory_limit.unwrap_or(MEMORY_LIMIT);
         let is_small = self.bytes_to_compare().saturating_add(before.bytes_to_compare()) <= memory;
         let mut found = match is_small || self.is_view() || before.is_view() {
             true => self.diff_in_memory(before, &keys, options.exact).await?,

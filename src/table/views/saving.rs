@@ -30,6 +30,12 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct ViewWriter {
     pub(in crate::table) index: Index,
+    pub(in crate::table) settings: ViewSettings,
+}
+
+/// What the caller sets for a view.
+#[derive(Clone, Debug, Default)]
+pub(in crate::table) struct ViewSettings {
     pub(in crate::table) properties: BTreeMap<String, Value>,
     pub(in crate::table) lineage: BTreeMap<String, Value>,
     pub(in crate::table) allow_unpinned: bool,
@@ -115,7 +121,7 @@ impl Index {
     /// Returns a writer that saves the index as [`Index::save`] does, with properties and lineage, or as the next version of a
     /// view.
     pub fn view_writer(&self) -> ViewWriter {
-        ViewWriter { index: self.clone(), properties: BTreeMap::new(), lineage: BTreeMap::new(), allow_unpinned: false }
+        ViewWriter { index: self.clone(), settings: ViewSettings::default() }
     }
 
     /// Returns the stored column behind a column of the frame; `None` if no source has an index column of this name.
@@ -129,14 +135,14 @@ impl ViewWriter {
     /// Sets a property of the view.
     #[must_use]
     pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.properties.insert(key.into(), value.into());
+        self.settings.properties.insert(key.into(), value.into());
         self
     }
 
     /// Sets a lineage entry of the view, such as the recipe that made it.
     #[must_use]
     pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.lineage.insert(key.into(), value.into());
+        self.settings.lineage.insert(key.into(), value.into());
         self
     }
 
@@ -144,7 +150,7 @@ impl ViewWriter {
     /// collection there may then delete rows that the view needs. By default, `save` returns `Denied` in this case.
     #[must_use]
     pub fn allow_unpinned(mut self, allowed: bool) -> Self {
-        self.allow_unpinned = allowed;
+        self.settings.allow_unpinned = allowed;
         self
     }
 
@@ -234,7 +240,7 @@ impl ViewWriter {
     /// Begins a view, or the next version of one. Its objects may be stored after that.
     pub(in crate::table) fn begin(&self, store: &Store, before: Option<&Table>) -> Result<Publishing> {
         let mut session = Session::create(store.clone());
-        session.allow_unpinned = self.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
+        session.allow_unpinned = self.settings.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
         session.base = before.cloned();
         if let Some(before) = before {
             session.table = before.manifest().table;
@@ -256,11 +262,11 @@ impl ViewWriter {
         stored: Stored,
     ) -> Result<SavedView> {
         let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
-        let mut lineage = self.lineage.clone();
+        let mut lineage = self.settings.lineage.clone();
         lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
         let inherited = before.map(Table::manifest);
         let mut properties = inherited.map(|before| before.properties.clone()).unwrap_or_default();
-        properties.extend(self.properties.clone());
+        properties.extend(self.settings.properties.clone());
         let manifest = Manifest {
             table: session.table,
             version: before.map_or(1, |before| before.version() + 1),

@@ -7,7 +7,7 @@ use polars::prelude::{Column, DataFrame, IdxCa, IdxSize, PolarsError};
 use super::view::JoinMaps;
 use crate::{
     error::{Error, Result},
-    format::Locator,
+    format::{Locator, ViewSource},
     index::{Filling, with_locators},
     offload::offload_large,
     table::{
@@ -51,14 +51,10 @@ impl Table {
                 && at.len() as u64 == source.rows
                 && at.iter().zip(0..).all(|(row, place)| *row == place);
             sources.push(IndexSource {
-                table: table.clone(),
-                tag,
-                base: source.base,
-                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
-                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
                 partners: rows.partners[number].clone(),
                 lists: rows.lists[number].clone(),
                 whole: every.then(|| whole.clone()),
+                ..without_rows(table, tag, source)
             });
         }
         Ok(Index::of(frame, sources.into()))
@@ -74,18 +70,23 @@ impl Table {
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
         for (source, (table, tag)) in view.sources.iter().zip(tables.iter().zip(tags(&tables)?)) {
             frame = with_locators(&frame, tag, 0..0)?;
-            sources.push(IndexSource {
-                table: table.clone(),
-                tag,
-                base: source.base,
-                columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
-                index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
-                partners: None,
-                lists: None,
-                whole: None,
-            });
+            sources.push(without_rows(table, tag, source));
         }
         Ok(Index::of(frame, sources.into()))
+    }
+}
+
+/// Returns a source of a view whose rows are not loaded.
+fn without_rows(table: &Table, tag: u16, source: &ViewSource) -> IndexSource {
+    IndexSource {
+        table: table.clone(),
+        tag,
+        base: source.base,
+        columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+        index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
+        partners: None,
+        lists: None,
+        whole: None,
     }
 }
 

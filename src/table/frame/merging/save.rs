@@ -1,6 +1,6 @@
 //! Merges two tables part by part, and writes the index and the join map of a view.
 
-use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
@@ -29,16 +29,14 @@ use crate::{
             merge::{Partners, beside, names_beside},
         },
         table::Table,
-        temporary::{Counted, Folder},
+        temporary::{Counted, Folder, MEMORY_LIMIT},
         views::{
             SavedView, ViewSize, ViewWriter,
-            saving::{Stored, is_free, may_be_next},
+            saving::{Stored, ViewSettings, is_free, may_be_next},
         },
     },
 };
 
-/// The default of [`MergeWriter::memory_limit`].
-const MEMORY: u64 = 2 << 30;
 /// Rows on the left that are merged together if the partners come from partitions.
 const STEP_ROWS: u64 = 256 << 10;
 /// The column with the numbers of run keys. The first character keeps it apart from columns of users.
@@ -57,9 +55,7 @@ pub struct MergeWriter {
     left: Table,
     right: Table,
     merge: Merge,
-    properties: BTreeMap<String, Value>,
-    lineage: BTreeMap<String, Value>,
-    allow_unpinned: bool,
+    settings: ViewSettings,
     memory: u64,
     folder: Option<PathBuf>,
 }
@@ -81,10 +77,8 @@ impl Table {
             left: self.clone(),
             right: right.clone(),
             merge,
-            properties: BTreeMap::new(),
-            lineage: BTreeMap::new(),
-            allow_unpinned: false,
-            memory: MEMORY,
+            settings: ViewSettings::default(),
+            memory: MEMORY_LIMIT,
             folder: None,
         }
     }
@@ -110,21 +104,21 @@ impl MergeWriter {
     /// Sets a property of the view.
     #[must_use]
     pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.properties.insert(key.into(), value.into());
+        self.settings.properties.insert(key.into(), value.into());
         self
     }
 
     /// Sets a lineage entry of the view, such as the recipe that made it.
     #[must_use]
     pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.lineage.insert(key.into(), value.into());
+        self.settings.lineage.insert(key.into(), value.into());
         self
     }
 
     /// Sets whether to save the view even if no pin can be written to a source. See [`ViewWriter::allow_unpinned`].
     #[must_use]
     pub fn allow_unpinned(mut self, allowed: bool) -> Self {
-        self.allow_unpinned = allowed;
+        self.settings.allow_unpinned = allowed;
         self
     }
 
@@ -205,12 +199,7 @@ impl MergeWriter {
     }
 
     fn view_of(&self, index: Index) -> ViewWriter {
-        ViewWriter {
-            index,
-            properties: self.properties.clone(),
-            lineage: self.lineage.clone(),
-            allow_unpinned: self.allow_unpinned,
-        }
+        ViewWriter { index, settings: self.settings.clone() }
     }
 
     /// Merges in memory.

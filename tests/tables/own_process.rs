@@ -1,0 +1,66 @@
+//! Runs a test again in a process of its own, to measure its memory or to fill its disk.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use crate::common;
+
+/// Returns what the parent process asks of this one, if this is the process of the test that has this environment variable.
+pub(crate) fn asked(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
+/// Runs a test again with this value of its variable. Returns its output.
+fn output_of(mut command: Command, test: &str, variable: &str, value: &str) -> String {
+    let Output { status, stdout, stderr } = command.arg(test).env(variable, value).output().unwrap();
+    let said = String::from_utf8_lossy(&stdout).into_owned();
+    assert!(status.success(), "{said} {}", String::from_utf8_lossy(&stderr));
+    said
+}
+
+/// Runs a test again with files of at most 4 KiB: writing more is an error, as on a full disk. Returns its output.
+pub(crate) fn on_full_disk(test: &str, variable: &str, folder: &Path) -> String {
+    let mut shell = Command::new("sh");
+    // Without the trap, the process would end by a signal.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --nocapture \"$1\"";
+    shell.args(["-c", script]).arg(std::env::current_exe().unwrap());
+    output_of(shell, test, variable, folder.to_str().unwrap())
+}
+
+/// Whether memory is measured here: only in a full run, and where the system counts it.
+pub(crate) fn memory_is_measured() -> bool {
+    common::full() && Path::new("/proc/self/status").exists()
+}
+
+/// Returns the memory limit and the folder that the parent process asks for.
+pub(crate) fn asked_limit(variable: &str) -> Option<(u64, PathBuf)> {
+    let asked = asked(variable)?;
+    let (limit, folder) = asked.split_once(' ').unwrap();
+    Some((limit.parse().unwrap(), folder.into()))
+}
+
+/// Prints the peak of the memory of `work`, above what the process has before.
+pub(crate) fn print_peak(work: impl FnOnce()) {
+    let status = |field: &str| -> u64 {
+        let text = std::fs::read_to_string("/proc/self/status").unwrap();
+        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
+    };
+    let before = status("VmRSS:");
+    work();
+    println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+}
+
+/// Runs a test again with this memory limit and without one. Asserts that the limit halves the peak of the memory.
+pub(crate) fn assert_limit_halves_peak(test: &str, variable: &str, limit: u64, folder: &Path) {
+    let peak = |limit: u64| -> u64 {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "--nocapture"]);
+        let said = output_of(command, test, variable, &format!("{limit} {}", folder.display()));
+        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
+    };
+    let (of_parts, of_all) = (peak(limit), peak(u64::MAX));
+    println!("{of_parts} kB with a limit of {limit} bytes, {of_all} kB in memory");
+    assert!(of_parts < of_all / 2, "{of_parts} kB with a limit of {limit} bytes, {of_all} kB in memory");
+}
