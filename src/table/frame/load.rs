@@ -309,26 +309,21 @@ where
 {
     fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
         let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
+        let mut rows: VecDeque<Range<u64>> = read.iter().flat_map(|(read, _)| read.table_rows(table)).collect();
         let open = |(read, bytes): (SegmentRead, SegmentBytes)| {
             stop.check()?;
-            Ok::<_, Error>((read.open(table, &bytes)?, read))
+            read.open(table, &bytes)
         };
         let opened = share(read, others, open)?;
-        let mut parts = Vec::new();
-        for (object, read) in &opened {
-            let mut rows: VecDeque<Range<u64>> = read.table_rows(table).collect();
-            let heights: Vec<u64> = object.rows().collect();
-            parts.extend(
-                neighbours(&heights, CHOOSING_ROWS)
-                    .into_iter()
-                    .map(|(groups, height)| (object, groups, first_of(&mut rows, height))),
-            );
-        }
+        let groups = opened.iter().flat_map(|object| object.rows().enumerate().map(move |(group, rows)| ((object, group), rows)));
+        let (groups, heights): (Vec<_>, Vec<_>) = groups.unzip();
+        let parts = neighbours(&heights, CHOOSING_ROWS).into_iter();
+        let parts: Vec<_> = parts.map(|(part, height)| (part, height, first_of(&mut rows, height))).collect();
         let described = table.described(&self.columns);
-        let choose = |(object, groups, rows): (&RowGroups, Range<usize>, Vec<Range<u64>>)| {
+        let choose = |(part, height, rows): (Range<usize>, u64, Vec<Range<u64>>)| {
             stop.check()?;
-            let mut filling = Filling::new(&described, rows.iter().map(|rows| rows.end - rows.start).sum(), false)?;
-            fill(&mut filling, &groups.map(|group| (object, group)).collect::<Vec<_>>(), &self.columns, 0, stop)?;
+            let mut filling = Filling::new(&described, height, false)?;
+            fill(&mut filling, groups.get(part).unwrap_or_default(), &self.columns, 0, stop)?;
             let all = filling.finish()?;
             let height = all.height();
             let chosen = (self.choose)(all, &rows)?;
@@ -394,7 +389,7 @@ pub(super) fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec
     taken
 }
 
-/// Returns neighbouring row groups and their rows: as many as have `room` rows, and at least one.
+/// Returns neighbouring row groups and their rows together: as many as have `room` rows, and at least one.
 pub(super) fn neighbours(rows: &[u64], room: u64) -> Vec<(Range<usize>, u64)> {
     let waves = waves::waves(rows.iter().copied(), room, usize::MAX).into_iter();
     waves.map(|groups| (groups.clone(), rows.get(groups).unwrap_or_default().iter().sum())).collect()
