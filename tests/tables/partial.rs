@@ -14,7 +14,7 @@ use polars::prelude::{
     Scalar, Series, TimeUnit, col, lit,
 };
 use tetrys::{
-    ErrorKind, Index, IndexTails, Merge, RowLoader, Schema, Table, WriteOptions,
+    Error, ErrorKind, Index, IndexTails, Merge, RowLoader, Schema, Table, WriteOptions,
     format::{Manifest, Parent},
     id::{Hash, ObjectRef},
     store::CountingStore,
@@ -277,10 +277,12 @@ fn times_days_and_lists_exclude_only_rows_that_the_condition_excludes() {
     let mut lists = ListPrimitiveChunkedBuilder::<Int8Type>::new("".into(), whole.len(), whole.len(), DataType::Int8);
     (0..whole.len()).for_each(|row| lists.append_slice(&[(row % 251) as u8 as i8, 3][row % 2..]));
     let each = col("tiny").is_in(lit(lists.finish().into_series()), false);
+    // The message has the rows of the thread that failed first.
+    let said = |error: Error| error.to_string().replace(|letter: char| letter.is_ascii_digit(), "");
     for condition in [each.clone(), each.and(col("stamp").gt(ticks(80_000, TimeUnit::Microseconds)))] {
         match (block_on(table.index().filter(condition.clone())), whole.filter(condition)) {
             (Ok(found), Ok(expected)) => same(&found, &expected, "lists of rows"),
-            (found, expected) => assert_eq!(found.unwrap_err().to_string(), expected.unwrap_err().to_string()),
+            (found, expected) => assert_eq!(said(found.unwrap_err()), said(expected.unwrap_err())),
         }
     }
     for (sql, less) in [("day > '1970-05-03'", true), ("stamp <= '1970-01-01'", true), ("stamp > '1970-01-01T00:00:00'", false)] {
