@@ -27,7 +27,10 @@ use super::{
     parquet::{check_rows, corrupt, open, parquet, selected},
     segment::{check_text, viewed_options},
 };
-use crate::{error::Result, schema::Schema};
+use crate::{
+    error::{Error, Result, counted},
+    schema::Schema,
+};
 
 /// Row groups of an index segment, or chosen rows of some row groups.
 #[derive(Clone, Debug)]
@@ -76,6 +79,25 @@ impl RowGroups {
         Self { text: texts(&self.metadata), ..self.clone() }
     }
 
+    /// Returns some of the rows of one row group, as ascending ranges of the rows that [`RowGroups::read`] returns of it.
+    ///
+    /// # Errors
+    /// - `Corrupt`: there is no such row group, or it has fewer rows.
+    pub fn with_rows(&self, group: usize, ranges: &[Range<usize>]) -> Result<Self> {
+        let Group { number, rows, chosen } = self.groups.get(group).cloned().ok_or_else(|| no_group(group))?;
+        let of = usize::try_from(rows).map_err(corrupt)?;
+        if ranges.last().is_some_and(|last| last.end > of) {
+            return Err(corrupt(format!("row group {number}: {}, expected more", counted(rows, "row"))));
+        }
+        let here = RowSelection::from_consecutive_ranges(ranges.iter().cloned(), of);
+        let rows = ranges.iter().map(|range| range.len() as u64).sum();
+        let chosen = Some(match chosen {
+            Some(chosen) => chosen.and_then(&here),
+            None => here,
+        });
+        Ok(Self { groups: vec![Group { number, rows, chosen }], ..self.clone() })
+    }
+
     /// Returns the chosen rows of some row groups of a segment of `rows` rows. Each group is given by its number, its rows in the
     /// segment, and ascending ranges of the segment that have at least one row of it.
     pub(super) fn of_part<'a>(
@@ -116,8 +138,7 @@ impl RowGroups {
     /// # Errors
     /// - `Corrupt`: the row group is damaged, or has more text than an index may have.
     pub fn read(&self, group: usize, columns: &[usize]) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let Group { number, rows, chosen } =
-            self.groups.get(group).cloned().ok_or_else(|| corrupt(format!("no row group {group}")))?;
+        let Group { number, rows, chosen } = self.groups.get(group).cloned().ok_or_else(|| no_group(group))?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.stored.clone(), self.metadata.clone());
         let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         let mut builder = builder.with_projection(mask).with_row_groups(vec![number]);
@@ -136,6 +157,10 @@ impl RowGroups {
             Ok(batch)
         }))
     }
+}
+
+fn no_group(group: usize) -> Error {
+    corrupt(format!("no row group {group}"))
 }
 
 fn texts(metadata: &ArrowReaderMetadata) -> Arc<[AtomicU64]> {

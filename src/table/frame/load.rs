@@ -2,10 +2,8 @@
 //!
 //! Memory holds the frame, the tails of the segments that are read in part, and the bytes of a few segments: at most an eighth of
 //! the frame, and at least one segment. While the segments of a remote store are decoded, the next ones arrive.
-//!
-//! If a condition chooses rows, it is evaluated over a few row groups at a time, and only the chosen rows stay in memory.
 
-use std::{collections::VecDeque, mem::size_of, ops::Range, sync::Arc};
+use std::{collections::VecDeque, mem::size_of, ops::Range};
 
 use bytes::Bytes;
 use futures::{
@@ -18,7 +16,7 @@ use super::segments::{Plan, SEGMENTS_AT_ONCE, SegmentBytes, SegmentRead};
 use crate::{
     error::{Error, Result},
     format::{PackedLengths, RowGroups},
-    index::{Filling, Leftovers, Part, Predicate, frame_bytes, internal, own_rows},
+    index::{Filling, Leftovers, Part, Predicate, frame_bytes},
     offload::{Stop, offload_large},
     schema::Column,
     store::release_buffers,
@@ -37,10 +35,6 @@ const FEW_BYTES: u64 = 8 << 20;
 pub(super) const LARGE: usize = 16 << 20;
 /// Maximum objects that are read together.
 const MAX_OBJECTS: usize = 256;
-/// Bytes of segments that are read together, if only some of their rows are kept.
-const CHOOSING_BYTES: u64 = 32 << 20;
-/// Rows among which a thread chooses at a time, unless a row group has more. So few columns of so few rows stay in the caches.
-const CHOOSING_ROWS: u64 = 64 << 10;
 
 impl Table {
     /// Loads some index columns of all rows, and the sequences. `columns` are ascending places. If `categorical`, text becomes
@@ -74,33 +68,8 @@ impl Table {
         Ok((frame.await?, reads))
     }
 
-    /// Loads the rows that `choose` chooses of the planned rows and columns. It gets frames of neighbouring rows with their numbers in
-    /// the table, on several threads. Memory holds the bytes of a few segments, a frame for each thread, and the chosen rows.
-    pub(super) async fn load_chosen<C>(&self, plan: &Plan, choose: C) -> Result<DataFrame>
-    where
-        C: Fn(DataFrame, &[Range<u64>]) -> Result<DataFrame> + Send + Sync + 'static,
-    {
-        // Without rows: what `choose` refuses fails before anything is read, and the result has columns.
-        let none = Filling::new(&self.described(&plan.columns), 0, false)?.finish()?;
-        let (none, choose) = (choose(none, &[])?, Arc::new(choose));
-        let start =
-            |_: &[SegmentRead]| Choosing { columns: plan.columns.clone(), choose: Arc::clone(&choose), chosen: Vec::new() };
-        let reads = self.plan_segments(plan).await?;
-        let (choosing, _) = self.decoded(reads, plan.columns.len(), CHOOSING_BYTES, start).await?;
-        let rows = choosing.chosen.iter().map(DataFrame::height).sum();
-        offload_large(rows, move |_| {
-            let mut frame = none;
-            for chosen in choosing.chosen {
-                frame.vstack_mut_owned(chosen).map_err(internal)?;
-            }
-            frame.rechunk_mut();
-            Ok(frame)
-        })
-        .await
-    }
-
     /// Reads and decodes segments, each with `columns` columns. Returns also the rows that were read.
-    async fn decoded<D: Decoding>(
+    pub(super) async fn decoded<D: Decoding>(
         &self,
         mut reads: Vec<SegmentRead>,
         columns: usize,
@@ -136,7 +105,7 @@ impl Table {
         room: u64,
         mut decoding: D,
     ) -> Result<Decoded<D>> {
-        let ahead = !self.store().is_local();
+        let ahead = D::READS_AHEAD || !self.store().is_local();
         let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
         let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
         let mut next = waves.next();
@@ -222,7 +191,10 @@ pub(super) fn free(is_large: bool) {
 }
 
 /// What becomes of segments that are decoded.
-trait Decoding: Send + 'static {
+pub(super) trait Decoding: Send + 'static {
+    /// Whether the next segments of a local store are read meanwhile.
+    const READS_AHEAD: bool;
+
     /// Decodes the next segments.
     fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()>;
 }
@@ -243,13 +215,6 @@ struct Loading {
     categorical: bool,
     /// The lengths of the sequences of each segment; `None` if they are not wanted or not known.
     sequences: Option<Vec<PackedLengths>>,
-}
-
-/// Rows that are chosen while segments are decoded.
-struct Choosing<C> {
-    columns: Vec<usize>,
-    choose: Arc<C>,
-    chosen: Vec<DataFrame>,
 }
 
 /// The work of one thread: some columns of one row group.
@@ -276,6 +241,8 @@ impl Loading {
 }
 
 impl Decoding for Loading {
+    const READS_AHEAD: bool = false;
+
     fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
         let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
         let with_sequences = self.sequences.is_some();
@@ -300,38 +267,6 @@ impl Decoding for Loading {
             none => none.insert(Filling::new(&table.described(&self.columns), self.rows, self.categorical)?),
         };
         fill(filling, &groups.collect::<Vec<_>>(), &self.columns, others, stop)
-    }
-}
-
-impl<C> Decoding for Choosing<C>
-where
-    C: Fn(DataFrame, &[Range<u64>]) -> Result<DataFrame> + Send + Sync + 'static,
-{
-    fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
-        let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
-        let mut rows: VecDeque<Range<u64>> = read.iter().flat_map(|(read, _)| read.table_rows(table)).collect();
-        let open = |(read, bytes): (SegmentRead, SegmentBytes)| {
-            stop.check()?;
-            read.open(table, &bytes)
-        };
-        let opened = share(read, others, open)?;
-        let groups = opened.iter().flat_map(|object| object.rows().enumerate().map(move |(group, rows)| ((object, group), rows)));
-        let (groups, heights): (Vec<_>, Vec<_>) = groups.unzip();
-        let parts = neighbours(&heights, CHOOSING_ROWS).into_iter();
-        let parts: Vec<_> = parts.map(|(part, height)| (part, height, first_of(&mut rows, height))).collect();
-        let described = table.described(&self.columns);
-        let choose = |(part, height, rows): (Range<usize>, u64, Vec<Range<u64>>)| {
-            stop.check()?;
-            let mut filling = Filling::new(&described, height, false)?;
-            fill(&mut filling, groups.get(part).unwrap_or_default(), &self.columns, 0, stop)?;
-            let all = filling.finish()?;
-            let height = all.height();
-            let chosen = (self.choose)(all, &rows)?;
-            if chosen.height() < height { own_rows(&chosen) } else { Ok(chosen) }
-        };
-        let chosen = share(parts, others, choose)?;
-        self.chosen.extend(chosen.into_iter().filter(|frame| frame.height() > 0));
-        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The index of a table as a polars frame: selections, merges with the indexes of other tables, and splits.
 
+mod choose;
 mod frames;
 pub(in crate::table) mod index;
 mod load;

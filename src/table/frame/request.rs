@@ -6,25 +6,22 @@
 
 use std::{
     collections::BTreeSet,
-    ops::Range,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use polars::prelude::{Categories, DataFrame, DataType, Expr, IntoLazy};
+use polars::prelude::{Categories, DataFrame, DataType, Expr};
 
 use super::{
-    index::{Index, IndexSource, refused},
+    choose::{Choice, Condition},
+    index::{Index, IndexSource},
     segments::Plan,
 };
 use crate::{
     error::Result,
     format::Segment,
-    index::{
-        self, Pushdown, collect, filtered, locator_column, of_condition, of_expression, of_query, of_serialized, with_locators,
-        without_locators,
-    },
+    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators, without_locators},
     schema::{ColumnType, select},
     store::range_parts,
     table::{seen::seen_columns, table::Table},
@@ -58,24 +55,6 @@ struct Request {
     /// Expressions that polars has written as JSON.
     pruned: Vec<String>,
     categorical: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Condition {
-    Expression(Box<Expr>),
-    Sql(String),
-}
-
-impl Condition {
-    fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
-        match self {
-            Self::Expression(expression) => {
-                let frame = frame.lazy().filter(expression.as_ref().clone());
-                collect(frame).map_err(|error| refused("filter", &error))
-            }
-            Self::Sql(sql) => filtered(&frame, sql),
-        }
-    }
 }
 
 /// The segments, rows and bytes that an [`IndexRequest`] reads from the store.
@@ -278,13 +257,16 @@ impl Request {
         let chosen = self.chosen()?;
         // Conditions are evaluated over text.
         let early_types = self.categorical && self.conditions.is_empty();
-        let Some((plan, by_row)) = self.planned()? else {
+        let Some((plan, read)) = self.planned()? else {
             // A view.
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
             return self.conditioned(self.table.index_of(early, early_types).await?, late);
         };
-        if by_row && !self.conditions.is_empty() {
-            return self.load_chosen(plan, chosen).await;
+        if let Some(read) = read {
+            let wanted = chosen.unwrap_or_else(|| plan.columns.clone());
+            let (conditions, tag) = (self.conditions.clone(), self.table.locator_tag(&plan.columns)?);
+            let frame = self.table.load_chosen(&plan, Choice { conditions, read, wanted, tag }).await?;
+            return self.with_types(self.table.index_of_rows(frame, &plan.columns)?);
         }
         let stored = self.table.manifest().schema.index().len();
         let loaded = match plan.predicate.is_useful() {
@@ -302,22 +284,6 @@ impl Request {
         self.conditioned(loaded, chosen.filter(|_| more))
     }
 
-    /// Loads the rows for which the conditions are true. Each condition looks at one row at a time.
-    async fn load_chosen(self, plan: Plan, chosen: Option<Vec<usize>>) -> Result<Index> {
-        let (table, tag) = (self.table.clone(), self.table.locator_tag(&plan.columns)?);
-        let kept = chosen.unwrap_or_else(|| plan.columns.clone());
-        let names: Vec<String> = table.described(&kept).into_iter().map(|column| column.name.clone()).collect();
-        let conditions = self.conditions.clone();
-        let choose = move |frame: DataFrame, rows: &[Range<u64>]| {
-            let rows = rows.iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
-            let frame = with_locators(&frame, tag, rows)?;
-            let frame = conditions.iter().try_fold(frame, |frame, condition| condition.filter(frame))?;
-            frame.select(names.iter().map(String::as_str).chain([locator_column(tag).as_str()])).map_err(index::internal)
-        };
-        let frame = table.load_chosen(&plan, choose).await?;
-        self.with_types(table.index_of_rows(frame, &plan.columns)?)
-    }
-
     /// Returns the places of the chosen columns, ascending; `None` for all columns.
     fn chosen(&self) -> Result<Option<Vec<usize>>> {
         let Some(patterns) = &self.columns else { return Ok(None) };
@@ -326,9 +292,9 @@ impl Request {
         Ok(Some(select(&names, &[], patterns)?.into_iter().filter_map(|place| seen.get(place).copied()).collect()))
     }
 
-    /// Returns the columns to read and the predicate by which rows are skipped, and whether the conditions look at one row at a time;
-    /// `None` for a view.
-    fn planned(&self) -> Result<Option<(Plan, bool)>> {
+    /// Returns the columns to read and the predicate by which rows are skipped; `None` for a view. Returns also the columns that the
+    /// conditions read, if there are conditions and each of them looks at one row at a time.
+    fn planned(&self) -> Result<Option<(Plan, Option<Vec<usize>>)>> {
         let schema = self.table.schema();
         let named: Vec<(&str, &ColumnType)> = schema.index().map(|column| (column.name.as_str(), &column.ty)).collect();
         let mut needs = Pushdown::nothing();
@@ -338,7 +304,7 @@ impl Request {
                 Condition::Sql(sql) => of_condition(&named, sql)?,
             });
         }
-        let by_row = needs.by_row;
+        let read = (needs.by_row && !self.conditions.is_empty()).then(|| needs.columns.clone());
         for expression in &self.pruned {
             needs = needs.then(Pushdown { predicate: of_serialized(&named, expression), ..Pushdown::nothing() });
         }
@@ -360,7 +326,9 @@ impl Request {
             Some(more) => columns.extend(more),
             None => columns.extend(0..named.len()),
         }
-        Ok(Some((Plan::new(&self.table, columns.into_iter().collect(), needs.predicate), by_row)))
+        let columns: Vec<usize> = columns.into_iter().collect();
+        let read = read.map(|read| read.map_or_else(|| columns.clone(), |read| read.into_iter().collect()));
+        Ok(Some((Plan::new(&self.table, columns, needs.predicate), read)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.

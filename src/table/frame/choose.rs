@@ -1,0 +1,218 @@
+//! Loads the rows of an index for which conditions are true, a few row groups at a time on each thread.
+//!
+//! ```text
+//! row groups -> columns of the conditions -> conditions -> rows -> other columns of these rows
+//! ```
+//!
+//! Memory holds the bytes of a few segments, some columns of some row groups, and the chosen rows.
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use polars::prelude::{DataFrame, Expr, IdxCa, IdxSize, IntoLazy};
+
+use super::{
+    index::refused,
+    load::{Decoding, fill, first_of, neighbours, others_for},
+    segments::{Plan, SegmentBytes, SegmentRead},
+};
+use crate::{
+    error::{Error, Result},
+    format::RowGroups,
+    index::{Filling, collect, filtered, internal, locate, locator_column, own_rows, with_locators},
+    offload::{Stop, offload_large},
+    table::table::Table,
+    threads::share,
+};
+
+/// Bytes of segments that are read together.
+const READ_BYTES: u64 = 64 << 20;
+/// Rows among which a thread chooses at a time, unless a row group has more. So few columns of so few rows stay in the caches.
+const ROWS: u64 = 64 << 10;
+/// Columns without a condition are decoded for the chosen rows alone, if at most one row of so many is chosen. To skip and to read a
+/// few rows takes longer than to decode them all.
+const FEW: usize = 8;
+
+/// A condition of the user.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    Expression(Box<Expr>),
+    Sql(String),
+}
+
+impl Condition {
+    fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
+        match self {
+            Self::Expression(expression) => {
+                let frame = frame.lazy().filter(expression.as_ref().clone());
+                collect(frame).map_err(|error| refused("filter", &error))
+            }
+            Self::Sql(sql) => filtered(&frame, sql),
+        }
+    }
+}
+
+/// Conditions that look at one row at a time, and the columns that are wanted of the rows that they choose.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) conditions: Vec<Condition>,
+    /// Ascending places of the columns that the conditions read.
+    pub(super) read: Vec<usize>,
+    /// Ascending places of the columns that are wanted.
+    pub(super) wanted: Vec<usize>,
+    /// The tag of the locators.
+    pub(super) tag: u16,
+}
+
+impl Table {
+    /// Loads the planned rows that the conditions choose, with their locators.
+    pub(super) async fn load_chosen(&self, plan: &Plan, choice: Choice) -> Result<DataFrame> {
+        let choice = Arc::new(choice);
+        // Without rows: a condition that is refused fails before anything is read, and the result has columns.
+        let none = choice.rows(self, &[], &[], &Stop::default())?;
+        let start = |_: &[SegmentRead]| Choosing { choice: Arc::clone(&choice), chosen: Vec::new() };
+        let reads = self.plan_segments(plan).await?;
+        let (choosing, _) = self.decoded(reads, plan.columns.len(), READ_BYTES, start).await?;
+        let rows = choosing.chosen.iter().map(DataFrame::height).sum();
+        offload_large(rows, move |_| {
+            let mut frame = none;
+            for chosen in choosing.chosen {
+                frame.vstack_mut_owned(chosen).map_err(internal)?;
+            }
+            frame.rechunk_mut();
+            Ok(frame)
+        })
+        .await
+    }
+}
+
+/// The rows that are chosen while segments are decoded.
+struct Choosing {
+    choice: Arc<Choice>,
+    chosen: Vec<DataFrame>,
+}
+
+impl Decoding for Choosing {
+    const READS_AHEAD: bool = true;
+
+    fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
+        let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
+        let mut rows: VecDeque<Range<u64>> = read.iter().flat_map(|(read, _)| read.table_rows(table)).collect();
+        let open = |(read, bytes): (SegmentRead, SegmentBytes)| {
+            stop.check()?;
+            read.open(table, &bytes)
+        };
+        let opened = share(read, others, open)?;
+        let groups = opened.iter().flat_map(|object| object.rows().enumerate().map(move |(group, rows)| ((object, group), rows)));
+        let (groups, heights): (Vec<_>, Vec<_>) = groups.unzip();
+        let parts = neighbours(&heights, ROWS).into_iter();
+        let parts = parts.map(|(part, height)| (groups.get(part).unwrap_or_default(), first_of(&mut rows, height)));
+        let chosen = share(parts.collect(), others, |(groups, rows): (&[_], Vec<Range<u64>>)| {
+            stop.check()?;
+            self.choice.rows(table, groups, &rows, stop)
+        })?;
+        self.chosen.extend(chosen.into_iter().filter(|frame| frame.height() > 0));
+        Ok(())
+    }
+}
+
+impl Choice {
+    /// Returns the chosen rows of these row groups. `rows` has the numbers of their rows in the table.
+    fn rows(&self, table: &Table, groups: &[(&RowGroups, usize)], rows: &[Range<u64>], stop: &Stop) -> Result<DataFrame> {
+        let height = rows.iter().map(|rows| rows.end - rows.start).sum();
+        let read = decoded(table, groups, &self.read, height, stop)?;
+        let height = read.height();
+        let all = with_locators(&read, self.tag, rows.iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()))?;
+        let chosen = self.conditions.iter().try_fold(all, |frame, condition| condition.filter(frame))?;
+        let others: Vec<usize> = self.wanted.iter().filter(|place| !self.read.contains(place)).copied().collect();
+        let count = chosen.height();
+        let others = match count {
+            _ if others.is_empty() => DataFrame::empty_with_height(count),
+            _ if count == height => decoded(table, groups, &others, count as u64, stop)?,
+            _ => {
+                let places = places(&locate(&chosen, self.tag, table.rows(), false)?, rows)?;
+                match places.len().saturating_mul(FEW) <= height {
+                    true => decoded_at(table, groups, &others, &places, stop)?,
+                    false => {
+                        let rows: IdxCa = places.iter().map(|place| IdxSize::try_from(*place).ok()).collect();
+                        decoded(table, groups, &others, height as u64, stop)?.take(&rows).map_err(internal)?
+                    }
+                }
+            }
+        };
+        let wanted = table.described(&self.wanted).into_iter().map(|column| column.name.clone());
+        let column = |name: String| chosen.column(&name).or_else(|_| others.column(&name)).cloned().map_err(internal);
+        let columns = wanted.chain([locator_column(self.tag)]).map(column).collect::<Result<_>>()?;
+        let frame = DataFrame::new(count, columns).map_err(internal)?;
+        if count < height { own_rows(&frame) } else { Ok(frame) }
+    }
+}
+
+/// Decodes some columns of row groups with so many rows.
+fn decoded(table: &Table, groups: &[(&RowGroups, usize)], columns: &[usize], rows: u64, stop: &Stop) -> Result<DataFrame> {
+    if columns.is_empty() {
+        let rows = usize::try_from(rows).map_err(|_| Error::unsupported("too many rows"))?;
+        return Ok(DataFrame::empty_with_height(rows));
+    }
+    let mut filling = Filling::new(&table.described(columns), rows, false)?;
+    fill(&mut filling, groups, columns, 0, stop)?;
+    filling.finish()
+}
+
+/// Decodes some columns of the rows at these ascending places among the rows of row groups.
+fn decoded_at(
+    table: &Table,
+    groups: &[(&RowGroups, usize)],
+    columns: &[usize],
+    places: &[usize],
+    stop: &Stop,
+) -> Result<DataFrame> {
+    let (mut parts, mut left, mut before) = (Vec::new(), places, 0);
+    for (object, group) in groups {
+        let rows = object.rows().nth(*group).unwrap_or_default();
+        let end = before + usize::try_from(rows).map_err(|_| Error::unsupported("too many rows"))?;
+        let (here, after) = left.split_at(left.partition_point(|place| *place < end));
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for place in here.iter().map(|place| place - before) {
+            match ranges.last_mut() {
+                Some(range) if range.end == place => range.end += 1,
+                _ => ranges.push(place..place + 1),
+            }
+        }
+        if !ranges.is_empty() {
+            parts.push(object.with_rows(*group, &ranges)?);
+        }
+        (left, before) = (after, end);
+    }
+    decoded(table, &parts.iter().map(|part| (part, 0)).collect::<Vec<_>>(), columns, places.len() as u64, stop)
+}
+
+/// Returns the place of each of these ascending rows among the rows of ascending ranges.
+fn places(found: &[i64], rows: &[Range<u64>]) -> Result<Vec<usize>> {
+    let (mut rest, mut before) = (rows.iter().cloned(), 0);
+    let mut range = rest.next();
+    let mut place = |row: u64| {
+        while let Some(here) = range.as_ref().filter(|here| here.end <= row) {
+            before += here.end - here.start;
+            range = rest.next();
+        }
+        let here = range.as_ref().filter(|here| here.start <= row)?;
+        usize::try_from(before + row - here.start).ok()
+    };
+    let found = found.iter().map(|row| u64::try_from(*row).ok().and_then(&mut place));
+    found.map(|place| place.ok_or_else(|| Error::internal("a chosen row that was not read"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_places_among_ranges() {
+        assert_eq!(places(&[], &[]).unwrap(), [] as [usize; 0]);
+        assert_eq!(places(&[3, 5, 9, 20, 22], &[3..6, 8..10, 15..15, 20..23]).unwrap(), [0, 2, 4, 5, 7]);
+        for row in [-1, 2, 6, 7, 9] {
+            assert!(places(&[row], &[3..6, 8..9]).is_err(), "row {row}");
+        }
+        assert!(places(&[3], &[]).is_err());
+    }
+}
