@@ -27,7 +27,7 @@ use crate::{
 /// Bytes of segments that are read together.
 const READ_BYTES: u64 = 64 << 20;
 /// Rows among which a thread chooses at a time, unless a row group has more. So few columns of so few rows stay in the caches.
-const ROWS: u64 = 64 << 10;
+const ROWS: u64 = 128 << 10;
 /// Columns without a condition are decoded for the chosen rows alone, if at most one row of so many is chosen. To skip and to read a
 /// few rows takes longer than to decode them all.
 const FEW: usize = 8;

@@ -143,7 +143,8 @@ impl Table {
                 }
                 None => (decode.await?, None),
             };
-            free(stored > LARGE);
+            // Waves that are read ahead use the same buffers again.
+            free(stored > LARGE && (!D::READS_AHEAD || next.is_none()));
             decoding = decoded;
         }
         Ok(Decoded::All(decoding))
