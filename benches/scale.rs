@@ -415,9 +415,10 @@ try:
 except ImportError: pass
 try:
     import duckdb
+    duckdb.sql("SET enable_progress_bar = false")
     start = time.time(); rows = duckdb.sql(f"SELECT {', '.join(columns)} FROM read_parquet({files})").arrow().read_all().num_rows; took = time.time() - start
     print(f"| DuckDB, 4 of 12 columns | {took:.3f} | {rows / took / 1e6:.1f} M rows/s |")
-    all = duckdb.sql(f"SELECT count(*) FROM read_parquet({files})").fetchone()[0]
+    all = duckdb.sql(f"SELECT count(*) FROM read_parquet({files})").fetchall()[0][0]
     for case in range(3):
         query = f"SELECT log_id, time FROM read_parquet({files}) WHERE agents = 7"
         start = time.time(); rows = duckdb.sql(query).arrow().read_all().num_rows; took = time.time() - start

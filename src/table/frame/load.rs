@@ -108,7 +108,7 @@ impl Table {
         let ahead = D::READS_AHEAD || !self.store().is_local();
         let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
         let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
-        let mut next = waves.next();
+        let (mut next, mut largest) = (waves.next(), 0);
         let mut found = match next.clone() {
             Some(wave) => Some(self.wave(reads, wave).await?),
             None => None,
@@ -143,8 +143,9 @@ impl Table {
                 }
                 None => (decode.await?, None),
             };
-            // Waves that are read ahead use the same buffers again.
-            free(stored > LARGE && (!D::READS_AHEAD || next.is_none()));
+            // While rows are chosen, the next segments use the same buffers again.
+            largest = largest.max(stored);
+            free(largest > LARGE && (!D::READS_AHEAD || next.is_none()));
             decoding = decoded;
         }
         Ok(Decoded::All(decoding))
