@@ -633,7 +633,7 @@ async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
     let mut all = Vec::with_capacity(receipts as usize);
     for partition in 0..receipts {
         let first = u64::from(partition) * each;
-        let mut index = IndexWriter::new(Vec::new(), &schema, false)?;
+        let mut index = IndexWriter::of_few_rows(Vec::new(), &schema)?;
         index.write(&index_rows(first..first + each, each, &mut random)?)?;
         let mut hashes = HashesWriter::new(Vec::new())?;
         hashes.write(&(first..first + each).map(|row| Hash::of(&row.to_le_bytes())).collect::<Vec<_>>())?;

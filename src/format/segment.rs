@@ -70,6 +70,16 @@ impl<W: Write + Send> IndexWriter<W> {
         Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: tail.then(PageSums::default) })
     }
 
+    /// Creates a writer of the index columns of a few rows, which are not compressed: to make a decompressor for each column takes
+    /// longer than to read them.
+    ///
+    /// # Errors
+    /// - `Unavailable`: `out` cannot be written.
+    pub fn of_few_rows(out: W, schema: &Schema) -> Result<Self> {
+        let writer = writer(Kept::new(out, false), index_arrow_schema(schema), true, false)?;
+        Ok(Self { writer, rows: 0, text: vec![0; schema.index().len()], sums: None })
+    }
+
     /// Appends rows. The batch has the columns of [`index_arrow_schema`].
     ///
     /// # Errors

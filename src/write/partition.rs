@@ -25,6 +25,9 @@ use crate::{
 /// Maximum rows of a batch whose index columns are encoded on the calling thread: about a millisecond of work.
 const HERE: usize = 4 << 10;
 
+/// Maximum rows of an index that stays in memory and is not compressed.
+const FEW_ROWS: usize = 4 << 10;
+
 /// Writes one partition.
 ///
 /// Blocks and chunks end with the partition: two partitions never share a block or a chunk within one write session.
@@ -44,11 +47,59 @@ pub struct PartitionWriter {
     whole: bool,
 }
 
-/// The index columns of the partition. Parquet goes to a temporary file, and memory holds one row group.
+/// The index columns of the partition.
 struct IndexPart {
-    writer: IndexWriter<File>,
+    /// `None` after an error.
+    file: Option<IndexFile>,
     tracker: SequenceTracker,
     sequences: Vec<u32>,
+}
+
+/// The Parquet file of the index columns.
+enum IndexFile {
+    /// Few rows, and the batches that they came in.
+    Few(IndexWriter<Vec<u8>>, Vec<RecordBatch>),
+    /// A temporary file. Memory holds one row group.
+    Many(IndexWriter<File>),
+}
+
+impl IndexFile {
+    fn new(schema: &Schema) -> Result<Self> {
+        Ok(Self::Few(IndexWriter::of_few_rows(Vec::new(), schema)?, Vec::new()))
+    }
+
+    fn write(self, schema: &Schema, batch: &RecordBatch) -> Result<Self> {
+        match self {
+            Self::Few(mut few, mut held) => {
+                held.push(batch.clone());
+                if held.iter().map(RecordBatch::num_rows).sum::<usize>() <= FEW_ROWS {
+                    few.write(batch)?;
+                    return Ok(Self::Few(few, held));
+                }
+                let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
+                let mut many = IndexWriter::new(file, schema, false)?;
+                held.iter().try_for_each(|batch| many.write(batch))?;
+                Ok(Self::Many(many))
+            }
+            Self::Many(mut many) => {
+                many.write(batch)?;
+                Ok(Self::Many(many))
+            }
+        }
+    }
+
+    /// Returns the bytes of the file.
+    fn finish(self, sequences: &[u32]) -> Result<Vec<u8>> {
+        let mut file = match self {
+            Self::Few(few, _) => return few.finish(sequences),
+            Self::Many(many) => many.finish(sequences)?,
+        };
+        let mut bytes = Vec::new();
+        file.rewind()
+            .and_then(|()| file.read_to_end(&mut bytes))
+            .map_err(|error| Error::from(error).at("the index of a partition"))?;
+        Ok(bytes)
+    }
 }
 
 impl std::fmt::Debug for IndexPart {
@@ -67,12 +118,8 @@ impl PartitionWriter {
         known: Option<Arc<Known>>,
     ) -> Result<Self> {
         let groups = GroupsWriter::new(store.clone(), &schema, 0..schema.groups().len(), options, known)?;
-        let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
-        let index = IndexPart {
-            writer: IndexWriter::new(file, &schema, false)?,
-            tracker: SequenceTracker::new(&schema),
-            sequences: Vec::new(),
-        };
+        let index =
+            IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (Uuid::new_v4(), None, Some(index));
         Ok(Self { store, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
@@ -157,17 +204,11 @@ impl PartitionWriter {
                 columns: group.columns,
             });
         }
-        let IndexPart { writer, sequences, .. } = self.index.ok_or_else(|| Error::internal("the partition has no index"))?;
+        let missing = || Error::internal("the partition has no index");
+        let IndexPart { file, sequences, .. } = self.index.ok_or_else(missing)?;
+        let file = file.ok_or_else(missing)?;
         let work = usize::try_from(self.rows.saturating_mul(16)).unwrap_or(usize::MAX);
-        let bytes = offload_large(work, move |_| {
-            let mut file = writer.finish(&sequences)?;
-            let mut bytes = Vec::new();
-            file.rewind()
-                .and_then(|()| file.read_to_end(&mut bytes))
-                .map_err(|error| Error::from(error).at("the index of a partition"))?;
-            Ok(bytes)
-        });
-        let bytes = bytes.await?;
+        let bytes = offload_large(work, move |_| file.finish(&sequences)).await?;
         let index = put_part(&self.store, self.session, bytes).await?;
         let (rows, parts) = (self.rows, Some(PartObjects { index, groups }));
         let receipt = Receipt { session, partition, attempt, label, rows, parts, sharing };
@@ -225,7 +266,8 @@ impl IndexPart {
                 _ => self.sequences.push(1),
             }
         }
-        self.writer.write(&index)?;
+        let file = self.file.take().ok_or_else(|| Error::internal("the partition has no index"))?;
+        self.file = Some(file.write(schema, &index)?);
         Ok(starts)
     }
 }
