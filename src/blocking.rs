@@ -256,7 +256,7 @@ pub fn save(view: ViewWriter, url: &str) -> Result<SavedView> {
     wait(view.save(url))
 }
 
-/// Loads the indexes of the tables behind a view, so that it can be merged again, as [`Index::with_sources`] does.
+/// Loads all rows of the tables behind an index, so that it can be the left side of a merge, as [`Index::with_sources`] does.
 ///
 /// # Errors
 /// - `Corrupt`: an index object does not match the manifest.

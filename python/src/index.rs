@@ -158,9 +158,11 @@ impl Index {
         if group_to_list {
             merge = merge.group_to_list();
         }
-        let left = self.0.clone();
-        // Rows that a condition or a view left out are loaded.
-        let left = wait_long(py, async move { left.with_sources().await })?;
+        let mut left = self.0.clone();
+        if left.lacks_rows() {
+            check_frames().py()?;
+            left = wait_long(py, async move { left.with_sources().await })?;
+        }
         with_frames(py, || left.merge(&right.0, &merge)).map(Self)
     }
 

@@ -82,12 +82,17 @@ impl RowGroups {
     /// Returns some of the rows of one row group, as ascending ranges of the rows that [`RowGroups::read`] returns of it.
     ///
     /// # Errors
-    /// - `Corrupt`: there is no such row group, or it has fewer rows.
-    pub fn with_rows(&self, group: usize, ranges: &[Range<usize>]) -> Result<Self> {
+    /// - `Internal`: there is no such row group, the ranges do not ascend, or the row group has fewer rows.
+    pub(crate) fn with_rows(&self, group: usize, ranges: &[Range<usize>]) -> Result<Self> {
         let Group { number, rows, chosen } = self.groups.get(group).cloned().ok_or_else(|| no_group(group))?;
         let of = usize::try_from(rows).map_err(corrupt)?;
-        if ranges.last().is_some_and(|last| last.end > of) {
-            return Err(corrupt(format!("row group {number}: {}, expected more", counted(rows, "row"))));
+        let mut before = 0;
+        for range in ranges {
+            if range.start < before || range.end <= range.start || range.end > of {
+                let rows = counted(rows, "row");
+                return Err(Error::internal(format!("row group {number} of {rows}: rows {range:?} after row {before}")));
+            }
+            before = range.end;
         }
         let here = RowSelection::from_consecutive_ranges(ranges.iter().cloned(), of);
         let rows = ranges.iter().map(|range| range.len() as u64).sum();
@@ -160,7 +165,7 @@ impl RowGroups {
 }
 
 fn no_group(group: usize) -> Error {
-    corrupt(format!("no row group {group}"))
+    Error::internal(format!("no row group {group}"))
 }
 
 fn texts(metadata: &ArrowReaderMetadata) -> Arc<[AtomicU64]> {

@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType as Arrow;
 use polars::prelude::*;
-use polars_arrow::array::Array as _;
+use polars_arrow::array::{Array as _, Utf8ViewArray};
 
 use super::locate::{is_locator, locator_column};
 use crate::{
@@ -80,19 +80,32 @@ pub fn without_locators(frame: &DataFrame) -> Result<DataFrame> {
     DataFrame::new(frame.height(), columns).map_err(internal)
 }
 
+/// Returns the rows at these places.
+///
+/// # Errors
+/// - `Unsupported`: a place does not fit into the row numbers of polars.
+/// - `Internal`: there is no such row.
+pub(crate) fn taken(frame: &DataFrame, places: impl IntoIterator<Item = usize>) -> Result<DataFrame> {
+    let place = |place: usize| {
+        IdxSize::try_from(place).map_err(|_| Error::unsupported(format!("row {place} in a frame: polars counts in 32 bits")))
+    };
+    let places = places.into_iter().map(place).collect::<Result<Vec<IdxSize>>>()?;
+    frame.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places)).map_err(internal)
+}
+
 /// Copies the rows of a frame, so that they do not keep the memory of the frame that they were chosen from.
 ///
 /// # Errors
 /// - `Internal`: polars refuses the columns.
 pub(crate) fn own_rows(frame: &DataFrame) -> Result<DataFrame> {
-    let every: IdxCa = (0..frame.height()).map(|row| IdxSize::try_from(row).ok()).collect();
-    let copied = frame.take(&every).map_err(internal)?;
-    // Copied texts still refer to the bytes of all texts.
+    let copied = taken(frame, 0..frame.height())?;
+    // Copied texts still refer to the bytes of all texts. A text that repeats is there once, and copied for each row.
+    let copy = |chunk: &Utf8ViewArray| {
+        let long = chunk.views().iter().filter(|view| !view.is_inline()).map(|view| view.length as usize);
+        if long.sum::<usize>() < chunk.total_buffer_len() { chunk.clone().gc() } else { chunk.clone() }
+    };
     let own = |column: &Column| match column.as_materialized_series().try_str() {
-        Some(texts) => {
-            let chunks = texts.downcast_iter().map(|chunk| chunk.clone().gc());
-            StringChunked::from_chunk_iter(column.name().clone(), chunks).into_column()
-        }
+        Some(texts) => StringChunked::from_chunk_iter(column.name().clone(), texts.downcast_iter().map(copy)).into_column(),
         None => column.clone(),
     };
     DataFrame::new(copied.height(), copied.columns().iter().map(own).collect()).map_err(internal)

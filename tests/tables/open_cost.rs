@@ -170,6 +170,13 @@ fn a_window_of_an_index_that_is_loaded_reads_no_index_again() {
         loader.get_rows(3, 0..=0).await.unwrap();
         assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
         assert_eq!(waves.take(), 1);
+        // Nor does one of which a condition chose the rows.
+        let table = Table::open_in(over(Arc::new(waves.clone()))).await.unwrap();
+        let index = table.index().filter_sql("time + 0 >= 0").await.unwrap();
+        counting.reset();
+        let loader = tetrys::RowLoader::new(&index).unwrap().columns(["camera.pose"]).unwrap();
+        loader.get_rows(3, -1..=0).await.unwrap();
+        assert_eq!(asked(&counting.reset()), (0, vec!["chunks"]));
     });
 }
 

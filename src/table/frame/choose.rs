@@ -8,17 +8,17 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use polars::prelude::{DataFrame, Expr, IdxCa, IdxSize, IntoLazy};
+use polars::prelude::{DataFrame, Expr, IntoLazy};
 
 use super::{
     index::refused,
-    load::{Decoding, fill, first_of, neighbours, others_for},
+    load::{Decoding, LARGE, SequencesRead, fill, first_of, free, neighbours, others_for},
     segments::{Plan, SegmentBytes, SegmentRead},
 };
 use crate::{
     error::{Error, Result},
     format::RowGroups,
-    index::{Filling, collect, filtered, internal, locate, locator_column, own_rows, with_locators},
+    index::{Filling, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
     offload::{Stop, offload_large},
     table::table::Table,
     threads::share,
@@ -26,10 +26,11 @@ use crate::{
 
 /// Bytes of segments that are read together.
 const READ_BYTES: u64 = 64 << 20;
-/// Rows among which a thread chooses at a time, unless a row group has more. So few columns of so few rows stay in the caches.
+/// Rows among which a thread chooses at a time, unless a row group has more. The columns of the conditions for so many rows fit into
+/// the caches of the processor.
 const ROWS: u64 = 128 << 10;
-/// Columns without a condition are decoded for the chosen rows alone, if at most one row of so many is chosen. To skip and to read a
-/// few rows takes longer than to decode them all.
+/// Columns without a condition are decoded for the chosen rows alone, if at most one row of so many is chosen. If more rows are
+/// chosen, skipping the others takes longer than decoding all rows.
 const FEW: usize = 8;
 
 /// A condition of the user.
@@ -40,7 +41,8 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
+    /// Returns the rows of a frame for which the condition is true.
+    pub(super) fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
         match self {
             Self::Expression(expression) => {
                 let frame = frame.lazy().filter(expression.as_ref().clone());
@@ -59,7 +61,7 @@ pub(super) struct Choice {
     pub(super) read: Vec<usize>,
     /// Ascending places of the columns that are wanted.
     pub(super) wanted: Vec<usize>,
-    /// The tag of the locators.
+    /// Tag of the locators.
     pub(super) tag: u16,
 }
 
@@ -69,11 +71,20 @@ impl Table {
         let choice = Arc::new(choice);
         // Without rows: a condition that is refused fails before anything is read, and the result has columns.
         let none = choice.rows(self, &[], &[], &Stop::default())?;
-        let start = |_: &[SegmentRead]| Choosing { choice: Arc::clone(&choice), chosen: Vec::new() };
         let reads = self.plan_segments(plan).await?;
-        let (choosing, _) = self.decoded(reads, plan.columns.len(), READ_BYTES, start).await?;
-        let rows = choosing.chosen.iter().map(DataFrame::height).sum();
+        let (sequences, is_large) = (SequencesRead::new(self, reads.len()), reads.iter().any(|read| read.bytes > LARGE as u64));
+        let start = |_: &[SegmentRead]| Choosing {
+            choice: Arc::clone(&choice),
+            chosen: Vec::new(),
+            rows: 0,
+            sequences: sequences.clone(),
+        };
+        let decoded = self.decoded(reads, plan.columns.len(), READ_BYTES, start).await;
+        free(is_large);
+        let (choosing, _) = decoded?;
+        let (table, rows) = (self.clone(), usize::try_from(choosing.rows).unwrap_or(usize::MAX));
         offload_large(rows, move |_| {
+            choosing.sequences.keep(&table);
             let mut frame = none;
             for chosen in choosing.chosen {
                 frame.vstack_mut_owned(chosen).map_err(internal)?;
@@ -89,6 +100,9 @@ impl Table {
 struct Choosing {
     choice: Arc<Choice>,
     chosen: Vec<DataFrame>,
+    /// Number of chosen rows.
+    rows: u64,
+    sequences: SequencesRead,
 }
 
 impl Decoding for Choosing {
@@ -99,9 +113,10 @@ impl Decoding for Choosing {
         let mut rows: VecDeque<Range<u64>> = read.iter().flat_map(|(read, _)| read.table_rows(table)).collect();
         let open = |(read, bytes): (SegmentRead, SegmentBytes)| {
             stop.check()?;
-            read.open(table, &bytes)
+            Ok::<_, Error>((self.sequences.parse(table, &read, &bytes)?, read.open(table, &bytes)?))
         };
-        let opened = share(read, others, open)?;
+        let (lengths, opened): (Vec<_>, Vec<_>) = share(read, others, open)?.into_iter().unzip();
+        self.sequences.extend(lengths);
         let groups = opened.iter().flat_map(|object| object.rows().enumerate().map(move |(group, rows)| ((object, group), rows)));
         let (groups, heights): (Vec<_>, Vec<_>) = groups.unzip();
         let parts = neighbours(&heights, ROWS).into_iter();
@@ -110,7 +125,13 @@ impl Decoding for Choosing {
             stop.check()?;
             self.choice.rows(table, groups, &rows, stop)
         })?;
-        self.chosen.extend(chosen.into_iter().filter(|frame| frame.height() > 0));
+        let chosen = chosen.into_iter().filter(|frame| frame.height() > 0);
+        let before = self.rows;
+        self.chosen.extend(chosen.inspect(|frame| self.rows += frame.height() as u64));
+        // An error if the system does not have the memory for the chosen rows in one piece.
+        if self.rows > before {
+            drop(Filling::new(&table.described(&self.choice.wanted), self.rows, false)?);
+        }
         Ok(())
     }
 }
@@ -132,10 +153,7 @@ impl Choice {
                 let places = places(&locate(&chosen, self.tag, table.rows(), false)?, rows)?;
                 match places.len().saturating_mul(FEW) <= height {
                     true => decoded_at(table, groups, &others, &places, stop)?,
-                    false => {
-                        let rows: IdxCa = places.iter().map(|place| IdxSize::try_from(*place).ok()).collect();
-                        decoded(table, groups, &others, height as u64, stop)?.take(&rows).map_err(internal)?
-                    }
+                    false => taken(&decoded(table, groups, &others, height as u64, stop)?, places)?,
                 }
             }
         };

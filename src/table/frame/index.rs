@@ -70,7 +70,7 @@ pub(in crate::table) struct IndexSource {
 
 impl Table {
     /// Loads the index with these columns, given by ascending places, or with all. If `categorical`, text becomes categorical.
-    pub(super) async fn index_of(&self, columns: Option<Vec<usize>>, categorical: bool) -> Result<Index> {
+    pub(in crate::table) async fn index_of(&self, columns: Option<Vec<usize>>, categorical: bool) -> Result<Index> {
         let columns = columns.unwrap_or_else(|| seen_columns(self.manifest()));
         if self.view().is_some() {
             return self.index_of_view(&columns, categorical).await;

@@ -2,6 +2,8 @@
 //!
 //! Memory holds the frame, the tails of the segments that are read in part, and the bytes of a few segments: at most an eighth of
 //! the frame, and at least one segment. While the segments of a remote store are decoded, the next ones arrive.
+//!
+//! `choose.rs` reads segments in the same way, and keeps the rows that conditions choose.
 
 use std::{collections::VecDeque, mem::size_of, ops::Range};
 
@@ -54,21 +56,20 @@ impl Table {
         categorical: bool,
     ) -> Result<(DataFrame, Vec<SegmentRead>)> {
         let rows = |reads: &[SegmentRead]| reads.iter().map(SegmentRead::height).sum();
-        let with_sequences = reads.len() == self.manifest().segments.len();
+        let sequences = SequencesRead::new(self, reads.len());
         let room = frame_bytes(&self.described(columns), rows(&reads), categorical) / 8;
-        let start = |reads: &[SegmentRead]| Loading::new(columns, rows(reads), categorical, with_sequences);
+        let start = |reads: &[SegmentRead]| Loading::new(columns, rows(reads), categorical, sequences.clone());
         let (loading, reads) = self.decoded(reads, columns.len(), room, start).await?;
         let table = self.clone();
         let frame = offload_large(usize::try_from(loading.rows).unwrap_or(usize::MAX), move |_| {
-            if let Some(sequences) = &loading.sequences {
-                table.keep_sequences(sequences);
-            }
+            loading.sequences.keep(&table);
             loading.finish(&table)
         });
         Ok((frame.await?, reads))
     }
 
-    /// Reads and decodes segments, each with `columns` columns. Returns also the rows that were read.
+    /// Reads and decodes `columns` columns of segments. Up to `room` bytes of them are read together. Returns also the rows that were
+    /// read.
     pub(super) async fn decoded<D: Decoding>(
         &self,
         mut reads: Vec<SegmentRead>,
@@ -108,7 +109,7 @@ impl Table {
         let ahead = D::READS_AHEAD || !self.store().is_local();
         let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
         let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
-        let (mut next, mut largest) = (waves.next(), 0);
+        let mut next = waves.next();
         let mut found = match next.clone() {
             Some(wave) => Some(self.wave(reads, wave).await?),
             None => None,
@@ -143,9 +144,7 @@ impl Table {
                 }
                 None => (decode.await?, None),
             };
-            // While rows are chosen, the next segments use the same buffers again.
-            largest = largest.max(stored);
-            free(largest > LARGE && (!D::READS_AHEAD || next.is_none()));
+            free(stored > LARGE && !D::READS_AHEAD);
             decoding = decoded;
         }
         Ok(Decoded::All(decoding))
@@ -170,7 +169,7 @@ impl Table {
 
     /// Decodes some index columns of all rows from the index objects of all segments. `columns` are ascending places.
     pub(in crate::table) fn frame_of(&self, objects: &[Bytes], columns: &[usize], categorical: bool) -> Result<DataFrame> {
-        let mut loading = Loading::new(columns, self.rows(), categorical, true);
+        let mut loading = Loading::new(columns, self.rows(), categorical, SequencesRead::new(self, objects.len()));
         let segments = self.manifest().segments.iter().enumerate().zip(objects);
         let read =
             segments.map(|((number, segment), bytes)| (SegmentRead::whole(number, segment), SegmentBytes::Whole(bytes.clone())));
@@ -192,9 +191,9 @@ pub(super) fn free(is_large: bool) {
     }
 }
 
-/// What becomes of segments that are decoded.
+/// Decodes segments, wave by wave, into a result.
 pub(super) trait Decoding: Send + 'static {
-    /// Whether the next segments of a local store are read meanwhile.
+    /// Whether the next segments of a local store are read meanwhile, into the buffers of segments before.
     const READS_AHEAD: bool;
 
     /// Decodes the next segments.
@@ -215,8 +214,45 @@ struct Loading {
     columns: Vec<usize>,
     rows: u64,
     categorical: bool,
-    /// The lengths of the sequences of each segment; `None` if they are not wanted or not known.
-    sequences: Option<Vec<PackedLengths>>,
+    sequences: SequencesRead,
+}
+
+/// The sequences of the segments that were decoded.
+#[derive(Clone, Debug)]
+pub(super) struct SequencesRead {
+    /// The lengths of the sequences of each segment; `None` if not all segments are read, or if a tail does not tell its sequences.
+    lengths: Option<Vec<PackedLengths>>,
+}
+
+impl SequencesRead {
+    /// Starts with none. So many segments are read.
+    pub(super) fn new(table: &Table, segments: usize) -> Self {
+        Self { lengths: (segments == table.manifest().segments.len()).then(Vec::new) }
+    }
+
+    /// Parses the sequences of a segment, if they are wanted.
+    pub(super) fn parse(&self, table: &Table, read: &SegmentRead, bytes: &SegmentBytes) -> Result<Option<PackedLengths>> {
+        match (&self.lengths, bytes) {
+            (Some(_), SegmentBytes::Whole(_)) => read.sequences(table, bytes).map(Some),
+            (Some(_), SegmentBytes::Part(_)) => Ok(read.sequences(table, bytes).ok()),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Appends the sequences of the next segments.
+    pub(super) fn extend(&mut self, lengths: Vec<Option<PackedLengths>>) {
+        self.lengths = self.lengths.take().zip(lengths.into_iter().collect::<Option<Vec<_>>>()).map(|(mut all, next)| {
+            all.extend(next);
+            all
+        });
+    }
+
+    /// Gives the sequences of all segments to the table, if they are known.
+    pub(super) fn keep(&self, table: &Table) {
+        if let Some(lengths) = &self.lengths {
+            table.keep_sequences(lengths);
+        }
+    }
 }
 
 /// The work of one thread: some columns of one row group.
@@ -228,8 +264,8 @@ struct Work<'a> {
 }
 
 impl Loading {
-    fn new(columns: &[usize], rows: u64, categorical: bool, with_sequences: bool) -> Self {
-        Self { filling: None, columns: columns.to_vec(), rows, categorical, sequences: with_sequences.then(Vec::new) }
+    fn new(columns: &[usize], rows: u64, categorical: bool, sequences: SequencesRead) -> Self {
+        Self { filling: None, columns: columns.to_vec(), rows, categorical, sequences }
     }
 
     /// Returns the frame.
@@ -247,22 +283,13 @@ impl Decoding for Loading {
 
     fn decode(&mut self, table: &Table, read: Vec<(SegmentRead, SegmentBytes)>, stop: &Stop) -> Result<()> {
         let others = others_for(read.iter().map(|(read, _)| read.height()).sum());
-        let with_sequences = self.sequences.is_some();
         let open = |(read, bytes): &(SegmentRead, SegmentBytes)| {
             stop.check()?;
-            let runs = match (with_sequences, bytes) {
-                (true, SegmentBytes::Whole(_)) => Some(read.sequences(table, bytes)?),
-                (true, SegmentBytes::Part(_)) => read.sequences(table, bytes).ok(),
-                (false, _) => None,
-            };
-            Ok::<_, Error>((runs, read.open(table, bytes)?))
+            Ok::<_, Error>((self.sequences.parse(table, read, bytes)?, read.open(table, bytes)?))
         };
         let opened = share(read.iter().collect(), others, open)?;
-        let (runs, opened): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        self.sequences = self.sequences.take().zip(runs.into_iter().collect::<Option<Vec<_>>>()).map(|(mut all, runs)| {
-            all.extend(runs);
-            all
-        });
+        let (lengths, opened): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+        self.sequences.extend(lengths);
         let groups = opened.iter().flat_map(|object| (0..object.rows().len()).map(move |group| (object, group)));
         let filling = match &mut self.filling {
             Some(filling) => filling,

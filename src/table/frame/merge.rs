@@ -301,6 +301,11 @@ impl Index {
         Ok(Self::of(frame, [IndexSource { index, lists, whole, ..source.clone() }].into()))
     }
 
+    /// Whether a merge with this index on the left needs [`Index::with_sources`] first: its table has rows that are not loaded.
+    pub fn lacks_rows(&self) -> bool {
+        self.sources.iter().all(|source| source.base == 0) && self.sources[0].whole.is_none()
+    }
+
     /// Returns the frame of all rows of the base, the table whose rows windows follow.
     ///
     /// # Errors

@@ -10,7 +10,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, try_join},
+};
 use polars::prelude::{Categories, DataFrame, DataType, Expr};
 
 use super::{
@@ -21,7 +24,7 @@ use super::{
 use crate::{
     error::Result,
     format::Segment,
-    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators, without_locators},
+    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
     table::{seen::seen_columns, table::Table},
@@ -71,7 +74,7 @@ pub struct IndexExplain {
     pub row_groups: u64,
     /// Row groups among them of which anything is read.
     pub row_groups_read: u64,
-    /// Rows that are decoded, before the conditions are evaluated.
+    /// Rows of which columns are decoded, before the conditions are evaluated.
     pub rows: u64,
     /// Requests to the store.
     pub requests: u64,
@@ -143,8 +146,8 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses the rows for which the expression is true: those of [`Index::filter`]. Only these rows stay in memory, so call
-    /// [`Index::with_sources`] before the result becomes the left side of a merge.
+    /// Chooses the rows for which the expression is true: those of [`Index::filter`]. If the condition looks at one row at a time, only
+    /// the chosen rows stay in memory: call [`Index::with_sources`] before the result becomes the left side of a merge.
     ///
     /// Comparisons of columns with literals, `is_in` of a list, `is_null` and `is_not_null`, and these joined by `and` and `or`,
     /// exclude segments and pages before they are read. An expression with an aggregation or a window reads all rows.
@@ -153,8 +156,8 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses the rows for which an SQL condition is true: those of [`Index::filter_sql`]. Only these rows stay in memory, so call
-    /// [`Index::with_sources`] before the result becomes the left side of a merge.
+    /// Chooses the rows for which an SQL condition is true: those of [`Index::filter_sql`]. If the condition looks at one row at a time,
+    /// only the chosen rows stay in memory: call [`Index::with_sources`] before the result becomes the left side of a merge.
     pub fn filter_sql(mut self, condition: impl Into<String>) -> Self {
         self.request.conditions.push(Condition::Sql(condition.into()));
         self
@@ -265,8 +268,10 @@ impl Request {
         if let Some(read) = read {
             let wanted = chosen.unwrap_or_else(|| plan.columns.clone());
             let (conditions, tag) = (self.conditions.clone(), self.table.locator_tag(&plan.columns)?);
-            let frame = self.table.load_chosen(&plan, Choice { conditions, read, wanted, tag }).await?;
-            return self.with_types(self.table.index_of_rows(frame, &plan.columns)?);
+            let layouts = if plan.predicate.is_useful() { 0..0 } else { self.table.small_layouts() };
+            let load = self.table.load_chosen(&plan, Choice { conditions, read, wanted, tag });
+            let (frame, ()) = try_join(load, self.table.layouts_ahead(layouts).map(Ok)).await?;
+            return self.with_types(self.table.index_of_rows(frame, None, &plan.columns));
         }
         let stored = self.table.manifest().schema.index().len();
         let loaded = match plan.predicate.is_useful() {
@@ -275,8 +280,9 @@ impl Request {
                 let (frame, reads) = self.table.load_segments(reads, &plan.columns, early_types).await?;
                 let rows = reads.iter().flat_map(|read| read.table_rows(&self.table));
                 let rows = rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
+                let whole = (frame.height() as u64 == self.table.rows()).then(|| frame.clone());
                 let frame = with_locators(&frame, self.table.locator_tag(&plan.columns)?, rows)?;
-                self.table.index_of_rows(frame, &plan.columns)?
+                self.table.index_of_rows(frame, whole, &plan.columns)
             }
             false => self.table.index_of((plan.columns.len() < stored).then(|| plan.columns.clone()), early_types).await?,
         };
@@ -334,10 +340,7 @@ impl Request {
     /// Evaluates the conditions, and keeps the chosen columns.
     fn conditioned(&self, mut index: Index, chosen: Option<Vec<usize>>) -> Result<Index> {
         for condition in &self.conditions {
-            index = match condition {
-                Condition::Expression(expression) => index.filter(expression.as_ref().clone())?,
-                Condition::Sql(sql) => index.filter_sql(sql)?,
-            };
+            index = index.with_frame(condition.filter(index.to_frame())?)?;
         }
         if let Some(chosen) = chosen {
             index = self.only(&index, &chosen)?;
@@ -402,11 +405,10 @@ impl Table {
         self.index().columns(patterns.into_iter().map(|pattern| pattern.as_ref().to_owned())).await
     }
 
-    /// Returns the index of some rows. The frame has locators, and columns among these.
-    fn index_of_rows(&self, frame: DataFrame, columns: &[usize]) -> Result<Index> {
-        let whole = (frame.height() as u64 == self.rows()).then(|| without_locators(&frame)).transpose()?;
+    /// Returns the index of some rows. The frame has locators, and columns among these. `whole` has all rows, if they are loaded.
+    fn index_of_rows(&self, frame: DataFrame, whole: Option<DataFrame>, columns: &[usize]) -> Index {
         let index = self.described(columns).into_iter().map(|column| (column.name.clone(), column.id)).collect();
         let source = IndexSource { index, ..IndexSource::of_table(self, whole) };
-        Ok(Index::of(frame, [source].into()))
+        Index::of(frame, [source].into())
     }
 }

@@ -102,8 +102,9 @@ fn tags(tables: &[Table]) -> Result<Vec<u16>> {
 }
 
 impl Index {
-    /// Loads the indexes of the sources, so that the index of a view can be merged again. The index of a view with only some rows
-    /// of its sources needs this; an index with all rows of its tables does not.
+    /// Loads all rows of the tables behind this index, so that it can be the left side of a merge. The index of a view with only some
+    /// rows of its sources needs this, and so does an index whose rows a condition chose while they were loaded. An index with all
+    /// rows of its tables does not.
     ///
     /// A merge matches all rows of the left table, so that windows find the partners of rows that a filter removed. The keys of
     /// these rows come from the sources. Columns that were computed before the view was saved exist only for the rows of the
@@ -129,7 +130,10 @@ impl Index {
             }
             let mut columns: Vec<Column> = Vec::new();
             for source in sources.iter().filter(|source| source.base == base && !source.index.is_empty()) {
-                let loaded = source.table.index().await?.to_frame();
+                let stored = source.table.manifest().schema.index().enumerate();
+                let wanted = stored.filter(|(_, column)| source.index.iter().any(|(_, id)| *id == column.id));
+                let wanted = wanted.map(|(place, _)| place).collect();
+                let loaded = source.table.index_of(Some(wanted), false).await?.to_frame();
                 let rows = source.partners.as_ref();
                 let rows = rows.map(|rows| rows.iter().map(|row| IdxSize::try_from(*row).ok()).collect::<IdxCa>());
                 for (name, id) in source.index.iter() {
