@@ -2,9 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use polars::prelude::{DataFrame, PolarsError};
 use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
@@ -26,9 +27,10 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 #[pymethods]
 impl Index {
     /// Loads the index of a table: the columns that match any of the patterns, and the rows for which an SQL condition is true; text as
-    /// categorical columns if wanted. Leaves out rows for which `predicate` cannot be true: an expression of polars as JSON.
+    /// categorical columns if wanted. Leaves out rows for which `predicate` cannot be true: an expression of polars as JSON. `mask` has
+    /// columns and a function that gets a frame of them and returns a frame with one column: whether each row is kept.
     #[staticmethod]
-    #[pyo3(signature = (table, columns = None, categorical = false, condition = None, predicate = None))]
+    #[pyo3(signature = (table, columns = None, categorical = false, condition = None, predicate = None, mask = None))]
     fn of_table(
         py: Python<'_>,
         table: &Table,
@@ -36,10 +38,20 @@ impl Index {
         categorical: bool,
         condition: Option<String>,
         predicate: Option<String>,
+        mask: Option<(Vec<String>, Py<PyAny>)>,
     ) -> PyResult<Self> {
         check_frames().py()?;
-        let request = requested(table, columns, condition, predicate);
-        wait_long(py, if categorical { request.categorical() } else { request }).map(Self)
+        let mut request = requested(table, columns, condition, predicate);
+        if categorical {
+            request = request.categorical();
+        }
+        let raised = Arc::new(Mutex::new(None));
+        if let Some((columns, mask)) = mask {
+            request = filtered_with(request, columns, mask, Arc::clone(&raised));
+        }
+        wait_long(py, request)
+            .map(Self)
+            .map_err(|error| raised.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error))
     }
 
     /// Makes an index from a frame with locators of a table version.
@@ -314,6 +326,29 @@ fn requested(table: &Table, columns: Option<Vec<String>>, condition: Option<Stri
         Some(predicate) => request.prune_json(predicate),
         None => request,
     }
+}
+
+/// Chooses the rows for which a Python function returns true. Keeps its first exception, with its type, in `raised`.
+fn filtered_with(
+    request: IndexRequest,
+    columns: Vec<String>,
+    mask: Py<PyAny>,
+    raised: Arc<Mutex<Option<PyErr>>>,
+) -> IndexRequest {
+    let call = move |frame: DataFrame| {
+        Python::attach(|py| {
+            let found = capsule::frame(&mask.bind(py).call1((capsule::of_frame(py, &frame)?,))?)?;
+            let found = found.columns().first().and_then(|column| column.bool().ok().cloned());
+            found.ok_or_else(|| Invalid::new_err("expected a column of bool"))
+        })
+    };
+    request.filter_with(columns, move |frame| {
+        call(frame).map_err(|error| {
+            let said = PolarsError::ComputeError(error.to_string().into());
+            raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            said
+        })
+    })
 }
 
 /// Concatenates the rows of indexes.

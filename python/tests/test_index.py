@@ -225,6 +225,48 @@ def test_a_condition_and_columns_load_a_part_of_the_index(tmp_path: pathlib.Path
         tt.read_index(url, ["tims"], where="time > 3")
 
 
+def test_memory_holds_only_the_rows_that_an_expression_chooses(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 300_000
+    columns = {
+        "log": [f"log-{row // 50_000}" for row in range(rows)],
+        "time": np.arange(rows),
+        "payload": np.zeros(rows, np.uint8),
+    }
+    table = tt.write_table(str(tmp_path / "t"), columns, index=["log", "time"], sequence_by=["log"])
+    native, loaded = tt._tetrys.Index, []
+
+    class Index:
+        explain, chosen, of_frame = native.explain, native.chosen, native.of_frame
+
+        @staticmethod
+        def of_table(*arguments: Any) -> Any:
+            loaded.append(native.of_table(*arguments))
+            return loaded[-1]
+
+    whole = tt.read_index(table)
+    monkeypatch.setattr(tt._tetrys, "Index", Index)
+    seventh, middle = pl.col("time") % 7 == 3, pl.col("log").cast(pl.String).str.ends_with("3")
+    for where, categorical, kept in [
+        (seventh, False, rows // 7),
+        (seventh & middle, False, 7_143),
+        (pl.col("log") == "log-5", True, 50_000),
+        (middle, True, 50_000),
+        ((pl.col("time") > 9) & pl.col("log").is_in(["log-0", "log-9"]), True, 49_990),
+        # A mean is that of all rows, and polars evaluates Python functions only over all rows.
+        (seventh & (pl.col("time") > pl.col("time").mean()), False, rows),
+        (pl.col("time").map_elements({77: True}.get, return_dtype=pl.Boolean), False, rows),
+        (pl.lit(True) & seventh, False, rows // 7),
+    ]:
+        expected = whole.filter(where).to_polars()
+        assert tt.read_index(table, where=where, categorical=categorical).to_polars().cast(dict(expected.schema)).equals(expected)
+        assert abs(len(loaded.pop()) - kept) <= 1, str(where)
+        assert tt.read_index(table, ["time"], where=where)["time"].to_list() == expected["time"].to_list()
+        assert abs(len(loaded.pop()) - kept) <= 1, str(where)
+
+    with pytest.raises(tt.Invalid, match="filter: conversion from `str` to `i64` failed"):
+        tt.read_index(table, where=pl.col("log").cast(pl.Int64) > 3)
+
+
 def test_segments_that_an_expression_excludes_are_not_read(tmp_path: pathlib.Path) -> None:
     def rows(part: int) -> dict[str, Any]:
         return {"log": [f"log-{part}"] * 500, "time": np.arange(500) + 500 * part, "payload": np.arange(500)}

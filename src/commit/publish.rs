@@ -25,12 +25,19 @@ const ATTEMPTS: usize = 3;
 /// Maximum attempts to find the newest version while listings lack a version that exists.
 const LOOKS: usize = 3;
 
+/// The folder of manifests.
+const FOLDER: &str = "manifests";
+
+fn is_manifest(name: &str) -> bool {
+    version_of_name(name).is_some()
+}
+
 /// Returns the manifests of the table at this root by version, with the times when they were written.
 ///
 /// # Errors
 /// - Errors of the store.
 pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
-    let listed = store.list_expected("manifests", usize::MAX, |name| version_of_name(name).is_some()).await?;
+    let listed = store.list_expected(FOLDER, usize::MAX, is_manifest).await?;
     Ok(listed.into_iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed))).collect())
 }
 
@@ -39,7 +46,9 @@ pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
 /// # Errors
 /// - Errors of the store.
 pub async fn versions(store: &Store) -> Result<Vec<u64>> {
-    Ok(manifests(store).await?.into_keys().rev().collect())
+    let names = store.names_expected(FOLDER, usize::MAX, is_manifest).await?;
+    // The name of a newer version sorts first.
+    Ok(names.iter().filter_map(|name| version_of_name(name)).collect())
 }
 
 /// Returns the newest version, or `None` if there is no table at this root.
@@ -49,9 +58,9 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
     // The newest versions have the names that sort first. Lists all names only if none of the first ones is a manifest's.
     const LOOK: usize = 8;
-    let first = store.list_expected("manifests", LOOK, |name| version_of_name(name).is_some()).await?;
-    match first.iter().filter_map(|listed| version_of_name(&listed.name)).max() {
-        None if first.len() == LOOK => Ok(manifests(store).await?.into_keys().next_back()),
+    let first = store.names_expected(FOLDER, LOOK, is_manifest).await?;
+    match first.iter().filter_map(|name| version_of_name(name)).max() {
+        None if first.len() == LOOK => Ok(versions(store).await?.first().copied()),
         newest => Ok(newest),
     }
 }

@@ -15,7 +15,8 @@ use super::{
     unframe::stored_unit,
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
+    hints::{listed, nearest},
     schema::{ColumnType, Primitive},
 };
 
@@ -322,6 +323,25 @@ fn literal_of_value(value: AnyValue<'_>, is_dynamic: bool) -> Option<Literal> {
         AnyValue::Duration(value, unit) => Literal::Duration(value, ticks(unit)),
         _ => return None,
     })
+}
+
+/// Returns the needs of a condition of which only its columns are known, and that it looks at one row at a time.
+///
+/// # Errors
+/// - `NotFound`: there is no such column.
+pub(crate) fn of_columns(named: &Named<'_>, columns: &[String]) -> Result<Pushdown> {
+    let names = || named.iter().map(|(name, _)| *name);
+    let known = |column: &String| {
+        place(named, column).ok_or_else(|| {
+            let hint = match nearest(column, names()) {
+                Some(near) => format!("nearest: `{near}`"),
+                None => format!("index columns: {}", listed(names())),
+            };
+            Error::not_found(format!("no index column `{column}`; {hint}"))
+        })
+    };
+    let columns = columns.iter().map(known).collect::<Result<_>>()?;
+    Ok(Pushdown { columns: Some(columns), ..Pushdown::nothing() })
 }
 
 /// Returns the columns that an SQL condition reads, and the rows for which it may be true.

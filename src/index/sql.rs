@@ -20,7 +20,10 @@ use sqlparser::{
     tokenizer::{Token, Tokenizer, Whitespace},
 };
 
-use super::{aside::aside, frame::internal};
+use super::{
+    aside::aside,
+    frame::{internal, said},
+};
 use crate::error::{Error, Result};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
@@ -162,8 +165,7 @@ fn run(frame: DataFrame, sql: &str) -> Result<DataFrame> {
     };
     // polars panics on some queries. A query changes nothing, so it is safe to go on.
     let answer = catch_unwind(AssertUnwindSafe(answer)).map_err(|_| Error::unsupported("polars panicked on this SQL"))?;
-    // The query plan follows the message.
-    answer.map_err(|error| Error::invalid(error.to_string().split("\n\n").next().unwrap_or_default()))
+    answer.map_err(|error| Error::invalid(said(&error)))
 }
 
 fn parser(sql: &str) -> Result<Parser<'static>> {

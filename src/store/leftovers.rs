@@ -82,13 +82,13 @@ impl Store {
         .await;
     }
 
-    fn local_root(&self) -> Option<PathBuf> {
+    pub(super) fn local_root(&self) -> Option<PathBuf> {
         self.inner.files.as_ref().map(|files| files.root().to_owned())
     }
 }
 
 /// Whether a name ends in `#` and a number. No object has such a name.
-fn is_unfinished(name: &str) -> bool {
+pub(super) fn is_unfinished(name: &str) -> bool {
     name.rsplit_once('#').is_some_and(|(rest, number)| {
         !rest.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
     })

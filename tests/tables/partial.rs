@@ -2,7 +2,10 @@
 //! store sees what `explain` says; and damage never drops a row.
 #![cfg(feature = "frame")]
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int64Array, LargeStringArray, RecordBatch,
@@ -10,14 +13,14 @@ use arrow_array::{
 };
 use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path};
 use polars::prelude::{
-    DataType, Expr, Int8Type, IntoLazy, IntoSeries, ListBuilderTrait, ListPrimitiveChunkedBuilder, LiteralValue, NamedFrom,
-    Scalar, Series, TimeUnit, col, lit,
+    BooleanChunked, ChunkFull, ChunkFullNull, DataFrame, DataType, Expr, Int8Type, IntoLazy, IntoSeries, ListBuilderTrait,
+    ListPrimitiveChunkedBuilder, LiteralValue, NamedFrom, PolarsResult, Scalar, Series, TimeUnit, col, lit, polars_err,
 };
 use tetrys::{
     Error, ErrorKind, Index, IndexTails, Merge, RowLoader, Schema, Table, WriteOptions,
     format::{Manifest, Parent},
     id::{Hash, ObjectRef},
-    store::CountingStore,
+    store::{CountingStore, Store},
 };
 
 use crate::common::{
@@ -186,6 +189,11 @@ fn condition(rng: &mut Rng, depth: u32) -> (String, Expr) {
     }
 }
 
+/// Returns a function that evaluates a condition.
+fn mask_of(condition: Expr) -> impl Fn(DataFrame) -> PolarsResult<BooleanChunked> {
+    move |frame| Ok(frame.lazy().select([condition.clone().alias("kept")]).collect()?.column("kept")?.bool()?.clone())
+}
+
 #[test]
 fn chosen_rows_equal_those_of_the_whole_index_for_any_condition() {
     let mut rng = Rng(common::seed());
@@ -197,6 +205,9 @@ fn chosen_rows_equal_those_of_the_whole_index_for_any_condition() {
             let (sql, expression) = condition(&mut rng, case % 4);
             let by_expression = block_on(table.index().filter(expression.clone())).unwrap();
             same(&by_expression, &whole.filter(expression.clone()).unwrap(), &sql);
+            let names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
+            let by_function = block_on(table.index().filter_with(names, mask_of(expression)));
+            same(&by_function.unwrap(), &by_expression, &sql);
             let explained = block_on(table.index().filter_sql(&*sql).columns(["time", "log"]).explain()).unwrap();
             counting.reset();
             let by_sql = block_on(fresh(&table).index().filter_sql(&*sql).columns(["time", "log"]));
@@ -426,6 +437,64 @@ fn a_condition_that_is_refused_reads_nothing() {
         assert_eq!((found.kind(), found.to_string()), (expected.kind(), expected.to_string()));
         assert_eq!(counting.reset().gets.len(), 0, "{sql}");
     }
+}
+
+#[test]
+fn a_function_sees_its_columns_of_parts_of_the_rows() {
+    let (_, table, counting) = table(true);
+    let whole = block_on(table.index()).unwrap();
+    let expected = whole.filter(col("tiny").eq(lit(3))).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let tiny = |value: i8| {
+        let seen = Arc::clone(&seen);
+        move |frame: DataFrame| {
+            seen.lock().unwrap().push(frame.height());
+            assert_eq!(frame.get_column_names(), ["tiny"]);
+            Ok(frame.column("tiny")?.i8()?.iter().map(|tiny| Some(tiny? == value)).collect())
+        }
+    };
+    same(&block_on(table.index().filter_with(["tiny"], tiny(3))).unwrap(), &expected, "one function");
+    let heights = std::mem::take(&mut *seen.lock().unwrap());
+    assert_eq!((heights[0], heights.iter().sum::<usize>()), (0, whole.len()), "{heights:?}");
+    // Only rows of a log are read, and all rows for a mean.
+    let of_log = col("log").eq(lit("log-0042"));
+    let found = block_on(table.index().columns(["time"]).filter(of_log.clone()).filter_with(["tiny"], tiny(3))).unwrap();
+    same(&found, &expected.filter(of_log).unwrap().select([col("time")]).unwrap(), "of a log");
+    assert!(seen.lock().unwrap().iter().sum::<usize>() <= 8_192);
+    let above = col("tiny").gt(col("tiny").mean());
+    let found = block_on(table.index().filter_with(["tiny"], tiny(100)).filter(above.clone())).unwrap();
+    same(&found, &whole.filter(col("tiny").eq(lit(100))).unwrap().filter(above).unwrap(), "and a mean");
+    // Nothing is true for a row without a value, and a function without columns only knows how many rows there are.
+    let none = |frame: DataFrame| Ok(BooleanChunked::full_null("".into(), frame.height()));
+    assert_eq!(block_on(table.index().filter_with(["tiny"], none)).unwrap().len(), 0);
+    let all = |frame: DataFrame| Ok(BooleanChunked::full("".into(), true, frame.height()));
+    same(&block_on(table.index().filter_with([""; 0], all)).unwrap(), &whole, "no columns");
+    // The index of a view is loaded as a whole.
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| folder.path().join(name).display().to_string();
+    let schema = Schema::builder().index("tiny", "i8").build().unwrap();
+    let batch = RecordBatch::try_from_iter([("tiny", Arc::new(Int8Array::from_iter_values(0..9)) as ArrayRef)]).unwrap();
+    let small = block_on(write(Store::open(&url("t")).unwrap(), schema, WriteOptions::default(), &[batch])).unwrap();
+    let view = block_on(block_on(small.index().filter_sql("tiny > 2")).unwrap().view_writer().save(&url("view"))).unwrap().table;
+    assert_eq!([2, 3].map(|value| block_on(view.index().filter_with(["tiny"], tiny(value))).unwrap().len()), [0, 1]);
+    // What fails, fails before anything is read if it fails without rows.
+    let table = fresh(&table);
+    counting.reset();
+    let error = block_on(table.index().filter_with(["tinny"], all)).unwrap_err();
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::NotFound, "no index column `tinny`; nearest: `tiny`".to_owned()));
+    let wrong = |frame: DataFrame| frame.column("tiny")?.bool().cloned();
+    let error = block_on(table.index().filter_with(["tiny"], wrong)).unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("filter_with: "), "{error}");
+    let one = |_| Ok(BooleanChunked::full("".into(), true, 1));
+    let error = block_on(table.index().filter_with(["tiny"], one)).unwrap_err();
+    assert_eq!(error.to_string(), "filter_with: the function returned 1 value for 0 rows");
+    assert_eq!(counting.reset().gets.len(), 0);
+    let late = |frame: DataFrame| match frame.height() {
+        0 => Ok(BooleanChunked::full("".into(), true, 0)),
+        _ => Err(polars_err!(ComputeError: "no more")),
+    };
+    let error = block_on(table.index().filter_with(["tiny"], late)).unwrap_err();
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::Invalid, "filter_with: no more".to_owned()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -16,6 +16,9 @@ from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, me
 from ._errors import NoColumn, WrongType, found
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
+
+
+_KEPT = "__tetrys_kept"
 
 
 class ArrowStream(Protocol):
@@ -373,7 +376,8 @@ def read_index(
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
         where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Segments that the
             condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
-            groups and pages. A merge with such an index on the left loads the other rows again.
+            groups and pages. If the condition looks at one row at a time, memory holds only parts of the index and the rows that are
+            kept. A merge with such an index on the left loads the other rows again.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -398,8 +402,14 @@ def read_index(
 
 
 def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
-    patterns, condition, predicate = needed(table, columns, where, categorical)
-    native = _tetrys.Index.of_table(table._native, patterns, categorical, condition, predicate)
+    patterns, condition, by_row = needed(table, columns, where, categorical)
+    skipped, mask = (None, None) if by_row is None else (by_row.skipped, by_row.mask)
+    try:
+        native = _tetrys.Index.of_table(table._native, patterns, categorical, condition, skipped, mask)
+    except Error:
+        raise
+    except POLARS as error:
+        refused("filter", error)
     index = Index(native, (_read, (table, columns, categorical, where)))
     if not isinstance(where, pl.Expr):
         return index
@@ -410,23 +420,32 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
     return index.with_frame(index.to_polars().select([*wanted, *index._native.locators()]))
 
 
+class _ByRow(NamedTuple):
+    """The part of a condition that looks at one row at a time."""
+
+    skipped: str | None
+    """Its JSON, by which the native module skips rows; None if polars cannot write it."""
+    mask: tuple[list[str], Callable[[object], pl.DataFrame]] | None
+    """Columns, and a function that returns whether each row of a frame of them is kept; None for a condition without columns."""
+
+
 def needed(
     table: Table, columns: list[str] | None, where: str | pl.Expr | None, categorical: bool = False
-) -> tuple[list[str] | None, str | None, str | None]:
+) -> tuple[list[str] | None, str | None, _ByRow | None]:
     """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and, if it is an expression,
-    its JSON, by which the native module skips rows."""
+    its part that looks at one row at a time."""
     if not isinstance(where, pl.Expr):
         return columns, None if where is None else text("where", where), None
     if columns is not None:
         names = {*_tetrys.Index.chosen(table._native, columns), *where.meta.root_names()}
         columns = [exactly(name) for name, _ in table.index_columns if name in names]
-    return columns, None, None if table.is_view else _skipping(table, where, categorical)
+    return columns, None, None if table.is_view else _by_row(table, where, categorical)
 
 
-def _skipping(table: Table, where: pl.Expr, categorical: bool) -> str | None:
-    """Returns the part of a condition by which rows may be left out before it is evaluated, as text; None if there is none.
+def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow | None:
+    """Returns the part of a condition that looks at one row at a time; None if there is none.
 
-    polars knows which conditions look at one row at a time, and gives only these to a source of rows.
+    polars knows which conditions do, and gives only these to a source of rows.
     """
     empty = pl.DataFrame(_Stream(_tetrys.IndexScan(table._native, categorical).empty()))
     given: list[pl.Expr] = []
@@ -442,7 +461,19 @@ def _skipping(table: Table, where: pl.Expr, categorical: bool) -> str | None:
     except POLARS:
         # `Index.filter` reports the error later.
         return None
-    return serialized(given[0]) if given else None
+    if not given:
+        return None
+    predicate = given[0]
+    names = list(dict.fromkeys(predicate.meta.root_names()))
+    # Columns of text are not categorical yet when conditions are evaluated. The locator is no column of the table.
+    types = {name: empty.schema[name] for name in names}
+    has_all = {*names} <= {name for name, _ in table.index_columns}
+
+    def mask(rows: object) -> pl.DataFrame:
+        frame = pl.DataFrame(_Stream(rows)).cast(types)  # type: ignore[arg-type]
+        return frame.with_columns(predicate.cast(pl.Boolean).alias(_KEPT)).select(_KEPT)
+
+    return _ByRow(serialized(predicate), (names, mask) if names and has_all else None)
 
 
 def serialized(predicate: pl.Expr) -> str | None:

@@ -160,7 +160,8 @@ class Table:
         """
         from ._index import needed
 
-        return _tetrys.Index.explain(self._native, *needed(self, None if columns is None else texts("columns", columns), where))
+        patterns, condition, by_row = needed(self, None if columns is None else texts("columns", columns), where)
+        return _tetrys.Index.explain(self._native, patterns, condition, None if by_row is None else by_row.skipped)
 
     def du(self) -> dict[str, Any]:
         """Returns the disk usage of each version: the dict that `tetrys du --json` prints. Sizes are bytes; versions are newest

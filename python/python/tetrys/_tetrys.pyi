@@ -183,6 +183,7 @@ class Index:
         categorical: bool = False,
         condition: str | None = None,
         predicate: str | None = None,
+        mask: tuple[list[str], Callable[[object], Any]] | None = None,
     ) -> Index: ...
     @staticmethod
     def of_frame(table: Table, frame: Any) -> Index: ...

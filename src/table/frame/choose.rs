@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use polars::prelude::{DataFrame, Expr, IntoLazy};
+use polars::prelude::{BooleanChunked, DataFrame, Expr, IntoLazy, PolarsError, PolarsResult};
 
 use super::{
     index::refused,
@@ -16,9 +16,9 @@ use super::{
     segments::{Plan, SegmentBytes, SegmentRead},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::RowGroups,
-    index::{Filling, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
+    index::{Filling, aside, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
     offload::{Stop, offload_large},
     table::table::Table,
     threads::share,
@@ -33,11 +33,26 @@ const ROWS: u64 = 128 << 10;
 /// chosen, skipping the others takes longer than decoding all rows.
 const FEW: usize = 8;
 
+/// Returns for each row of a frame whether it is chosen.
+pub(super) type Mask = dyn Fn(DataFrame) -> PolarsResult<BooleanChunked> + Send + Sync;
+
 /// A condition of the user.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum Condition {
     Expression(Box<Expr>),
     Sql(String),
+    /// A function of some columns.
+    Function(Vec<String>, Arc<Mask>),
+}
+
+impl std::fmt::Debug for Condition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Expression(expression) => f.debug_tuple("Expression").field(expression).finish(),
+            Self::Sql(sql) => f.debug_tuple("Sql").field(sql).finish(),
+            Self::Function(columns, _) => f.debug_tuple("Function").field(columns).finish_non_exhaustive(),
+        }
+    }
 }
 
 impl Condition {
@@ -49,6 +64,20 @@ impl Condition {
                 collect(frame).map_err(|error| refused("filter", &error))
             }
             Self::Sql(sql) => filtered(&frame, sql),
+            Self::Function(columns, mask) => {
+                let failed = |error: PolarsError| refused("filter_with", &error);
+                let chosen = frame.select(columns).map_err(failed)?;
+                // The function may collect a lazy frame.
+                let mask = aside(|| mask(chosen)).map_err(failed)?;
+                if mask.len() != frame.height() {
+                    let rows = counted(frame.height(), "row");
+                    return Err(Error::invalid(format!(
+                        "filter_with: the function returned {} for {rows}",
+                        counted(mask.len(), "value")
+                    )));
+                }
+                frame.filter(&mask).map_err(failed)
+            }
         }
     }
 }

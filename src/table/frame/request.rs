@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeSet,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -14,7 +15,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, try_join},
 };
-use polars::prelude::{Categories, DataFrame, DataType, Expr};
+use polars::prelude::{BooleanChunked, Categories, DataFrame, DataType, Expr, PolarsResult};
 
 use super::{
     choose::{Choice, Condition},
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     error::Result,
     format::Segment,
-    index::{self, Pushdown, of_condition, of_expression, of_query, of_serialized, with_locators},
+    index::{self, Pushdown, of_columns, of_condition, of_expression, of_query, of_serialized, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
     table::{seen::seen_columns, table::Table},
@@ -160,6 +161,32 @@ impl IndexRequest {
     /// only the chosen rows stay in memory: call [`Index::with_sources`] before the result becomes the left side of a merge.
     pub fn filter_sql(mut self, condition: impl Into<String>) -> Self {
         self.request.conditions.push(Condition::Sql(condition.into()));
+        self
+    }
+
+    /// Chooses the rows for which a function returns true. It gets these columns of some rows of the table at a time, as stored, and
+    /// returns a value for each of these rows. It must look at one row at a time: which rows it gets together is not specified. It is
+    /// called first with a frame without rows, and then from several threads. Only the chosen rows stay in memory.
+    ///
+    /// A function that returns another number of values, or an error, fails the load as `Invalid`. Nothing is known of the function,
+    /// so it excludes no segment before it is read: combine it with [`IndexRequest::filter`] of what is known.
+    ///
+    /// ```no_run
+    /// # async fn example(table: &tetrys::Table) -> tetrys::Result<()> {
+    /// let near = table.index().filter_with(["x", "y"], |frame| {
+    ///     let (x, y) = (frame.column("x")?.f64()?, frame.column("y")?.f64()?);
+    ///     Ok(x.iter().zip(y).map(|(x, y)| Some(x?.hypot(y?) < 10.0)).collect())
+    /// });
+    /// println!("{} rows", near.await?.len());
+    /// # Ok(()) }
+    /// ```
+    pub fn filter_with<C: Into<String>>(
+        mut self,
+        columns: impl IntoIterator<Item = C>,
+        mask: impl Fn(DataFrame) -> PolarsResult<BooleanChunked> + Send + Sync + 'static,
+    ) -> Self {
+        let columns = columns.into_iter().map(Into::into).collect();
+        self.request.conditions.push(Condition::Function(columns, Arc::new(mask)));
         self
     }
 
@@ -308,6 +335,7 @@ impl Request {
             needs = needs.then(match condition {
                 Condition::Expression(expression) => of_expression(&named, expression),
                 Condition::Sql(sql) => of_condition(&named, sql)?,
+                Condition::Function(columns, _) => of_columns(&named, columns)?,
             });
         }
         let read = (needs.by_row && !self.conditions.is_empty()).then(|| needs.columns.clone());
