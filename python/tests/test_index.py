@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -204,6 +205,9 @@ def test_a_condition_and_columns_load_a_part_of_the_index(tmp_path: pathlib.Path
         parts = [tt.read_index(url, ["t*"], where=where), tt.read_index(url, "t*", where=pl.sql_expr(where))]
         for part in [*parts, pickle.loads(pickle.dumps(parts[0])), pickle.loads(pickle.dumps(parts[1]))]:
             assert (part.columns, part["time"].to_list()) == (["time"], expected["time"].to_list())
+    # Such conditions may name any column.
+    for condition in (cs.by_name("weight") > 5_000, pl.all_horizontal(pl.col("weight", "time") > 30_000), pl.nth(2) > 5_000):
+        assert tt.read_index(url, "log", where=condition)["log"].to_list() == whole.filter(condition)["log"].to_list()
     some, all_of = table.explain_index(["time"], "log = 'log-013'"), table.explain_index()
     assert (some["objects"], some["whole_objects"], all_of["whole_objects"], some["rows"]) == (1, 0, 1, 8192)
     assert some["bytes"] * 3 < all_of["bytes"] == all_of["index_bytes"]

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use super::{
     failure::{self, Doing},
     inner::blocking,
+    local::is_unfinished,
     remote::listing::Listed,
     store::Store,
 };
@@ -82,16 +83,9 @@ impl Store {
         .await;
     }
 
-    pub(super) fn local_root(&self) -> Option<PathBuf> {
+    fn local_root(&self) -> Option<PathBuf> {
         self.inner.files.as_ref().map(|files| files.root().to_owned())
     }
-}
-
-/// Whether a name ends in `#` and a number. No object has such a name.
-pub(super) fn is_unfinished(name: &str) -> bool {
-    name.rsplit_once('#').is_some_and(|(rest, number)| {
-        !rest.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
-    })
 }
 
 fn unfinished(folder: &FilePath, place: &str, depth: usize, found: &mut Vec<Listed>) -> std::io::Result<()> {

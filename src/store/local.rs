@@ -5,7 +5,7 @@
 //! opened: a link that leads out of the root, a device or a pipe is refused.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,13 @@ struct Handles {
     clock: u64,
 }
 
+/// Whether a name ends in `#` and a number. No object has such a name.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.rsplit_once('#').is_some_and(|(rest, number)| {
+        !rest.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    })
+}
+
 impl LocalFiles {
     pub(super) fn new(root: PathBuf, url: String) -> Self {
         Self { root, url, handles: Mutex::default(), reads: AtomicU64::new(0) }
@@ -65,6 +72,30 @@ impl LocalFiles {
     /// Returns the directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the names of the objects directly in a folder, in no order. A folder that does not exist is an empty folder.
+    pub(super) fn names_in(&self, folder: &str) -> Result<Vec<String>> {
+        let failed = |error: io::Error| failure::disk(&error, Doing::Listing, folder, &self.url);
+        let entries = match fs::read_dir(self.root.join(folder)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
+            let kind = entry.file_type().map_err(failed)?;
+            let is_file = match kind.is_symlink() {
+                true => fs::metadata(entry.path()).is_ok_and(|about| about.is_file()),
+                false => kind.is_file(),
+            };
+            if is_file && !is_unfinished(&name) {
+                names.push(name);
+            }
+        }
+        Ok(names)
     }
 
     /// Returns the number of ranges that were read.

@@ -627,3 +627,46 @@ fn a_change_that_fails_at_any_operation_leaves_a_whole_version() {
         }
     });
 }
+
+#[cfg(unix)]
+#[test]
+fn the_versions_on_a_disk_are_found_among_other_files() {
+    use std::{
+        ffi::OsStr,
+        fs,
+        os::unix::{ffi::OsStrExt, fs::symlink},
+    };
+    use tetrys::{
+        commit::{newest_version, versions},
+        format::manifest_name,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("table");
+    let manifest = |version: u64| root.join(manifest_name(version));
+    block_on(async {
+        assert_eq!(newest_version(&store(folder.path())).await.unwrap(), None);
+        let (mut last, _) = table(folder.path(), 3).await;
+        while last.version() < 12 {
+            last = last.edit().set_property("turn", last.version()).commit().await.unwrap();
+        }
+        let all: Vec<u64> = (1..=12).rev().collect();
+        // What a killed writer leaves, folders, links to nothing, and strange names are no versions. They sort before and after all.
+        fs::write(root.join(format!("{}#1", manifest_name(40))), "{").unwrap();
+        fs::create_dir(manifest(30)).unwrap();
+        symlink(root.join("nothing"), manifest(20)).unwrap();
+        (0..9).for_each(|number| fs::write(root.join(format!("manifests/{number}.json")), "{}").unwrap());
+        fs::write(root.join("manifests/notes.txt"), "notes").unwrap();
+        fs::write(root.join("manifests").join(OsStr::from_bytes(b"\xff.json")), "notes").unwrap();
+        // A link to a manifest is one.
+        fs::rename(manifest(12), root.join("kept")).unwrap();
+        symlink(root.join("kept"), manifest(12)).unwrap();
+        let store = store(folder.path());
+        assert_eq!(versions(&store).await.unwrap(), all);
+        assert_eq!(newest_version(&store).await.unwrap(), Some(12));
+        assert_eq!(Table::open_in(store.clone()).await.unwrap().version(), 12);
+        fs::remove_dir_all(root.join("manifests")).unwrap();
+        fs::write(root.join("manifests"), "no folder").unwrap();
+        let error = newest_version(&store).await.unwrap_err().to_string();
+        assert!(error.contains("manifests") && error.contains(store.url()), "{error}");
+    });
+}

@@ -436,6 +436,9 @@ def needed(
     its part that looks at one row at a time."""
     if not isinstance(where, pl.Expr):
         return columns, None if where is None else text("where", where), None
+    if where.meta.has_multiple_outputs():
+        # It may read any column: `pl.all()`, a selector or a pattern.
+        columns = None
     if columns is not None:
         names = {*_tetrys.Index.chosen(table._native, columns), *where.meta.root_names()}
         columns = [exactly(name) for name, _ in table.index_columns if name in names]

@@ -3,7 +3,7 @@
 //!
 //! A listing returns size and time of each object, so that callers need no request per object.
 
-use std::{collections::BTreeMap, fs, io, path::Path as FilePath, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::stream::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStore, path::Path};
@@ -13,9 +13,8 @@ use super::wire::{progress, reading};
 use crate::{
     Error, Result,
     store::{
-        failure::{self, Doing},
+        failure::Doing,
         inner::{Inner, blocking},
-        leftovers::is_unfinished,
         name,
         options::Service,
         store::Store,
@@ -141,13 +140,13 @@ impl Store {
         count: usize,
         expected: impl Fn(&str) -> bool,
     ) -> Result<Vec<String>> {
-        let Some(root) = self.local_root() else {
+        if self.inner.files.is_none() {
             let listed = self.list_expected(folder, count, expected).await?;
             return Ok(listed.into_iter().map(|listed| listed.name).collect());
-        };
-        let (url, folder) = (self.url().to_owned(), folder.to_owned());
+        }
+        let (inner, folder) = (Arc::clone(&self.inner), folder.to_owned());
         blocking(move || {
-            let mut names = files_in(&root, &folder).map_err(|error| failure::disk(&error, Doing::Listing, &folder, &url))?;
+            let mut names = inner.files.as_ref().map_or_else(|| Ok(Vec::new()), |files| files.names_in(&folder))?;
             names.sort_unstable();
             names.truncate(count);
             Ok(names)
@@ -174,27 +173,6 @@ impl Store {
         let sound = self.inner.each_name(folder, take).await?;
         Ok((first.into_values().collect(), in_order && sound))
     }
-}
-
-/// Returns the names of the finished files in a folder of a local store. A folder that does not exist is an empty folder.
-fn files_in(root: &FilePath, folder: &str) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(root.join(folder)) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
-        let kind = entry.file_type()?;
-        // A link may lead to a file.
-        let is_file = kind.is_file() || (kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|about| about.is_file()));
-        if is_file && !is_unfinished(&name) {
-            names.push(name);
-        }
-    }
-    Ok(names)
 }
 
 impl Inner {
