@@ -175,7 +175,7 @@ impl IndexRequest {
     /// # async fn example(table: &tetrys::Table) -> tetrys::Result<()> {
     /// let near = table.index().filter_with(["x", "y"], |frame| {
     ///     let (x, y) = (frame.column("x")?.f64()?, frame.column("y")?.f64()?);
-    ///     Ok(x.iter().zip(y).map(|(x, y)| Some(x?.hypot(y?) < 10.0)).collect())
+    ///     Ok(x.iter().zip(y.iter()).map(|(x, y)| Some(x?.hypot(y?) < 10.0)).collect())
     /// });
     /// println!("{} rows", near.await?.len());
     /// # Ok(()) }
