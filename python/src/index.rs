@@ -49,9 +49,10 @@ impl Index {
         if let Some((columns, mask)) = mask {
             request = filtered_with(request, columns, mask, Arc::clone(&raised));
         }
-        wait_long(py, request)
-            .map(Self)
-            .map_err(|error| raised.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error))
+        wait_long(py, request).map(Self).map_err(|error| match error.is_instance_of::<Invalid>(py) {
+            true => raised.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error),
+            false => error,
+        })
     }
 
     /// Makes an index from a frame with locators of a table version.
@@ -336,11 +337,12 @@ fn filtered_with(
     raised: Arc<Mutex<Option<PyErr>>>,
 ) -> IndexRequest {
     let call = move |frame: DataFrame| {
-        Python::attach(|py| {
+        let called = Python::try_attach(|py| {
             let found = capsule::frame(&mask.bind(py).call1((capsule::of_frame(py, &frame)?,))?)?;
             let found = found.columns().first().and_then(|column| column.bool().ok().cloned());
             found.ok_or_else(|| Invalid::new_err("expected a column of bool"))
-        })
+        });
+        called.unwrap_or_else(|| Err(Invalid::new_err("the interpreter is shutting down")))
     };
     request.filter_with(columns, move |frame| {
         call(frame).map_err(|error| {

@@ -25,8 +25,7 @@ const ATTEMPTS: usize = 3;
 /// Maximum attempts to find the newest version while listings lack a version that exists.
 const LOOKS: usize = 3;
 
-/// The folder of manifests.
-const FOLDER: &str = "manifests";
+const MANIFESTS: &str = "manifests";
 
 fn is_manifest(name: &str) -> bool {
     version_of_name(name).is_some()
@@ -37,7 +36,7 @@ fn is_manifest(name: &str) -> bool {
 /// # Errors
 /// - Errors of the store.
 pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
-    let listed = store.list_expected(FOLDER, usize::MAX, is_manifest).await?;
+    let listed = store.list_expected(MANIFESTS, usize::MAX, is_manifest).await?;
     Ok(listed.into_iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed))).collect())
 }
 
@@ -46,7 +45,7 @@ pub(crate) async fn manifests(store: &Store) -> Result<BTreeMap<u64, Listed>> {
 /// # Errors
 /// - Errors of the store.
 pub async fn versions(store: &Store) -> Result<Vec<u64>> {
-    let names = store.names_expected(FOLDER, usize::MAX, is_manifest).await?;
+    let names = store.names_expected(MANIFESTS, usize::MAX, is_manifest).await?;
     // The name of a newer version sorts first.
     Ok(names.iter().filter_map(|name| version_of_name(name)).collect())
 }
@@ -58,7 +57,7 @@ pub async fn versions(store: &Store) -> Result<Vec<u64>> {
 pub async fn newest_version(store: &Store) -> Result<Option<u64>> {
     // The newest versions have the names that sort first. Lists all names only if none of the first ones is a manifest's.
     const LOOK: usize = 8;
-    let first = store.names_expected(FOLDER, LOOK, is_manifest).await?;
+    let first = store.names_expected(MANIFESTS, LOOK, is_manifest).await?;
     match first.iter().filter_map(|name| version_of_name(name)).max() {
         None if first.len() == LOOK => Ok(versions(store).await?.first().copied()),
         newest => Ok(newest),

@@ -120,13 +120,6 @@ pub(crate) fn internal(error: PolarsError) -> Error {
     Error::new(ErrorKind::Internal, format!("polars: {error}"))
 }
 
-/// Returns what polars says about an expression, without the list of all columns (locators too) and the query plan behind it.
-pub(crate) fn said(error: &PolarsError) -> String {
-    let said = error.to_string();
-    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next());
-    said.unwrap_or_default().trim().to_owned()
-}
-
 fn series(name: &str, array: &ArrayRef) -> Result<Series> {
     macro_rules! numbers {
         ($($arrow:ty),*) => {

@@ -13,7 +13,7 @@ mod unframe;
 
 pub(crate) use aside::{aside, collect};
 pub use columns::{Filling, Leftovers, Part, frame_bytes};
-pub(crate) use frame::{bytes_of, internal, own_rows, said, shown_zone, taken};
+pub(crate) use frame::{bytes_of, internal, own_rows, shown_zone, taken};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;

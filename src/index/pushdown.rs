@@ -325,7 +325,7 @@ fn literal_of_value(value: AnyValue<'_>, is_dynamic: bool) -> Option<Literal> {
     })
 }
 
-/// Returns the needs of a condition of which only its columns are known, and that it looks at one row at a time.
+/// Returns the needs of a condition that reads these columns and looks at one row at a time.
 ///
 /// # Errors
 /// - `NotFound`: there is no such column.

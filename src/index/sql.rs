@@ -20,10 +20,7 @@ use sqlparser::{
     tokenizer::{Token, Tokenizer, Whitespace},
 };
 
-use super::{
-    aside::aside,
-    frame::{internal, said},
-};
+use super::{aside::aside, frame::internal};
 use crate::error::{Error, Result};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
@@ -165,7 +162,8 @@ fn run(frame: DataFrame, sql: &str) -> Result<DataFrame> {
     };
     // polars panics on some queries. A query changes nothing, so it is safe to go on.
     let answer = catch_unwind(AssertUnwindSafe(answer)).map_err(|_| Error::unsupported("polars panicked on this SQL"))?;
-    answer.map_err(|error| Error::invalid(said(&error)))
+    // The query plan follows the message.
+    answer.map_err(|error| Error::invalid(error.to_string().split("\n\n").next().unwrap_or_default()))
 }
 
 fn parser(sql: &str) -> Result<Parser<'static>> {

@@ -406,6 +406,8 @@ fn filtered(index: Index, filters: &Several) -> Result<Index> {
 /// Returns the error of polars about an expression, with the column that was probably meant.
 fn hinted(error: &Error, index: &Index) -> Error {
     let said = error.to_string();
+    // Cut off the list of columns, which has locators, and the query plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let near = missing.and_then(|column| nearest(column, index.column_names()));
     let hint = match near {

@@ -86,13 +86,19 @@ impl LocalFiles {
         for entry in entries {
             let entry = entry.map_err(failed)?;
             let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
-            let kind = entry.file_type().map_err(failed)?;
-            let is_file = match kind.is_symlink() {
-                true => fs::metadata(entry.path()).is_ok_and(|about| about.is_file()),
-                false => kind.is_file(),
-            };
-            if is_file && !is_unfinished(&name) {
-                names.push(name);
+            if is_unfinished(&name) {
+                continue;
+            }
+            let is_file = entry.file_type().and_then(|kind| match kind.is_symlink() {
+                true => fs::metadata(entry.path()).map(|about| about.is_file()),
+                false => Ok(kind.is_file()),
+            });
+            match is_file {
+                Ok(true) => names.push(name),
+                Ok(false) => {}
+                // Deleted in the meantime, or a link to nothing.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
             }
         }
         Ok(names)

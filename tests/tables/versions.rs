@@ -628,7 +628,7 @@ fn a_change_that_fails_at_any_operation_leaves_a_whole_version() {
     });
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn the_versions_on_a_disk_are_found_among_other_files() {
     use std::{
@@ -650,11 +650,11 @@ fn the_versions_on_a_disk_are_found_among_other_files() {
             last = last.edit().set_property("turn", last.version()).commit().await.unwrap();
         }
         let all: Vec<u64> = (1..=12).rev().collect();
-        // What a killed writer leaves, folders, links to nothing, and strange names are no versions. They sort before and after all.
+        // What a killed writer leaves, folders, links to nothing, and strange names are no versions. Some sort before all.
         fs::write(root.join(format!("{}#1", manifest_name(40))), "{").unwrap();
         fs::create_dir(manifest(30)).unwrap();
         symlink(root.join("nothing"), manifest(20)).unwrap();
-        (0..9).for_each(|number| fs::write(root.join(format!("manifests/{number}.json")), "{}").unwrap());
+        (0..9).for_each(|number| fs::write(root.join(format!("manifests/0{number}.json")), "{}").unwrap());
         fs::write(root.join("manifests/notes.txt"), "notes").unwrap();
         fs::write(root.join("manifests").join(OsStr::from_bytes(b"\xff.json")), "notes").unwrap();
         // A link to a manifest is one.

@@ -112,6 +112,8 @@ pub(super) async fn rows_where(table: &Table, condition: &str) -> Result<Vec<u64
 /// Returns the error of polars with a hint about what was probably meant.
 fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
     let said = said.strip_prefix(&format!("`{sql}`: ")).unwrap_or(said);
+    // Cuts off what polars appends: all columns, including locators, and the query plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default().trim();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let hint = match missing {
         Some(column) if table.schema().column_named(column).is_some() => {

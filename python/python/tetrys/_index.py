@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -376,8 +377,10 @@ def read_index(
         columns: Patterns of index columns to load, such as `"log*"`; default: all.
         where: Keep only the rows for which this condition is true: SQL, as after WHERE, or a polars expression. Segments that the
             condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
-            groups and pages. If the condition looks at one row at a time, memory holds only parts of the index and the rows that are
-            kept. A merge with such an index on the left loads the other rows again.
+            groups and pages. Memory holds only parts of the index and the rows that are kept, if the table is no view and the condition
+            looks at one row at a time: an expression that polars evaluates row by row, or SQL with comparisons and no functions. The
+            expression is evaluated part by part, on several threads; one that polars refuses for some rows is an error only if
+            no other part of the condition excludes these rows. A merge with such an index on the left loads the other rows again.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -409,6 +412,8 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
     except Error:
         raise
     except POLARS as error:
+        if mask is None:
+            raise
         refused("filter", error)
     index = Index(native, (_read, (table, columns, categorical, where)))
     if not isinstance(where, pl.Expr):
@@ -426,7 +431,7 @@ class _ByRow(NamedTuple):
     skipped: str | None
     """Its JSON, by which the native module skips rows; None if polars cannot write it."""
     mask: tuple[list[str], Callable[[object], pl.DataFrame]] | None
-    """Columns, and a function that returns whether each row of a frame of them is kept; None for a condition without columns."""
+    """Columns, and a function that returns whether each row of a frame of them is kept; None if they must see all rows together."""
 
 
 def needed(
@@ -448,7 +453,7 @@ def needed(
 def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow | None:
     """Returns the part of a condition that looks at one row at a time; None if there is none.
 
-    polars knows which conditions do, and gives only these to a source of rows.
+    polars passes only such conditions to an IO source.
     """
     empty = pl.DataFrame(_Stream(_tetrys.IndexScan(table._native, categorical).empty()))
     given: list[pl.Expr] = []
@@ -466,17 +471,30 @@ def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow | None:
         return None
     if not given:
         return None
-    predicate = given[0]
-    names = list(dict.fromkeys(predicate.meta.root_names()))
-    # Columns of text are not categorical yet when conditions are evaluated. The locator is no column of the table.
-    types = {name: empty.schema[name] for name in names}
-    has_all = {*names} <= {name for name, _ in table.index_columns}
+    predicate, skipped = given[0], serialized(given[0])
+    # Columns of text are not categorical yet when conditions are evaluated.
+    types = {name: empty.schema[name] for name in predicate.meta.root_names()}
 
     def mask(rows: object) -> pl.DataFrame:
-        frame = pl.DataFrame(_Stream(rows)).cast(types)  # type: ignore[arg-type]
+        frame = pl.DataFrame([column.cast(types[column.name]) for column in pl.DataFrame(_Stream(rows))])
+        if frame.is_empty():
+            # A function of the user may need rows. polars has checked names and types above.
+            return pl.DataFrame(schema={_KEPT: pl.Boolean})
         return frame.with_columns(predicate.cast(pl.Boolean).alias(_KEPT)).select(_KEPT)
 
-    return _ByRow(serialized(predicate), (names, mask) if names and has_all else None)
+    return _ByRow(skipped, (list(types), mask) if _works_in_parts(table, types, skipped) else None)
+
+
+def _works_in_parts(table: Table, types: Mapping[str, pl.DataType], condition: str | None) -> bool:
+    """Whether a condition that looks at one row at a time gives the same rows in every part. `types` has its columns."""
+    columns = {name for name, _ in table.index_columns}
+    # polars takes such names for patterns.
+    is_plain = not any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in types)
+    if pl.Categorical not in types.values():
+        return bool(types) and is_plain and {*types} <= columns
+    # polars numbers the categories of each part anew, so a condition must not see the numbers, as a cast or `to_physical` does.
+    functions = re.findall('"function":(?!{"Boolean")', condition or "")
+    return is_plain and {*types} <= columns and condition is not None and '"Cast"' not in condition and not functions
 
 
 def serialized(predicate: pl.Expr) -> str | None:

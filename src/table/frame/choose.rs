@@ -67,7 +67,7 @@ impl Condition {
             Self::Function(columns, mask) => {
                 let failed = |error: PolarsError| refused("filter_with", &error);
                 let chosen = frame.select(columns).map_err(failed)?;
-                // The function may collect a lazy frame.
+                // On a thread of a runtime, polars panics if the function collects a lazy frame.
                 let mask = aside(|| mask(chosen)).map_err(failed)?;
                 if mask.len() != frame.height() {
                     let rows = counted(frame.height(), "row");

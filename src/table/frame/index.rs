@@ -448,5 +448,8 @@ impl RowLoader {
 }
 
 pub(in crate::table) fn refused(what: &str, error: &PolarsError) -> Error {
-    Error::invalid(format!("{what}: {}", short(index::said(error))))
+    let said = error.to_string();
+    // The rest of the message lists the columns, with the locators, and the whole query plan.
+    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
+    Error::invalid(format!("{what}: {}", short(said.trim())))
 }

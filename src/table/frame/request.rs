@@ -164,12 +164,16 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses the rows for which a function returns true. It gets these columns of some rows of the table at a time, as stored, and
-    /// returns a value for each of these rows. It must look at one row at a time: which rows it gets together is not specified. It is
-    /// called first with a frame without rows, and then from several threads. Only the chosen rows stay in memory.
+    /// Chooses the rows for which a function returns true. It gets these columns of some rows of the table, as stored, and returns a
+    /// value for each of these rows. It must look at one row at a time: it may get no rows, some rows or all rows, from several threads
+    /// at once. Only the chosen rows stay in memory, unless the table is a view or another condition looks at several rows: then all
+    /// rows are loaded first.
     ///
-    /// A function that returns another number of values, or an error, fails the load as `Invalid`. Nothing is known of the function,
-    /// so it excludes no segment before it is read: combine it with [`IndexRequest::filter`] of what is known.
+    /// The function cannot exclude segments before they are read. To skip segments, add an [`IndexRequest::filter`] of a column that is
+    /// compared with a literal.
+    ///
+    /// The load fails as `NotFound` if there is no such index column, and as `Invalid` if the function returns an error or another
+    /// number of values.
     ///
     /// ```no_run
     /// # async fn example(table: &tetrys::Table) -> tetrys::Result<()> {
