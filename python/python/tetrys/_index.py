@@ -379,8 +379,8 @@ def read_index(
             condition excludes by the bounds of their columns are not read; where the table has index tails, neither are such row
             groups and pages. Memory holds only parts of the index and the rows that are kept, if the table is no view and the condition
             looks at one row at a time: an expression that polars evaluates row by row, or SQL with comparisons and no functions. The
-            expression is evaluated part by part, on several threads; one that polars refuses for some rows is an error only if
-            no other part of the condition excludes these rows. A merge with such an index on the left loads the other rows again.
+            expression is evaluated part by part, on several threads. If polars refuses it for some rows, that is an error, unless
+            another part of the condition excludes these rows. A merge with such an index on the left loads the other rows again.
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
@@ -406,15 +406,7 @@ def read_index(
 
 def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
     patterns, condition, by_row = needed(table, columns, where, categorical)
-    skipped, mask = (None, None) if by_row is None else (by_row.skipped, by_row.mask)
-    try:
-        native = _tetrys.Index.of_table(table._native, patterns, categorical, condition, skipped, mask)
-    except Error:
-        raise
-    except POLARS as error:
-        if mask is None:
-            raise
-        refused("filter", error)
+    native = _tetrys.Index.of_table(table._native, patterns, categorical, condition, by_row.skipped, by_row.mask)
     index = Index(native, (_read, (table, columns, categorical, where)))
     if not isinstance(where, pl.Expr):
         return index
@@ -428,33 +420,30 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
 class _ByRow(NamedTuple):
     """The part of a condition that looks at one row at a time."""
 
-    skipped: str | None
-    """Its JSON, by which the native module skips rows; None if polars cannot write it."""
-    mask: tuple[list[str], Callable[[object], pl.DataFrame]] | None
-    """Columns, and a function that returns whether each row of a frame of them is kept; None if they must see all rows together."""
+    skipped: str | None = None
+    """Its JSON, by which the native module skips rows; None if there is no such part, or polars cannot write it."""
+    mask: tuple[list[str], Callable[[object], pl.DataFrame]] | None = None
+    """Columns, and a function that returns whether each row of a frame of them is kept; None if it needs all rows at once."""
 
 
 def needed(
     table: Table, columns: list[str] | None, where: str | pl.Expr | None, categorical: bool = False
-) -> tuple[list[str] | None, str | None, _ByRow | None]:
+) -> tuple[list[str] | None, str | None, _ByRow]:
     """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and, if it is an expression,
     its part that looks at one row at a time."""
     if not isinstance(where, pl.Expr):
-        return columns, None if where is None else text("where", where), None
+        return columns, None if where is None else text("where", where), _ByRow()
     if where.meta.has_multiple_outputs():
         # It may read any column: `pl.all()`, a selector or a pattern.
         columns = None
     if columns is not None:
         names = {*_tetrys.Index.chosen(table._native, columns), *where.meta.root_names()}
         columns = [exactly(name) for name, _ in table.index_columns if name in names]
-    return columns, None, None if table.is_view else _by_row(table, where, categorical)
+    return columns, None, _ByRow() if table.is_view else _by_row(table, where, categorical)
 
 
-def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow | None:
-    """Returns the part of a condition that looks at one row at a time; None if there is none.
-
-    polars passes only such conditions to an IO source.
-    """
+def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow:
+    """Returns the part of a condition that looks at one row at a time. polars passes only such conditions to an IO source."""
     empty = pl.DataFrame(_Stream(_tetrys.IndexScan(table._native, categorical).empty()))
     given: list[pl.Expr] = []
 
@@ -468,33 +457,38 @@ def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow | None:
         register_io_source(source, schema=empty.schema).filter(where).collect()
     except POLARS:
         # `Index.filter` reports the error later.
-        return None
+        return _ByRow()
     if not given:
-        return None
+        return _ByRow()
     predicate, skipped = given[0], serialized(given[0])
     # Columns of text are not categorical yet when conditions are evaluated.
     types = {name: empty.schema[name] for name in predicate.meta.root_names()}
 
     def mask(rows: object) -> pl.DataFrame:
-        frame = pl.DataFrame([column.cast(types[column.name]) for column in pl.DataFrame(_Stream(rows))])
-        if frame.is_empty():
+        part = pl.DataFrame(_Stream(rows))
+        if part.is_empty():
             # A function of the user may need rows. polars has checked names and types above.
             return pl.DataFrame(schema={_KEPT: pl.Boolean})
-        return frame.with_columns(predicate.cast(pl.Boolean).alias(_KEPT)).select(_KEPT)
+        try:
+            part = pl.DataFrame([column.cast(types[column.name]) for column in part])
+            return part.with_columns(predicate.cast(pl.Boolean).alias(_KEPT)).select(_KEPT)
+        except POLARS as error:
+            refused("filter", error)
 
     return _ByRow(skipped, (list(types), mask) if _works_in_parts(table, types, skipped) else None)
 
 
 def _works_in_parts(table: Table, types: Mapping[str, pl.DataType], condition: str | None) -> bool:
     """Whether a condition that looks at one row at a time gives the same rows in every part. `types` has its columns."""
-    columns = {name for name, _ in table.index_columns}
+    if not types or not {*types} <= {name for name, _ in table.index_columns}:
+        return False
     # polars takes such names for patterns.
-    is_plain = not any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in types)
+    if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in types):
+        return False
     if pl.Categorical not in types.values():
-        return bool(types) and is_plain and {*types} <= columns
+        return True
     # polars numbers the categories of each part anew, so a condition must not see the numbers, as a cast or `to_physical` does.
-    functions = re.findall('"function":(?!{"Boolean")', condition or "")
-    return is_plain and {*types} <= columns and condition is not None and '"Cast"' not in condition and not functions
+    return condition is not None and '"Cast"' not in condition and not re.search('"function":(?!{"Boolean")', condition)
 
 
 def serialized(predicate: pl.Expr) -> str | None:

@@ -161,7 +161,7 @@ class Table:
         from ._index import needed
 
         patterns, condition, by_row = needed(self, None if columns is None else texts("columns", columns), where)
-        return _tetrys.Index.explain(self._native, patterns, condition, None if by_row is None else by_row.skipped)
+        return _tetrys.Index.explain(self._native, patterns, condition, by_row.skipped)
 
     def du(self) -> dict[str, Any]:
         """Returns the disk usage of each version: the dict that `tetrys du --json` prints. Sizes are bytes; versions are newest
