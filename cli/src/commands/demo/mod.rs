@@ -172,12 +172,14 @@ impl Demo {
     }
 
     fn tell_next(&self, out: &mut dyn Write, root: &Path) -> Result<(), Failure> {
-        // Under `cargo run`, `tetrys` may not be on the path.
-        let program = if std::env::var_os("CARGO_MANIFEST_DIR").is_some() { "cargo run -qr --" } else { "tetrys" };
+        let program = program();
         let root = match &self.dir {
             Some(_) => root.display().to_string(),
             None => "keep/drives".to_owned(),
         };
+        if cfg!(debug_assertions) {
+            writeln!(out, "\nThis is a debug build: it is many times slower than a release build, and its times mean nothing.")?;
+        }
         writeln!(out, "\nNext:")?;
         if self.dir.is_none() {
             writeln!(out, "  {program} demo keep")?;
@@ -188,6 +190,23 @@ impl Demo {
         writeln!(out, "  {program} verify {root}")?;
         Ok(())
     }
+}
+
+/// Returns what a shell runs this program by: its name if the `PATH` finds it, else its path.
+fn program() -> String {
+    let Ok(own) = std::env::current_exe() else { return "tetrys".to_owned() };
+    let on_path = std::env::var_os("PATH").is_some_and(|folders| {
+        let found = std::env::split_paths(&folders).map(|folder| folder.join("tetrys")).find(|file| file.is_file());
+        found.is_some_and(|file| file.canonicalize().ok() == own.canonicalize().ok())
+    });
+    if on_path {
+        return "tetrys".to_owned();
+    }
+    let below = std::env::current_dir().ok().and_then(|folder| own.strip_prefix(folder).ok().map(Path::to_owned));
+    let path = below.unwrap_or(own).display().to_string();
+    // Quoted where a shell would split or expand it.
+    let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+    if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Failure> {

@@ -34,12 +34,19 @@ pub(super) fn points(row: u64) -> Vec<f32> {
             let slope = (beam as f32 - 44.0) / 150.0;
             let ground = if slope < 0.0 { -1.8 / slope } else { f32::INFINITY };
             let range = wall.min(ground) + 0.02 * (random.unit() - 0.5);
-            let place = [range * cosine, range * sine, range * slope + 1.8];
-            points.extend(place.map(|metres| (metres * 1000.0).round() / 1000.0));
+            // One by one: iterators are slow in a debug build, which is what newcomers run.
+            points.push(millimetres(range * cosine));
+            points.push(millimetres(range * sine));
+            points.push(millimetres(range * slope + 1.8));
             points.push(random.below(120) as f32);
         }
     }
     points
+}
+
+/// Rounds metres to millimetres.
+fn millimetres(metres: f32) -> f32 {
+    (metres * 1000.0).round() / 1000.0
 }
 
 /// Random numbers of SplitMix64.
