@@ -36,6 +36,16 @@ ROWS = 20
 # Only .ci/full installs these.
 NEEDED = {"test_jax.py": "jax", "test_tensorflow.py": "tensorflow", "test_petastorm_tensorflow.py": "tensorflow"}
 collect_ignore = [file for file, name in NEEDED.items() if importlib.util.find_spec(name) is None]
+if importlib.util.find_spec("torch") is None:
+    collect_ignore.append("test_petastorm_pytorch.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests with the mark `torch` where PyTorch is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        without = [item for item in items if item.get_closest_marker("torch") is None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in without])
+        items[:] = without
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

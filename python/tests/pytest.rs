@@ -52,19 +52,15 @@ fn of_clusters() -> Option<&'static [&'static str]> {
     }
 }
 
+/// The packages that every suite needs.
+const BASE: &str = "python/tests/requirements.txt";
+
 /// Held by the suite that runs: each of them starts processes that need all cores.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn passes(arguments: &[&str]) {
-    let mut requirements = vec!["python/tests/requirements.txt"];
-    // PyTorch takes gigabytes, so it is installed only on request.
-    if environment::is_on("TETRYS_TORCH") {
-        requirements.push("python/tests/torch.txt");
-    }
-    if of_clusters().is_some() {
-        requirements.push("python/tests/cluster.txt");
-    }
-    let Some(python) = environment::python(&requirements) else { return };
+/// Runs `python` with these arguments in an environment of these packages.
+fn passes(requirements: &[&str], arguments: &[&str]) {
+    let Some(python) = environment::python(requirements) else { return };
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     package(folder.path());
@@ -90,18 +86,35 @@ fn the_python_suite_passes() {
     let seed = format!("--hypothesis-seed={}", environment::seed());
     let ignored = CLUSTERS.map(|file| format!("--ignore={file}"));
     let ignored = ignored.iter().map(String::as_str);
-    passes(&["-m", "pytest", &seed].into_iter().chain(ignored).collect::<Vec<_>>());
+    passes(&[BASE], &["-m", "pytest", &seed, "-m", "not torch"].into_iter().chain(ignored).collect::<Vec<_>>());
+}
+
+/// PyTorch takes gigabytes, so it is installed only on request.
+#[test]
+fn the_suite_of_pytorch_passes() {
+    if !environment::is_on("TETRYS_TORCH") {
+        return environment::leave_out("the tests of PyTorch (6 GB to install)", "TETRYS_TORCH=1");
+    }
+    let seed = format!("--hypothesis-seed={}", environment::seed());
+    let ignored = CLUSTERS.map(|file| format!("--ignore={file}"));
+    let ignored = ignored.iter().map(String::as_str);
+    let chosen = ["-m", "pytest", &seed, "-m", "torch"];
+    passes(&[BASE, "python/tests/torch.txt"], &chosen.into_iter().chain(ignored).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_suites_of_clusters_pass() {
-    let Some(chosen) = of_clusters() else { return environment::skip("TETRYS_CLUSTER is neither 1 nor slice") };
+    let Some(chosen) = of_clusters() else {
+        return environment::leave_out("the tests of Ray, Spark and Daft (1 GB to install, Java)", "TETRYS_CLUSTER=slice");
+    };
     let seed = format!("--hypothesis-seed={}", environment::seed());
     let arguments = ["-m", "pytest", "--durations=10", &seed].into_iter().chain(chosen.iter().copied());
-    passes(&arguments.chain(CLUSTERS).collect::<Vec<_>>());
+    // Ray and Petastorm's converter also make batches of tensors.
+    let requirements = [BASE, "python/tests/torch.txt", "python/tests/cluster.txt"];
+    passes(&requirements, &arguments.chain(CLUSTERS).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_package_and_its_stubs_type_check() {
-    passes(&["-m", "mypy", "--cache-dir=/dev/null"]);
+    passes(&[BASE], &["-m", "mypy", "--cache-dir=/dev/null"]);
 }

@@ -471,8 +471,8 @@ def test_a_mask_beside_a_table_belongs_to_that_table(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "t")
 
 
+@pytest.mark.torch
 def test_the_example_trains_a_planner(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     scenes, frames, agents, faces = random_dataset(3, scenes=4, max_frames=60)
     write_zarr(tmp_path / "sample.zarr", (scenes, frames, agents, faces))
     script = Path(__file__).parents[2] / "examples" / "train_planner.py"

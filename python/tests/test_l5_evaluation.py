@@ -328,6 +328,12 @@ def test_distances_are_those_of_the_nearest_point() -> None:
     assert found.dtype == np.float32 and found.tolist() == [5, 0]
     with pytest.raises(ValueError):
         distance_to_reference_trajectory(places[0], paths)
-    torch = pytest.importorskip("torch")
+
+
+@pytest.mark.torch
+def test_distances_of_tensors_are_tensors() -> None:
+    import torch
+
+    places, paths = [[0.0, 0.0], [1.0, 1.0]], [[[9.0, 0], [3, 4], [6, 8]], [[1, 1], [0, 0], [5, 5]]]
     tensor = distance_to_reference_trajectory(torch.tensor(places), torch.tensor(paths))
     assert isinstance(tensor, torch.Tensor) and tensor.tolist() == [5, 0]

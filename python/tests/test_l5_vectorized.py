@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 from functools import cache
 from pathlib import Path
@@ -452,8 +453,9 @@ def test_data_sets_can_be_pickled(tmp_path: Path) -> None:
         assert_same(again[3], ours[3])
 
 
+@pytest.mark.torch
 def test_workers_of_pytorch_give_the_same_samples(tmp_path: Path) -> None:
-    data = pytest.importorskip("torch.utils.data")
+    data = importlib.import_module("torch.utils.data")
     arrays, cfg = random_dataset(8, scenes=3, max_frames=16), config(future_num_frames=5)
     tt.ingest_l5(str(write_zarr(tmp_path / "a.zarr", arrays, compressed=False)), str(tmp_path / "t"), preset="fast")
     vectorizer = Vectorizer(cfg, map_around(8, arrays[1]["ego_translation"][0]))

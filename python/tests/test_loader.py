@@ -140,8 +140,10 @@ def test_weights_and_classes_choose_what_is_drawn(index: tt.Index) -> None:
     assert positions(pickle.loads(pickle.dumps(balanced))) == positions(balanced), "both run their second epoch"
 
 
+@pytest.mark.torch
 def test_tensors_have_the_same_values(index: tt.Index) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     arguments: dict[str, Any] = dict(batch_size=4, columns=["camera.intrinsics"], offsets=range(-1, 1), seed=1)
     for tensors, arrays in zip(tt.DataLoader(index, to="torch", **arguments), tt.DataLoader(index, **arguments), strict=True):
         assert tensors["camera.intrinsics"].shape == (4, 2, 3, 3) and tensors["camera.intrinsics.mask"].dtype == torch.bool
@@ -281,7 +283,7 @@ def test_a_damaged_row_raises_or_is_left_out(tmp_path: Path) -> None:
     assert len(left) == 11 and skipping.stats()["skipped"] == 1 and set(found) <= set(left)
 
 
-def test_ctrl_c_ends_the_loop_within_a_second(drives: str) -> None:
+def test_ctrl_c_ends_a_loop_that_would_not_end(drives: str) -> None:
     program = (
         "import sys, time, tetrys as tt\n"
         "loader = tt.DataLoader(tt.Table(sys.argv[1]), batch_size=4, columns=['labels.*'])\n"
@@ -291,18 +293,17 @@ def test_ctrl_c_ends_the_loop_within_a_second(drives: str) -> None:
     )
     child = subprocess.Popen([sys.executable, "-c", program, drives], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert child.stdout is not None and child.stdout.readline() == b"ready\n"
-    time.sleep(0.3)
-    began = time.monotonic()
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=300)
     assert b"KeyboardInterrupt" in errors and child.returncode != 0
-    assert time.monotonic() - began < 5, "a loaded machine may need more than a second"
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_loader_of_pytorch_reads_the_data_sets(drives: str, workers: int, method: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     data = importlib.import_module("tetrys.torch")
     table = tt.Table(drives)
     settings: dict[str, Any] = dict(num_workers=workers)
@@ -340,9 +341,10 @@ def test_the_loader_of_pytorch_reads_the_data_sets(drives: str, workers: int, me
         assert batches.state_dict() == state
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_stateful_loader_of_pytorch_continues_at_every_batch(drives: str, workers: int) -> None:
-    stateful = pytest.importorskip("torchdata.stateful_dataloader")
+    stateful = importlib.import_module("torchdata.stateful_dataloader")
     import tetrys.torch as data
 
     def loader() -> Any:
@@ -372,8 +374,10 @@ def train(folder: Path, batch: int, world_size: int = 1, save_every: int = 5) ->
     return [subprocess.Popen(arguments, env={**shared, "RANK": str(rank)}, stderr=subprocess.PIPE) for rank in range(world_size)]
 
 
+@pytest.mark.torch
 def test_two_ranks_that_are_killed_resume_as_one_and_end_with_the_same_model(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()
     killed.mkdir()

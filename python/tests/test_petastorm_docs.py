@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +20,11 @@ from conftest import ROWS, picture, points
 OPTIONAL = {"tetrys.petastorm.pytorch": "torch", "tetrys.petastorm.tf_utils": "tensorflow"}
 
 
-def modules() -> list[str]:
+def modules() -> list[Any]:
     found = [one.name for one in pkgutil.walk_packages(tetrys.petastorm.__path__, "tetrys.petastorm.")]
     there = [name for name in found if name not in OPTIONAL or importlib.util.find_spec(OPTIONAL[name]) is not None]
-    return ["tetrys.petastorm", *(name for name in there if not name.rpartition(".")[2].startswith("_"))]
+    named = ["tetrys.petastorm", *(name for name in there if not name.rpartition(".")[2].startswith("_"))]
+    return [pytest.param(name, marks=pytest.mark.torch) if OPTIONAL.get(name) == "torch" else name for name in named]
 
 
 def public(name: str) -> Iterator[tuple[str, object]]:

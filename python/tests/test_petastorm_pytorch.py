@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from decimal import Decimal
 from typing import Any
@@ -10,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import tetrys as tt
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tetrys.petastorm import TransformSpec, make_batch_reader, make_reader
 from tetrys.petastorm.ngram import NGram
 from tetrys.petastorm.predicates import in_lambda
+from tetrys.petastorm.pytorch import BatchedDataLoader, DataLoader, InMemBatchedDataLoader, decimal_friendly_collate
 from tetrys.petastorm.weighted_sampling_reader import WeightedSamplingReader
 
-if importlib.util.find_spec("torch") is None:
-    pytest.skip("no PyTorch", allow_module_level=True)
-
-import torch
-from tetrys.petastorm.pytorch import BatchedDataLoader, DataLoader, InMemBatchedDataLoader, decimal_friendly_collate
+pytestmark = pytest.mark.torch
 
 ROWS = 50
 

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 import tetrys as tt
 
+pytestmark = pytest.mark.torch
+
 
 def test_rows_become_tensors_over_the_same_memory(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     data = {
         "i": np.arange(3),
         "t.matrix": np.arange(12.0, dtype=np.float32).reshape(3, 2, 2),

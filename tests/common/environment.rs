@@ -47,8 +47,17 @@ pub(crate) fn shared_path(inside: &str) -> Option<PathBuf> {
 
 /// Records that the running test skips something, and why.
 pub(crate) fn skip(reason: &str) {
+    record("skipped", reason);
+}
+
+/// Records that the running test is a part of the tests that runs only on request: with the variable in `how`.
+pub(crate) fn leave_out(what: &str, how: &str) {
+    record("left out", &format!("{what}; {how} runs them"));
+}
+
+fn record(kind: &str, reason: &str) {
     let thread = std::thread::current();
-    let line = format!("skipped: {}: {reason}\n", thread.name().unwrap_or("a test"));
+    let line = format!("{kind}: {}: {reason}\n", thread.name().unwrap_or("a test"));
     print!("{line}");
     if let Some(file) = env::var_os("TETRYS_SKIPPED") {
         // A single write, so that lines of concurrent tests do not mix.

@@ -24,7 +24,7 @@ from ._torch import tensor, tensors
 __all__ = ["Dataset", "IterableDataset"]
 
 
-class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
+class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
     """A map-style data set: sample i is position i of an index. PyTorch chooses the order.
 
     A batch is one read (`__getitems__`). Use `num_workers=0` for tables of numbers; with workers, each process opens the table
@@ -71,7 +71,7 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):
         return samples
 
 
-class IterableDataset(torch.utils.data.IterableDataset[Batch]):
+class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[misc]
     """The batches of a `tetrys.DataLoader` as an iterable data set. Use it with `batch_size=None`.
 
     Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
@@ -95,7 +95,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         self._loader = loader._with(to="torch")
         self._share: DataLoader | MixedLoader | None = None
         # The epoch that `set_epoch` chose, and how often: shared with the workers.
-        self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
+        self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()
         self._seen = 0
         # In a worker: whether its epoch has ended, and a state that it got before its first loop.
         self._is_over = False

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Runs the tests: `cargo test --workspace`, after saying what that will do and for how long. Then names the parts that did not run.
+# Arguments go to cargo: `sh tests/run.sh --test tidy`.
+set -eu
+cd "$(dirname "$0")/.."
+skipped="${TETRYS_SKIPPED:-}"
+if [ -z "$skipped" ]; then
+    skipped="$(mktemp)"
+    trap 'rm -f "$skipped"' EXIT
+fi
+TETRYS_SKIPPED="$skipped"
+export TETRYS_SKIPPED
+
+cat <<TEXT
+cargo test --workspace $*
+  compiles  about 500 crates and the tests: 15 minutes the first time on two cores, 8 minutes after the demo, else what changed
+  Rust      about 1,100 tests of the library and the command line, with servers of S3 on the loopback: 7 minutes
+  Python    about 1,500 tests of the package in a virtual environment (700 MB in ${TETRYS_BUILDS:-~/.cache/tetrys}), and its types: 6 minutes
+Needs Rust and a C compiler; the Python tests need python3 (3.10 or later) and network for pip.
+TEXT
+[ "${TETRYS_TORCH:-}" = 1 ] || echo "Left out: the tests of PyTorch (6 GB to install). TETRYS_TORCH=1 runs them."
+[ -n "${TETRYS_CLUSTER:-}" ] || echo "Left out: the tests of Ray, Spark and Daft (1 GB to install, Java 17). TETRYS_CLUSTER=slice runs them in minutes, 1 runs all."
+[ "${TETRYS_FULL:-}" = 1 ] || echo "Left out: the long suites. TETRYS_FULL=1 runs up to twenty times as many random cases (hours)."
+[ -d "${TETRYS_SHARED:-../shared}" ] || echo "Left out: comparisons with recorded data. TETRYS_SHARED names a folder that has it; here is none at ../shared."
+echo
+
+status=0
+cargo test --workspace "$@" || status=$?
+if [ -s "$skipped" ]; then
+    printf '\nDid not run:\n'
+    sort -u "$skipped" | sed 's/^/  /'
+fi
+exit $status
