@@ -142,18 +142,25 @@ pub(super) fn check_runtime() -> Result<(), Known> {
     if COMPLETE.get() == Some(runtime.id()) {
         return Ok(());
     }
-    let panics = |work: &dyn Fn()| panics::guarded(|| Ok::<_, String>(work())).is_err();
-    if panics(&|| drop(tokio::time::sleep(std::time::Duration::ZERO))) {
+    let fails = |work: &dyn Fn()| {
+        let guarded = || {
+            work();
+            Ok::<_, String>(())
+        };
+        panics::guarded(guarded).is_err()
+    };
+    if fails(&|| drop(tokio::time::sleep(std::time::Duration::ZERO))) {
         return refuse("a store on the network needs a Tokio runtime with timers, and those of this one are disabled");
     }
     // A socket that never connects registers with the driver of I/O.
     let socket = std::net::UdpSocket::bind(("127.0.0.1", 0)).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
     if let Ok(socket) = socket {
-        let register = || match socket.try_clone() {
-            Ok(socket) => drop(tokio::net::UdpSocket::from_std(socket)),
-            Err(_) => {}
+        let register = || {
+            if let Ok(socket) = socket.try_clone() {
+                drop(tokio::net::UdpSocket::from_std(socket));
+            }
         };
-        if panics(&register) {
+        if fails(&register) {
             return refuse("a store on the network needs a Tokio runtime with I/O, and that of this one is disabled");
         }
     }

@@ -126,8 +126,8 @@ mod tests {
             let region = [("location", "https://other.example"), ("x-amz-bucket-region", "eu-west-1")];
             let error = follow(service, &[], status, &region).expect_err("refused");
             assert!(error.contains("region=eu-west-1"), "{error}");
-            let hostile = [("x-amz-bucket-region", "\u{7f}; curl evil")];
-            assert!(follow(service, &[], status, &hostile[..0]).is_err());
+            let hostile = [("x-amz-bucket-region", "eu-west-1; curl evil")];
+            assert!(!follow(service, &[], status, &hostile).expect_err("refused").contains("curl"));
         }
         for status in [200, 206, 304, 404, 500] {
             assert!(follow(Service::S3, &[], status, &[("location", "https://other.example")]).is_ok_and(|next| next.is_none()));

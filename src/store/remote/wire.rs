@@ -122,6 +122,12 @@ pub(in crate::store) fn restarted() {
     let _ = PAGES.try_with(|pages| pages.take());
 }
 
+/// Whether a request asks for a page of a listing. A listing may begin with a request for a token.
+fn is_page(request: &HttpRequest) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').any(|part| matches!(part, "list-type=2" | "comp=list"))
+}
+
 /// Notes that the store has answered a page of the current listing.
 ///
 /// # Errors
@@ -210,9 +216,11 @@ impl HttpService for Paced {
             match self.wire.rules.redirects.next(&request, &asked, &answer).map_err(cause::last)? {
                 Some(further) => next = Some(further),
                 None if answer.status().is_success() => {
-                    answered(&request).map_err(cause::last)?;
+                    if is_page(&request) {
+                        answered(&request).map_err(cause::last)?;
+                    }
                     let measured = request.extensions().get::<Measured>().is_some();
-                    let start = PAGES.try_with(|_| Vec::new()).ok();
+                    let start = is_page(&request).then(Vec::new);
                     return if measured { Ok(answer) } else { bounded(answer, start) };
                 }
                 None => return Ok(answer.map(|body| HttpResponseBody::new(Excerpt { body: Some(body), read: Vec::new() }))),
