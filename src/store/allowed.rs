@@ -12,7 +12,10 @@ use object_store::path::Path as ObjectPath;
 use serde::Deserialize;
 use url::Url;
 
-use super::{failure::public_url, local};
+use super::{
+    failure::{is_out_of_files, of_system, public_url},
+    local,
+};
 use crate::{Error, Result, error::short};
 
 /// Maximum length of a URL in bytes.
@@ -120,6 +123,7 @@ pub(super) fn configured() -> Result<Vec<String>> {
         }
         // The default path does not exist, or belongs to another user.
         Err(error) if named.is_none() && is_absent(error.kind()) => Ok(Vec::new()),
+        Err(error) if is_out_of_files(&error) => Err(of_system(&error).at(format!("reading {}", path.display()))),
         Err(error) => Err(refuse(&error)),
     }
 }

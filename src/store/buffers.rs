@@ -262,7 +262,8 @@ mod tests {
         assert!(kept > most / 2 || start.elapsed() > SPAN, "{kept} kept, {most} used at a time");
         // A peak of long ago does not count; since then only a little is in use.
         let little = Lent::with_capacity(LONG);
-        let later = |spans: u32| with(|free| (free.trim(start + spans * 2 * SPAN), free.bytes).1).expect("free");
+        let begun = Instant::now();
+        let later = |spans: u32| with(|free| (free.trim(begun + spans * 2 * SPAN), free.bytes).1).expect("free");
         assert!(later(1) <= kept);
         assert_eq!(later(5), 0, "kept for nobody");
         drop(little);

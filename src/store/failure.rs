@@ -4,7 +4,9 @@
 //! secret are replaced everywhere.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::io;
+use std::sync::OnceLock;
 
 use crate::{Error, ErrorKind, Result, error::counted};
 
@@ -28,9 +30,39 @@ impl Doing {
     }
 }
 
+/// An error whose cause is known where it happens. Backends wrap it; [`backend`] finds it among the causes of their errors.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) kind: ErrorKind,
+    pub(super) text: String,
+}
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl StdError for Known {}
+
+/// Returns the known cause of an error, if it has one.
+pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(known) = error.downcast_ref() {
+            return Some(known);
+        }
+        next = error.source();
+    }
+    None
+}
+
 /// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
 pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str, secrets: &[String]) -> Error {
     use object_store::Error as E;
+    if let Some(Known { kind, text }) = known(&error) {
+        return place(*kind, doing, name, url, &without_secrets(&without_queries(text), secrets));
+    }
     let kind = match &error {
         E::NotFound { .. } => ErrorKind::NotFound,
         E::AlreadyExists { .. } => ErrorKind::Exists,
@@ -48,7 +80,7 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
     let text = match kind {
         ErrorKind::NotFound => no_such(&error.to_string(), url),
         ErrorKind::Exists => "the object is already there".to_owned(),
-        _ => without_secrets(&without_queries(&of_server(&error.to_string())), secrets),
+        _ => without_secrets(&without_queries(&printable(&of_server(&error.to_string()))), secrets),
     };
     place(kind, doing, name, url, &text)
 }
@@ -113,6 +145,26 @@ fn of_server(text: &str) -> String {
     }
 }
 
+/// Longest text of a server in a message, in characters.
+const LONGEST_TEXT: usize = 1_000;
+
+/// Cuts a text of a server, and escapes what a terminal would obey: control characters and changes of the direction of writing.
+pub(super) fn printable(text: &str) -> String {
+    let obeyed = |c: char| {
+        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let mut shown = String::new();
+    for (place, c) in text.chars().enumerate() {
+        match c {
+            _ if place >= LONGEST_TEXT => return format!("{shown}.. (cut after {LONGEST_TEXT} characters)"),
+            '\n' | '\r' | '\t' => shown.push(' '),
+            c if obeyed(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// Replaces each of `secrets` in `text`.
 pub(super) fn without_secrets(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
@@ -138,6 +190,7 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         Io::NotADirectory => (ErrorKind::Invalid, "a part of the path is a file, not a directory".to_owned()),
         Io::IsADirectory => (ErrorKind::Invalid, "it is a directory, not an object".to_owned()),
         Io::InvalidInput | Io::InvalidFilename => (ErrorKind::Invalid, error.to_string()),
+        _ if is_out_of_files(error) => (ErrorKind::Unavailable, out_of_files(error)),
         _ => (ErrorKind::Unavailable, error.to_string()),
     };
     let mut found = place(kind, doing, name, url, &text);
@@ -145,6 +198,41 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         found = found.with_source(io::Error::from_raw_os_error(code));
     }
     found
+}
+
+/// Converts an error of the operating system that no object and no store has caused.
+pub(super) fn of_system(error: &io::Error) -> Error {
+    match is_out_of_files(error) {
+        true => Error::unavailable(out_of_files(error)),
+        false => Error::from(io::Error::new(error.kind(), error.to_string())),
+    }
+}
+
+/// Whether the process or the system may not open more files.
+pub(super) fn is_out_of_files(error: &io::Error) -> bool {
+    const OF_SYSTEM: i32 = 23;
+    const OF_PROCESS: i32 = 24;
+    cfg!(unix) && matches!(error.raw_os_error(), Some(OF_SYSTEM | OF_PROCESS))
+}
+
+/// Says how many files a process may have open, and what to do.
+fn out_of_files(error: &io::Error) -> String {
+    let most = open_files_limit().map(|most| format!(": this process may have {most} open")).unwrap_or_default();
+    format!("{error}{most}; close tables and loaders that are not used any more, or raise the limit (`ulimit -n`)")
+}
+
+/// Returns the number of files that this process may have open. Linux tells it in a file, which cannot be opened once the limit is
+/// reached: so the first call, when the first store is opened, keeps the number for later.
+pub(super) fn open_files_limit() -> Option<u64> {
+    static KEPT: OnceLock<Option<u64>> = OnceLock::new();
+    let read = || {
+        let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let now = read();
+    let kept = *KEPT.get_or_init(|| now);
+    now.or(kept)
 }
 
 /// Whether a local write failed while or after its object became visible.

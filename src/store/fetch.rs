@@ -12,7 +12,7 @@ use super::{
     failure::{self, Doing},
     inner::{Inner, blocking},
     ranges::{RangeRequest, SPLIT_ABOVE},
-    remote::wire::reading,
+    remote::wire::{Measured, reading},
     store::Store,
 };
 use crate::{Error, ErrorKind, Result};
@@ -56,7 +56,7 @@ impl Inner {
 
     async fn whole_object(&self, name: &str, location: &Path, accept: impl FnOnce(u64) -> Result<()>) -> Result<Bytes> {
         let fail = |error| self.fail(error, Doing::Reading, name);
-        let answer = self.objects.get_opts(location, GetOptions::new()).await.map_err(fail)?;
+        let answer = self.objects.get_opts(location, measured(GetOptions::new())).await.map_err(fail)?;
         let bytes = answer.meta.size;
         accept(bytes)?;
         let wrong = |found| failure::length(name, &self.url, "the whole object", bytes, found);
@@ -133,7 +133,7 @@ impl Inner {
     async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<BytesMut> {
         let name = &*request.name;
         let location = self.locate(name)?;
-        let options = GetOptions::new().with_range(Some(GetRange::Bounded(part.clone())));
+        let options = measured(GetOptions::new().with_range(Some(GetRange::Bounded(part.clone()))));
         let answer = match self.objects.get_opts(&location, options).await {
             Ok(answer) => answer,
             Err(error) => {
@@ -164,6 +164,12 @@ impl Inner {
         };
         fill(buffer, bytes, answer, |error| self.fail(error, Doing::Reading, name), wrong).await
     }
+}
+
+/// Marks a request whose body is checked here, so that the connection does not bound it.
+fn measured(mut options: GetOptions) -> GetOptions {
+    options.extensions.insert(Measured);
+    options
 }
 
 /// Appends the body of `answer` to `buffer`: exactly `bytes` bytes, and never more memory than that.

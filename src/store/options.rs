@@ -15,7 +15,7 @@ use super::allowed::{self, Place};
 use crate::{Error, Result};
 
 /// Options whose values may be shown. The values of all other options are removed from messages.
-const PUBLIC: [&str; 14] = [
+const PUBLIC: [&str; 15] = [
     "aws_region",
     "aws_default_region",
     "aws_endpoint",
@@ -27,13 +27,15 @@ const PUBLIC: [&str; 14] = [
     "google_bucket",
     "google_base_url",
     "aws_profile",
+    "ca_bundle",
     "tetrys_cache",
     "tetrys_cache_size",
     "tetrys_cache_memory",
 ];
 /// Options of this library and of the AWS files, in addition to those of the backends.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "aws_ec2_metadata_disabled",
+    "ca_bundle",
     "profile",
     "aws_profile",
     "aws_config_file",
@@ -61,9 +63,10 @@ const SHORTEST_SECRET: usize = 6;
 /// | `endpoint` (Google; in the environment `STORAGE_EMULATOR_HOST`) | another server, such as an emulator |
 /// | `connection_string` (in the environment `AZURE_STORAGE_CONNECTION_STRING`) | connection string of Azure |
 /// | `aws_profile` | profile in `~/.aws/config` and `~/.aws/credentials` |
-/// | `max_retries`, `retry_timeout` | number and total time of retries; a read without progress is not retried after 30 s |
+/// | `max_retries`, `retry_timeout` | number and total time of retries (15, 3 minutes); a read without progress is not retried after 30 s |
 /// | `read_timeout` | idle timeout of one attempt: 15 s for a read, 30 s for a write |
 /// | `timeout`, `connect_timeout` | total time of a request and time to connect |
+/// | `ca_bundle` (S3 in the environment `AWS_CA_BUNDLE`, in a profile `ca_bundle`) | PEM file of authorities that are trusted instead of those of the system |
 /// | `single_writer` | promises that there are no other writers |
 /// | `cache` (in the environment `TETRYS_CACHE`) | folder of the cache of remote reads; default: no cache |
 /// | `cache_size` (`TETRYS_CACHE_SIZE`) | maximum size of the cache on disk, such as `512MiB` or `20GB`; default 10 GiB |
@@ -273,6 +276,7 @@ fn canonical(service: Service, name: &str) -> Option<String> {
         });
     }
     let key = match service {
+        Service::S3 if name == "aws_ca_bundle" => "ca_bundle".to_owned(),
         Service::S3 => AmazonS3ConfigKey::from_str(name).ok()?.as_ref().to_owned(),
         Service::Gcs => match name {
             "endpoint" | "endpoint_url" | "google_endpoint" | "google_endpoint_url" => "google_base_url".to_owned(),

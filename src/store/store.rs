@@ -102,6 +102,7 @@ impl Store {
     pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         threads::check()?;
         buffers::check()?;
+        failure::open_files_limit();
         let Some((scheme, rest)) = url.split_once("://") else {
             return match url.strip_prefix("file:") {
                 Some(path) => Self::open_path(FilePath::new(path), options),
@@ -138,11 +139,11 @@ impl Store {
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
-        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine } = remote;
+        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed } = remote;
         let (keeps_conditions, identity, secrets) = (Arc::default(), identity.into(), secrets.into());
         let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, plain, keeps_conditions, machine });
         let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
-        let (options, allowed) = (options.clone(), options.allowed_places()?.into());
+        let (options, allowed) = (options.clone(), allowed.into());
         Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))
     }
 

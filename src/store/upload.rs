@@ -53,6 +53,11 @@ impl Inner {
             let _ = upload.abort().await;
             return Err(error);
         }
-        upload.complete().await.map(|_| ()).map_err(fail)
+        let Err(error) = upload.complete().await else { return Ok(()) };
+        // The first request may have completed the upload, although its answer was lost; the store then knows no such upload.
+        match self.size(name).await {
+            Ok(found) if found == bytes => Ok(()),
+            _ => Err(fail(error)),
+        }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod hooked;
 pub(crate) mod l5;
 pub(crate) mod npz;
 pub(crate) mod plain;
+pub(crate) mod raw;
 pub(crate) mod s3;
 pub(crate) mod tables;
 

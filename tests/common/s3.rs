@@ -59,7 +59,7 @@ impl Moto {
         let moto = Self { child, endpoint: format!("http://127.0.0.1:{port}") };
         let begin = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "moto does not listen");
+            assert!(begin.elapsed() < Duration::from_secs(600), "moto does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
         Some(moto)

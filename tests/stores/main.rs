@@ -4,9 +4,11 @@
 mod common;
 mod crash;
 mod crash_parts;
+mod network;
 mod s3_cache;
 mod s3_commits;
 mod s3_conformance;
 mod s3_faults;
+mod s3_resets;
 mod s3_tables;
 mod store_conformance;

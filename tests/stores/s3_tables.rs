@@ -3,16 +3,14 @@
 //! than the format requires.
 
 use crate::common;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use crate::common::{
     s3,
     tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions},
 };
 use tetrys::{ErrorKind, Preset, Schema, Store, StoreOptions, Table, WriteOptions, table::Cuts};
-use tetrys_s3_server::{Latency, Server, dependent};
-
-const FAR: Latency = Latency { per_request: Duration::from_millis(40), bytes_per_second: None };
+use tetrys_s3_server::{Request, Server};
 
 /// Writes a table, reads every row and every window, and verifies every byte.
 async fn tells_the_whole_story(url: &str, options: &StoreOptions) {
@@ -94,49 +92,53 @@ fn cold(server: &Server) -> Schema {
     schema
 }
 
-/// Returns the number of requests since the last call, the number of dependent requests, and the kinds of objects.
-fn cost(server: &Server) -> (usize, usize, Vec<String>) {
-    let served = server.take_served();
-    let mut what: Vec<String> = served
-        .iter()
-        .map(|served| match served.request.is_list() {
-            true => "list".to_owned(),
-            false => served.request.key.split('/').nth(1).unwrap_or_default().to_owned(),
-        })
-        .collect();
-    what.sort();
-    (served.len(), dependent(&served), what)
+/// Runs `read` on a server that answers in waves of these kinds of objects: each wave once all of its requests have arrived. So no
+/// request of a wave waits for the answer to another one of it, whatever the speed of the machine.
+async fn in_waves<T>(server: &Server, waves: &[&[&str]], read: impl Future<Output = Result<T, tetrys::Error>>) -> T {
+    server.answer_in_waves(&waves.iter().map(|wave| wave.len()).collect::<Vec<_>>());
+    let done = read.await;
+    let kind = |request: Request| match request.is_list() {
+        true => "list".to_owned(),
+        false => request.key.split('/').nth(1).unwrap_or_default().to_owned(),
+    };
+    let seen: Vec<Vec<String>> = server.take_waves().into_iter().map(|wave| sorted(wave.into_iter().map(kind))).collect();
+    let none: &[&str] = &[];
+    let expected: Vec<Vec<String>> =
+        waves.iter().chain([&none]).map(|wave| sorted(wave.iter().map(|kind| (*kind).to_owned()))).collect();
+    assert_eq!(seen, expected, "{:?}", done.as_ref().err());
+    done.unwrap()
+}
+
+fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 #[test]
 fn a_cold_url_gives_its_first_row_after_four_waits_and_three_with_a_version() {
     let server = s3::server();
     cold(&server);
-    server.set_latency(FAR);
     let options = s3::options(&server);
     block_on(async {
         let first = |url: &'static str| {
             let options = options.clone();
-            async move { Table::open_with(url, &options).await.unwrap().row_loader().columns(["lidar.*"]).unwrap().get_row(3).await }
+            async move { Table::open_with(url, &options).await?.row_loader().columns(["lidar.*"])?.get_row(3).await }
         };
         // Over plain HTTP, the reader requests the manifest of the next version together with that of the newest.
-        first("s3://data/cold").await.unwrap();
-        assert_eq!(cost(&server), (5, 4, ["chunks", "layout", "list", "manifests", "manifests"].map(str::to_owned).to_vec()));
-        first("s3://data/cold@1").await.unwrap();
-        assert_eq!(cost(&server), (3, 3, ["chunks", "layout", "manifests"].map(str::to_owned).to_vec()));
+        in_waves(&server, &[&["list"], &["manifests"; 2], &["layout"], &["chunks"]], first("s3://data/cold")).await;
+        in_waves(&server, &[&["manifests"], &["layout"], &["chunks"]], first("s3://data/cold@1")).await;
 
         // All three groups are read concurrently: more requests, but no more dependent requests.
-        Table::open_with("s3://data/cold", &options).await.unwrap().row_loader().get_row(3).await.unwrap();
-        let (requests, waits, _) = cost(&server);
-        assert_eq!((requests, waits), (9, 4));
+        let whole = async { Table::open_with("s3://data/cold", &options).await?.row_loader().get_row(3).await };
+        in_waves(&server, &[&["list"], &["manifests"; 2], &["layout"; 3], &["chunks"; 3]], whole).await;
 
         // A window needs the end of its sequence: the index is read together with the layouts.
-        let table = Table::open_with("s3://data/cold", &options).await.unwrap();
-        table.row_loader().columns(["labels.*"]).unwrap().get_rows(3, 0..=0).await.unwrap();
-        assert_eq!(
-            cost(&server),
-            (6, 4, ["chunks", "index", "layout", "list", "manifests", "manifests"].map(str::to_owned).to_vec())
-        );
+        let window = async {
+            let table = Table::open_with("s3://data/cold", &options).await?;
+            table.row_loader().columns(["labels.*"])?.get_rows(3, 0..=0).await
+        };
+        in_waves(&server, &[&["list"], &["manifests"; 2], &["index", "layout"], &["chunks"]], window).await;
     });
 }
 
@@ -145,13 +147,13 @@ fn a_cold_url_gives_its_first_row_after_four_waits_and_three_with_a_version() {
 fn the_index_and_a_row_of_it_take_four_waits_together() {
     let server = s3::server();
     cold(&server);
-    server.set_latency(FAR);
+    let options = s3::options(&server);
     block_on(async {
-        let table = Table::open_with("s3://data/cold", &s3::options(&server)).await.unwrap();
-        let index = table.index().await.unwrap();
-        tetrys::RowLoader::new(&index).unwrap().get_rows(3, -1..=1).await.unwrap();
-        let (_, waits, what) = cost(&server);
-        assert_eq!(waits, 4, "{what:?}");
+        let read = async {
+            let index = Table::open_with("s3://data/cold", &options).await?.index().await?;
+            tetrys::RowLoader::new(&index)?.get_rows(3, -1..=1).await
+        };
+        in_waves(&server, &[&["list"], &["manifests"; 2], &["index", "layout", "layout", "layout"], &["chunks"; 3]], read).await;
     });
 }
 

@@ -679,12 +679,20 @@ async fn a_far_store_takes_a_request_s_time_and_its_bytes_time() {
     let start = Instant::now();
     store.put_new("a", vec![0; MIB].into()).await.unwrap();
     assert!(start.elapsed() >= Duration::from_millis(130), "{:?}", start.elapsed());
-    // Concurrent requests wait together.
-    let start = Instant::now();
+    // Concurrent requests wait together: 20 of them take less than ten times as long as one, unless the machine is busy meanwhile.
     let requests: Vec<_> = (0..20).map(|_| RangeRequest::new("a", MIB as u64, 0..MIB as u64)).collect();
-    store.read(&requests).await.unwrap();
-    let took = start.elapsed();
-    assert!(took >= Duration::from_millis(130) && took < Duration::from_millis(1300), "{took:?}");
+    let mut together = false;
+    for _ in 0..50 {
+        let start = Instant::now();
+        store.read(&requests).await.unwrap();
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(130), "{took:?}");
+        together = together || took < Duration::from_millis(1300);
+        if together {
+            break;
+        }
+    }
+    assert!(together, "each request waits for the one before");
     let start = Instant::now();
     store.list("").await.unwrap();
     store.delete("a").await.unwrap();

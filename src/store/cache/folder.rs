@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use uuid::Uuid;
 
 use super::entry;
-use crate::{Error, Result};
+use crate::{Error, Result, store::failure};
 
 const MARK: &str = "tetrys-cache-1";
 const LOCK: &str = "lock";
@@ -263,6 +263,7 @@ fn existing(path: &Path) -> Result<Option<PathBuf>> {
     };
     match is_cache(&folder) {
         Ok(is_one) => Ok(is_one.then_some(folder)),
+        Err(error) if failure::is_out_of_files(&error) => Err(failure::of_system(&error).at(format!("cache {}", path.display()))),
         Err(error) => Err(Error::invalid(format!("cache {}: {error}", path.display()))),
     }
 }

@@ -15,14 +15,17 @@ use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::{
+    client::{CA_BUNDLE, SPANS, authorities, parse_span},
     credentials,
     crypto::install_crypto_provider,
     profile,
-    wire::{Patience, Wire},
+    redirect::Redirects,
+    wire::{Patience, Rules, Wire},
 };
 use crate::{
     Error, Result,
     store::{
+        allowed::Place,
         failure,
         options::{Resolved, Service, StoreOptions, secrets},
     },
@@ -51,6 +54,8 @@ pub(in crate::store) struct Remote {
     pub(in crate::store) plain: bool,
     /// Present if credentials can come only from the metadata service of this machine.
     pub(in crate::store) machine: Option<Machine>,
+    /// Places that tables in this store may refer to.
+    pub(in crate::store) allowed: Vec<Place>,
 }
 
 /// The metadata service of this machine, which provides credentials if none are configured.
@@ -131,8 +136,15 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
         let text = failure::without_secrets(&failure::without_queries(&error.to_string()), &secrets);
         Error::invalid(format!("{public}: store options: {text}"))
     };
-    let wire = Wire::new(patience(&values)?);
     let (retry, identity) = (retry(&values)?, identity(service, &parsed, &values));
+    let bundle = values.get(CA_BUNDLE).map(|path| authorities(path)).transpose().map_err(|error| error.at(&public))?;
+    let allowed = options.allowed_places()?;
+    let wire = Wire::new(Rules {
+        patience: patience(&values)?,
+        retries: retry.max_retries,
+        redirects: Redirects { service, allowed: allowed.clone() },
+        authorities: bundle,
+    });
     // A timeout for a whole body would cut off large bodies on slow lines. The option `timeout` sets one.
     let client = ClientOptions::new().with_timeout_disabled();
     let allow_http = ["aws_endpoint", "aws_endpoint_url_s3", "azure_storage_endpoint", "google_base_url"];
@@ -145,7 +157,8 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
     let objects: Arc<dyn ObjectStore> = match service {
         Service::S3 => {
-            let builder = AmazonS3Builder::new().with_client_options(client);
+            // Objects are deleted one by one, so a list of one name has no use, and its answer one more thing to go wrong.
+            let builder = AmazonS3Builder::new().with_disable_bulk_delete(true).with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AmazonS3ConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
@@ -176,7 +189,7 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     // The metadata service, and where credentials were looked for before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
-    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine })
+    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed })
 }
 
 /// Returns the identity of a bucket, the same for every reader: service, address and bucket name.
@@ -293,20 +306,10 @@ fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
     Ok(patience)
 }
 
-/// Parses a duration such as `30s`, `500ms` or `2m`; a bare number counts seconds.
+/// Parses the duration of an option.
 fn span(name: &str, text: &str) -> Result<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = match unit.trim() {
-        "ms" => 1,
-        "" | "s" | "sec" | "seconds" => 1000,
-        "m" | "min" | "minutes" => 60_000,
-        _ => return Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
-    };
-    match number.parse::<u64>() {
-        Ok(number) if number > 0 => Ok(Duration::from_millis(number.saturating_mul(unit))),
-        _ => Err(Error::invalid(format!("store option {name}: expected a duration such as 30s, 500ms or 2m"))),
-    }
+    let span = parse_span(text).filter(|span| !span.is_zero());
+    span.ok_or_else(|| Error::invalid(format!("store option {name}: {SPANS}")))
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use futures::stream::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStore, path::Path};
 use tokio::time::{Instant, sleep};
 
-use super::wire::{progress, reading};
+use super::wire;
 use crate::{
     Error, Result,
     store::{
-        failure::Doing,
+        failure::{self, Doing},
         inner::{Inner, blocking},
         name,
         options::Service,
@@ -25,6 +25,8 @@ use crate::{
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Number of attempts to list a folder when names look damaged.
 const LISTINGS: usize = 3;
+/// Number of answers without a name that are no listing, or have invalid names, after which a listing is repeated.
+const GARBLED: usize = 2;
 
 /// One object of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,12 +181,12 @@ impl Inner {
     /// Passes each name of a folder to `take` until `take` returns false. A name may come twice. Returns whether all names were
     /// inside the store.
     async fn each_name(&self, folder: &str, take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
-        reading(self.each_name_read(folder, take)).await
+        wire::listing(self.each_name_read(folder, take)).await
     }
 
     async fn each_name_read(&self, folder: &str, mut take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
         self.beyond_http(Doing::Listing)?;
-        let (mut sound, mut garbled_names) = (true, 0);
+        let (mut sound, mut garbled) = (true, 0);
         let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
         let prefix = (!location.as_ref().is_empty()).then_some(&location);
         let retry = self.remote.as_ref().map(|remote| &remote.retry);
@@ -202,13 +204,14 @@ impl Inner {
             let error = loop {
                 match listing.try_next().await {
                     Ok(Some(object)) => {
-                        progress();
+                        wire::named();
                         let relative = name::relative(&self.prefix, &object.location);
                         sound &= relative.is_some();
                         last = Some(object.location.clone());
                         // The retries count anew after progress. A listing that starts from the beginning makes no progress.
                         if ordered {
                             (tries, wait, begin) = fresh();
+                            garbled = 0;
                         }
                         if relative.is_some_and(|name| !take(name, &object)) {
                             return Ok(sound);
@@ -219,12 +222,14 @@ impl Inner {
                 }
             };
             let late = retry.is_none_or(|retry| begin.elapsed() + wait > retry.retry_timeout);
-            // An invalid name was damaged in transit, or exists in the store: two more attempts tell which.
-            let garbled = error.to_string().contains("object with invalid path");
-            garbled_names += usize::from(garbled);
-            if tries == 0 || late || !(was_cut(&error) || garbled) || garbled_names > 2 {
+            // A name or a page was damaged in transit, or is so in the store: two more attempts tell which.
+            let (cut, invalid) = broken(&error);
+            garbled += usize::from(invalid);
+            let is_final = failure::known(&error).is_some() || !(cut || invalid) || garbled > GARBLED;
+            if tries == 0 || late || is_final {
                 return Err(self.fail(error, Doing::Listing, folder));
             }
+            wire::restarted();
             tries -= 1;
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
@@ -243,10 +248,13 @@ impl Inner {
     }
 }
 
-/// Whether a listing began to arrive and then broke off or could not be parsed. The backend has already retried refusals.
+/// Whether a listing began to arrive and then broke off, and whether it arrived and cannot be parsed. The backend has already retried
+/// refusals.
 ///
 /// The error types of the backends are private, so this matches their messages. `tests/stores/s3_faults.rs` tests the messages.
-fn was_cut(error: &object_store::Error) -> bool {
+fn broken(error: &object_store::Error) -> (bool, bool) {
     let text = error.to_string();
-    text.contains("list response body") || text.contains("invalid list response")
+    let invalid = [wire::NO_LISTING, "invalid list response", "object with invalid path"];
+    let invalid = invalid.iter().any(|said| text.contains(said));
+    (!invalid && text.contains("list response body"), invalid)
 }

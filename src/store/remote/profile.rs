@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result, store::options::Resolved};
+use crate::{
+    Error, Result,
+    store::{failure, options::Resolved},
+};
 
 type Section = BTreeMap<String, String>;
 
@@ -31,6 +34,9 @@ fn read(path: Option<&Path>) -> Result<BTreeMap<String, Section>> {
         Some(Ok(text)) => Ok(sections(&text)),
         Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
             let path = path.unwrap_or(Path::new("")).display();
+            if failure::is_out_of_files(&error) {
+                return Err(failure::of_system(&error).at(format!("reading {path}")));
+            }
             Err(Error::invalid(format!("AWS profiles in {path}: {error}")))
         }
         _ => Ok(BTreeMap::new()),
@@ -75,6 +81,7 @@ fn of(
              `eval \"$(aws configure export-credentials --profile {name} --format env)\"`"
         )));
     }
+    options.extend(found.get("ca_bundle").map(|path| ("ca_bundle".to_owned(), path.clone())));
     options.extend(found.get("region").map(|region| ("aws_region".to_owned(), region.clone())));
     let of_service = found.get("services").and_then(|name| config.get(&format!("services {name}")));
     let endpoint = of_service.and_then(|services| services.get("s3.endpoint_url")).or_else(|| found.get("endpoint_url"));

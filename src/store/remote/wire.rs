@@ -1,11 +1,16 @@
-//! Rate control and timeouts between a remote backend and the network.
+//! Rate control, timeouts and bounds between a remote backend and the network.
 //!
 //! An answer 429 or 503 halves the number of concurrent requests of a store, and each success increases it again. The backoff of
 //! the backend spaces out the retries of one request. Timeouts follow progress: an answer must begin within a time that grows
 //! with the size of the upload, and each further piece must come within the idle timeout. So a large body on a slow line is not
 //! cut off, and a dead connection is noticed.
+//!
+//! Requests that have the same effect once and twice are sent again after any failure of the connection; failures that cannot
+//! change are not. Every body has a bound: that of a range is checked by its reader, an answer that succeeds has at most
+//! [`LARGEST_ANSWER`] bytes, and of an error the first [`LARGEST_ERROR`] bytes are read. A listing ends if the store repeats itself.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +25,20 @@ use http_body::{Body, Frame, SizeHint};
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
-    ReqwestConnector,
 };
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-use crate::store::failure;
+use super::{
+    cause::{self, Again},
+    client,
+    redirect::{HOPS, Redirects},
+};
+use crate::{
+    ErrorKind,
+    error::counted,
+    store::failure::{self, Known},
+};
 
 /// Number of concurrent requests: initial and maximum.
 const FIRST: f64 = 64.0;
@@ -34,6 +47,17 @@ const MOST: f64 = 256.0;
 const ONE_BURST: Duration = Duration::from_millis(200);
 /// Minimum upload rate, in bytes per second.
 const SLOWEST_UPLOAD: u64 = 32 << 10;
+/// Retries of a request whose cause of failure may change soon, and the first backoff; each later one doubles: 3 s in all.
+const FEW: usize = 4;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// Maximum size of an answer that is no object. The largest page of a listing (5,000 names of Azure) is smaller.
+const LARGEST_ANSWER: u64 = 32 << 20;
+/// Bytes of the body of an error that are read.
+const LARGEST_ERROR: usize = 64 << 10;
+/// The text of an error about an answer that is no listing. A listing is asked for again, because a bit may have flipped.
+pub(in crate::store) const NO_LISTING: &str = "the answer to the request for a listing is no listing";
+/// Pages without a name after which a listing ends.
+const EMPTY_PAGES: usize = 1_000;
 
 /// The timeouts of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +77,23 @@ impl Patience {
         Self { read: Duration::from_secs(15), write: Duration::from_secs(30), read_again: Duration::from_secs(30) };
 }
 
+/// Mark of a request for an object: its reader knows how long the body is, and checks it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) struct Measured;
+
+/// The pages of a listing that the store has answered.
+#[derive(Default)]
+struct Pages {
+    tokens: HashSet<String>,
+    /// Pages since the last name.
+    empty: usize,
+}
+
 tokio::task_local! {
     /// Time of the last progress of the current read, and whether a body has timed out since.
     static PROGRESS: Cell<(Instant, bool)>;
+    /// Pages of the current listing.
+    static PAGES: RefCell<Pages>;
 }
 
 /// Runs a read. All its attempts share one timer for progress.
@@ -63,22 +101,77 @@ pub(in crate::store) async fn reading<T>(read: impl Future<Output = T>) -> T {
     PROGRESS.scope(Cell::new((Instant::now(), false)), read).await
 }
 
+/// Runs a listing: a read whose pages must not repeat.
+pub(in crate::store) async fn listing<T>(read: impl Future<Output = T>) -> T {
+    PAGES.scope(RefCell::default(), reading(read)).await
+}
+
 /// Resets the timer of the current read, because bytes arrived.
 pub(in crate::store) fn progress() {
     let _ = PROGRESS.try_with(|last| last.set((Instant::now(), false)));
+}
+
+/// Notes that the current listing gave a name.
+pub(in crate::store) fn named() {
+    progress();
+    let _ = PAGES.try_with(|pages| pages.borrow_mut().empty = 0);
+}
+
+/// Notes that the current listing starts again, so that its pages may come again.
+pub(in crate::store) fn restarted() {
+    let _ = PAGES.try_with(|pages| pages.take());
+}
+
+/// Whether a request asks for a page of a listing. A listing may begin with a request for a token.
+fn is_page(request: &HttpRequest) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').any(|part| matches!(part, "list-type=2" | "comp=list"))
+}
+
+/// Notes that the store has answered a page of the current listing.
+///
+/// # Errors
+/// - `Unavailable`: the store answers the same token again, or page after page without a name.
+fn answered(request: &HttpRequest) -> Result<(), Known> {
+    let query = request.uri().query().unwrap_or_default();
+    let token = query.split('&').find_map(|part| part.strip_prefix("continuation-token=").or(part.strip_prefix("marker=")));
+    let endless = |why: &str| {
+        let text = format!("the listing would never end: {why}; this is a fault of the store");
+        Err(Known { kind: ErrorKind::Unavailable, text })
+    };
+    let noted = PAGES.try_with(|pages| {
+        let mut pages = pages.borrow_mut();
+        pages.empty += 1;
+        match token {
+            Some(token) if !pages.tokens.insert(token.to_owned()) => endless("the store gave the same continuation token twice"),
+            _ if pages.empty > EMPTY_PAGES => endless(&format!("{EMPTY_PAGES} pages have no name")),
+            _ => Ok(()),
+        }
+    });
+    noted.unwrap_or(Ok(()))
 }
 
 /// An HTTP connector over `reqwest` with rate control and timeouts. Clones and all their clients share one rate control.
 #[derive(Clone)]
 pub(in crate::store) struct Wire {
     pace: Arc<Pace>,
-    patience: Patience,
+    rules: Arc<Rules>,
+}
+
+/// What a connection of a store does and does not.
+pub(in crate::store) struct Rules {
+    pub(in crate::store) patience: Patience,
+    /// Number of retries of a request.
+    pub(in crate::store) retries: usize,
+    pub(in crate::store) redirects: Redirects,
+    /// Certificates of authorities that take the place of those of the system.
+    pub(in crate::store) authorities: Option<Vec<reqwest::Certificate>>,
 }
 
 impl Wire {
-    /// Creates a connector with these timeouts.
-    pub(in crate::store) fn new(patience: Patience) -> Self {
-        Self { pace: Arc::new(Pace::new()), patience }
+    /// Creates a connector with these rules.
+    pub(in crate::store) fn new(rules: Rules) -> Self {
+        Self { pace: Arc::new(Pace::new()), rules: Arc::new(rules) }
     }
 
     /// Returns the number of HTTP requests sent, including retries.
@@ -95,7 +188,7 @@ impl fmt::Debug for Wire {
 
 impl HttpConnector for Wire {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = ReqwestConnector::default().connect(options)?;
+        let inner = client::connect(options, self.rules.authorities.as_deref())?;
         Ok(HttpClient::new(Paced { inner, wire: self.clone() }))
     }
 }
@@ -114,7 +207,59 @@ impl fmt::Debug for Paced {
 #[async_trait]
 impl HttpService for Paced {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let Wire { pace, patience } = &self.wire;
+        cause::check_runtime().map_err(cause::last)?;
+        let mut next = Some(request.clone());
+        for _ in 0..=HOPS {
+            let Some(sent) = next.take() else { break };
+            let asked = sent.uri().clone();
+            let answer = self.send_patiently(sent).await?;
+            match self.wire.rules.redirects.next(&request, &asked, &answer).map_err(cause::last)? {
+                Some(further) => next = Some(further),
+                None if answer.status().is_success() => {
+                    if is_page(&request) {
+                        answered(&request).map_err(cause::last)?;
+                    }
+                    let measured = request.extensions().get::<Measured>().is_some();
+                    let start = is_page(&request).then(Vec::new);
+                    return if measured { Ok(answer) } else { bounded(answer, start) };
+                }
+                None => return Ok(answer.map(|body| HttpResponseBody::new(Excerpt { body: Some(body), read: Vec::new() }))),
+            }
+        }
+        let text = format!("the server redirects more than {}", counted(HOPS, "time"));
+        Err(cause::last(Known { kind: ErrorKind::Invalid, text }))
+    }
+}
+
+impl Paced {
+    /// Sends a request, and sends it again a few times if nothing listens or the host name has no address.
+    async fn send_patiently(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let (uri, idempotent) = (request.uri().clone(), cause::is_idempotent(&request));
+        let retries = self.wire.rules.retries.min(FEW);
+        let mut wait = FIRST_WAIT;
+        for tries in 0..=retries {
+            let error = match self.send(request.clone()).await {
+                Err(error) if failure::known(&error).is_none() => error,
+                done => return done,
+            };
+            match cause::of(&error, &uri) {
+                Some((_, Again::Few)) if tries < retries => {
+                    sleep(wait).await;
+                    wait *= 2;
+                }
+                Some((Known { kind, text }, Again::Few)) => {
+                    return Err(cause::last(Known { kind, text: format!("{text} ({} tried)", counted(tries + 1, "request")) }));
+                }
+                Some((known, Again::Never)) => return Err(cause::last(known)),
+                None => return Err(cause::told(&error, idempotent)),
+            }
+        }
+        last("no try was left".to_owned())
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let Wire { pace, rules } = &self.wire;
+        let patience = &rules.patience;
         let _turn = pace.turn().await;
         // The backend retries a body that times out, whatever the kind of the error. This check ends the retries.
         if let Ok((since, true)) = PROGRESS.try_with(Cell::get)
@@ -157,7 +302,7 @@ impl HttpService for Paced {
 
 /// Creates an error of a kind that the backend does not retry.
 fn last<T>(text: String) -> Result<T, HttpError> {
-    Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(text)))
+    Err(cause::last(Known { kind: ErrorKind::Unavailable, text }))
 }
 
 fn given_up<T>(what: &str, waited: Duration) -> Result<T, HttpError> {
@@ -212,6 +357,110 @@ impl Body for Watched {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// Returns an answer whose body has a bound. With `start`, the body is a page of a listing.
+fn bounded(answer: HttpResponse, start: Option<Vec<u8>>) -> Result<HttpResponse, HttpError> {
+    // Backends allocate as many bytes as the answer announces.
+    if answer.body().size_hint().lower() > LARGEST_ANSWER {
+        return Err(too_large());
+    }
+    Ok(answer.map(|body| HttpResponseBody::new(Bounded { body, left: LARGEST_ANSWER, start })))
+}
+
+fn too_large() -> HttpError {
+    let text = format!("an answer has over {LARGEST_ANSWER} bytes where the store sends a list or a confirmation");
+    cause::last(Known { kind: ErrorKind::Unavailable, text })
+}
+
+/// A body that fails once it is longer than its bound, or if it is to be a listing and does not begin as one. The parsers of the
+/// backends take a page of HTML for an empty listing.
+struct Bounded {
+    body: HttpResponseBody,
+    left: u64,
+    /// The beginning of a page of a listing, until it has shown that it is one.
+    start: Option<Vec<u8>>,
+}
+
+impl Bounded {
+    /// Looks at the next piece of a page; `None` is its end.
+    fn is_listing(&mut self, piece: Option<&[u8]>) -> bool {
+        const ROOTS: [&[u8]; 2] = [b"<ListBucketResult", b"<EnumerationResults"];
+        const LONGEST_START: usize = 1 << 10;
+        let Some(start) = &mut self.start else { return true };
+        let piece = piece.map(|piece| piece.get(..LONGEST_START).unwrap_or(piece));
+        start.extend_from_slice(piece.unwrap_or_default());
+        if ROOTS.iter().any(|root| start.windows(root.len()).any(|bytes| bytes == *root)) {
+            self.start = None;
+            return true;
+        }
+        piece.is_some() && start.len() < LONGEST_START
+    }
+}
+
+impl Body for Bounded {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        let is_listing = match &polled {
+            Poll::Pending | Poll::Ready(Some(Err(_))) => return polled,
+            Poll::Ready(None) => self.is_listing(None),
+            Poll::Ready(Some(Ok(frame))) => {
+                let data = frame.data_ref().map_or(&[][..], |data| data);
+                match self.left.checked_sub(data.len() as u64) {
+                    Some(left) => self.left = left,
+                    None => return Poll::Ready(Some(Err(too_large()))),
+                }
+                self.is_listing(Some(data))
+            }
+        };
+        if is_listing {
+            return polled;
+        }
+        self.start = None;
+        Poll::Ready(Some(Err(HttpError::new(HttpErrorKind::Decode, std::io::Error::other(NO_LISTING)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.start.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The beginning of the body of an error, as text.
+struct Excerpt {
+    body: Option<HttpResponseBody>,
+    read: Vec<u8>,
+}
+
+impl Body for Excerpt {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        while let Some(body) = &mut self.body {
+            match Pin::new(body).poll_frame(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(frame))) => {
+                    let data = frame.into_data().unwrap_or_default();
+                    let left = LARGEST_ERROR - self.read.len();
+                    self.read.extend_from_slice(data.get(..left).unwrap_or(&data));
+                    if data.len() >= left {
+                        self.body = None;
+                    }
+                }
+                // A body that breaks off does not hide the status of the error.
+                Poll::Ready(Some(Err(_)) | None) => self.body = None,
+            }
+        }
+        let text = String::from_utf8_lossy(&std::mem::take(&mut self.read)).into_owned();
+        Poll::Ready((!text.is_empty()).then(|| Ok(Frame::data(text.into()))))
     }
 }
 
@@ -293,6 +542,61 @@ mod tests {
         assert!(read_again + longest_wait_between_tries + read <= Duration::from_secs(60));
     }
 
+    #[tokio::test]
+    async fn bodies_end_at_their_bounds() {
+        let answer = |bytes: usize| HttpResponse::new(vec![b'x'; bytes].into());
+        let most = usize::try_from(LARGEST_ANSWER).expect("a size");
+        assert_eq!(bounded(answer(most), None).expect("fits").into_body().bytes().await.expect("fits").len(), most);
+        assert!(bounded(answer(most + 1), None).is_err(), "refused by its announced length");
+        let body = Bounded { body: vec![b'x'; 11].into(), left: 10, start: None };
+        let error = HttpResponseBody::new(body).bytes().await.expect_err("too long");
+        assert!(failure::known(&error).is_some_and(|known| known.text.contains("over 33554432 bytes")), "{error}");
+        let cut = Excerpt { body: Some("\u{fc}".repeat(LARGEST_ERROR).into()), read: Vec::new() };
+        let cut = HttpResponseBody::new(cut).bytes().await.expect("a text");
+        assert_eq!(cut.len(), LARGEST_ERROR, "cut, and still UTF-8: {:?}", std::str::from_utf8(&cut).map(str::len));
+    }
+
+    #[tokio::test]
+    async fn only_a_listing_is_read_as_one() {
+        let read = |body: String| async {
+            let body = HttpResponseBody::from(body);
+            HttpResponseBody::new(Bounded { body, left: LARGEST_ANSWER, start: Some(Vec::new()) }).bytes().await
+        };
+        for root in ["ListBucketResult xmlns=\"x\"", "EnumerationResults"] {
+            let text = format!("<?xml version=\"1.0\"?>\n<{root}></{root}>");
+            assert_eq!(read(text.clone()).await.expect(root), text);
+        }
+        for text in ["", "{}", "<html>Please log in</html>", "<?xml version=\"1.0\"?><Other/>"] {
+            let error = read(text.to_owned()).await.expect_err(text);
+            assert!(failure::chain(&error).contains(NO_LISTING), "{error}");
+        }
+        let late = format!("{}<ListBucketResult>", " ".repeat(2_000));
+        assert!(read(late).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_listing_that_repeats_itself_ends() {
+        let page = |token: &str| {
+            let mut request = HttpRequest::default();
+            *request.uri_mut() = format!("http://h/b?list-type=2{token}").parse().expect("a URL");
+            answered(&request)
+        };
+        assert!(page("&continuation-token=a").is_ok() && page("&continuation-token=a").is_ok(), "outside of a listing");
+        listing(async {
+            assert!(page("").is_ok() && page("&continuation-token=a").is_ok() && page("&continuation-token=b").is_ok());
+            assert!(page("&continuation-token=a").is_err());
+            restarted();
+            assert!(page("&continuation-token=a").is_ok(), "a listing that starts again asks for the same pages");
+            (0..10 * EMPTY_PAGES).for_each(|number| {
+                named();
+                assert!(page(&format!("&marker={number}")).is_ok());
+            });
+            let ended = (0..2 * EMPTY_PAGES).position(|number| page(&format!("&marker=more{number}")).is_err());
+            assert_eq!(ended, Some(EMPTY_PAGES - 1));
+        })
+        .await;
+    }
+
     #[test]
     fn refusals_halve_the_pace_once_a_burst_and_successes_raise_it() {
         let (pace, now) = (Pace::new(), Instant::now());
@@ -315,7 +619,7 @@ mod tests {
             most.fetch_max(now, Ordering::Relaxed);
             tokio::task::yield_now().await;
         });
-        timeout(Duration::from_secs(10), futures::future::join_all(jobs)).await.expect("nobody waits for ever");
+        timeout(Duration::from_secs(600), futures::future::join_all(jobs)).await.expect("nobody waits for ever");
         assert_eq!((most.into_inner(), pace.lock().waiting), (3, 0));
     }
 }

@@ -41,6 +41,10 @@ pub enum Fault {
     Drop,
     /// The request is done. The connection closes without an answer.
     Lose,
+    /// The request is not done. The connection is reset: the client gets no answer, and an error of TCP.
+    Reset,
+    /// The request is done. The connection is reset.
+    DoneAndReset,
     /// The body and the connection end after this many bytes, although the full length was announced.
     Cut(usize),
     /// The body pauses after this many bytes, for this long.

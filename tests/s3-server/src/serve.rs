@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +51,17 @@ pub fn dependent(served: &[Served]) -> usize {
     depths.into_iter().map(|(_, depth)| depth).max().unwrap_or(0)
 }
 
+/// Number of requests of each wave, and how many have arrived.
+struct Waves {
+    sizes: Vec<usize>,
+    arrived: Vec<Request>,
+    /// Sends the number of requests that have arrived.
+    told: tokio::sync::watch::Sender<usize>,
+}
+
+/// How long the server waits for the rest of a wave. The client never sends it if a request of the wave depends on another one.
+const WAVE_COMES: Duration = Duration::from_secs(60);
+
 /// Simulated distance of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
@@ -74,6 +85,7 @@ struct Shared {
     config: Arc<HotReloadConfigProvider>,
     hook: Mutex<Option<Hook>>,
     latency: Mutex<Latency>,
+    waves: Mutex<Option<Waves>>,
     seen: Mutex<Vec<Served>>,
     number: AtomicU64,
     open: AtomicU64,
@@ -104,6 +116,7 @@ impl Server {
             config,
             hook: Mutex::new(None),
             latency: Mutex::new(Latency::default()),
+            waves: Mutex::new(None),
             seen: Mutex::new(Vec::new()),
             number: AtomicU64::new(0),
             open: AtomicU64::new(0),
@@ -201,6 +214,24 @@ impl Server {
         *held(&self.shared.latency) = latency;
     }
 
+    /// Answers the next requests wave by wave: the first `sizes[0]` of them once all of these have arrived, then the next
+    /// `sizes[1]` once all of those have arrived, and so on. Further requests are answered at once. So a client that gets its
+    /// answers sends no more than `sizes.len()` requests one after the other, however slow the machine is. A wave that does not
+    /// come fails with status 400 after a minute.
+    pub fn answer_in_waves(&self, sizes: &[usize]) {
+        let (told, _) = tokio::sync::watch::channel(0);
+        *held(&self.shared.waves) = Some(Waves { sizes: sizes.to_vec(), arrived: Vec::new(), told });
+    }
+
+    /// Ends [`Server::answer_in_waves`]. Returns the requests of each wave; the last element has those after all waves.
+    pub fn take_waves(&self) -> Vec<Vec<Request>> {
+        let Some(Waves { sizes, mut arrived, .. }) = held(&self.shared.waves).take() else { return Vec::new() };
+        let mut waves: Vec<Vec<Request>> =
+            sizes.iter().map(|size| arrived.drain(..(*size).min(arrived.len())).collect()).collect();
+        waves.push(arrived);
+        waves
+    }
+
     /// Returns every request since the last call, in the order of arrival.
     pub fn take_requests(&self) -> Vec<Request> {
         self.shared.most_open.store(0, Ordering::Relaxed);
@@ -239,10 +270,18 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>) {
         let _ = stream.set_nodelay(true);
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
-            let answer = hyper::service::service_fn(|request| Arc::clone(&shared).answer(request));
+            let reset = AtomicBool::new(false);
+            let answer = hyper::service::service_fn(|request| Box::pin(Arc::clone(&shared).answer(request, &reset)));
             let mut http = hyper::server::conn::http1::Builder::new();
+            let mut connection = http.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer);
             // Faults end connections on purpose.
-            let _ = http.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await;
+            let _ = std::future::poll_fn(|context| connection.poll_without_shutdown(context)).await;
+            let mut stream = connection.into_parts().io.into_inner();
+            if reset.load(Ordering::Relaxed) {
+                let _ = stream.set_zero_linger();
+            } else {
+                let _ = tokio::io::AsyncWriteExt::shutdown(&mut stream).await;
+            }
         });
     }
 }
@@ -268,7 +307,7 @@ impl Drop for Open {
 }
 
 impl Shared {
-    async fn answer(self: Arc<Self>, request: http::Request<Incoming>) -> Result<Response<Body>, Hangup> {
+    async fn answer(self: Arc<Self>, request: http::Request<Incoming>, reset: &AtomicBool) -> Result<Response<Body>, Hangup> {
         let now = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_open.fetch_max(now, Ordering::Relaxed);
         let _open = Open(Arc::clone(&self));
@@ -276,7 +315,10 @@ impl Shared {
         let arrived = std::time::Instant::now();
         held(&self.seen).push(Served { request: described.clone(), arrived, answered: None });
         let number = described.number;
-        let answer = Arc::clone(&self).serve(request, described).await;
+        let answer = match self.wave(&described).await {
+            true => Arc::clone(&self).serve(request, described, reset).await,
+            false => Ok(refusal(400, "TheRestOfTheWaveDidNotCome")),
+        };
         let mut seen = held(&self.seen);
         if let Some(served) = seen.iter_mut().rev().find(|served| served.request.number == number) {
             served.answered = Some(std::time::Instant::now());
@@ -284,7 +326,30 @@ impl Shared {
         answer
     }
 
-    async fn serve(self: Arc<Self>, request: http::Request<Incoming>, described: Request) -> Result<Response<Body>, Hangup> {
+    /// Waits for the rest of the wave of a request. Returns whether it came.
+    async fn wave(&self, request: &Request) -> bool {
+        let (needed, mut arrived) = {
+            let mut waves = held(&self.waves);
+            let Some(waves) = waves.as_mut() else { return true };
+            let place = waves.arrived.len();
+            waves.arrived.push(request.clone());
+            waves.told.send_replace(place + 1);
+            let ends = waves.sizes.iter().scan(0, |end, size| {
+                *end += size;
+                Some(*end)
+            });
+            let Some(needed) = ends.filter(|end| *end > place).min() else { return true };
+            (needed, waves.told.subscribe())
+        };
+        tokio::time::timeout(WAVE_COMES, arrived.wait_for(|arrived| *arrived >= needed)).await.is_ok_and(|came| came.is_ok())
+    }
+
+    async fn serve(
+        self: Arc<Self>,
+        request: http::Request<Incoming>,
+        described: Request,
+        reset: &AtomicBool,
+    ) -> Result<Response<Body>, Hangup> {
         let hook = held(&self.hook).clone();
         let fault = hook.and_then(|hook| hook(&described));
         let latency = *held(&self.latency);
@@ -298,6 +363,10 @@ impl Shared {
             }
             Some(Fault::Hide) => return Ok(refusal(404, "NoSuchKey")),
             Some(Fault::Drop) => return Err(Hangup),
+            Some(Fault::Reset) => {
+                reset.store(true, Ordering::Relaxed);
+                return Err(Hangup);
+            }
             Some(Fault::Wait(time)) => sleep(*time).await,
             _ => {}
         }
@@ -311,6 +380,10 @@ impl Shared {
         match &fault {
             Some(Fault::DoneBut(status, code)) => return Ok(refusal(*status, code)),
             Some(Fault::Lose) => return Err(Hangup),
+            Some(Fault::DoneAndReset) => {
+                reset.store(true, Ordering::Relaxed);
+                return Err(Hangup);
+            }
             _ => {}
         }
         let (mut parts, body) = answer.into_parts();
