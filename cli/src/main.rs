@@ -36,7 +36,8 @@ use crate::{
 /// readable.
 ///
 /// TABLE is a path or a URL (file://, s3://, gs://, az://, abfss://; http:// and https:// for reading only). TABLE@3 is version 3
-/// of it, TABLE@gold the version with the tag `gold`, and TABLE alone the newest version. Rows are numbered from 0.
+/// of it, TABLE@gold the version with the tag `gold`, and TABLE alone the newest version; TABLE@3/ is a folder of that name. Rows
+/// are numbered from 0.
 #[derive(Debug, Parser)]
 #[command(
     name = "tetrys",

@@ -20,6 +20,7 @@ use parquet::{
 };
 use tetrys::{
     Error, Result,
+    ingest::LocalFile,
     object_store::{self, ObjectStore, ObjectStoreExt, path::Path as ObjectPath},
 };
 use tokio::runtime::Handle;
@@ -132,6 +133,7 @@ impl Source {
                 let metadata = std::fs::metadata(root).map_err(|error| Error::from(error).at(&self.url))?;
                 match metadata.is_dir() {
                     true => walk(root, "", 0, &mut found)?,
+                    false if !metadata.is_file() => drop(LocalFile::regular(root, "a folder or a file")?),
                     false => drop(found.insert(String::new(), Stamp::of_file(&metadata))),
                 }
                 found
@@ -295,6 +297,7 @@ fn walk(root: &Path, below: &str, depth: usize, found: &mut Listing) -> Result<(
                 )));
             }
             true => walk(root, &name, depth + 1, found)?,
+            false if !metadata.is_file() => drop(LocalFile::regular(entry.path(), "a folder or a file")?),
             false => drop(found.insert(name, Stamp::of_file(&metadata))),
         }
     }

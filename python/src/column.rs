@@ -486,6 +486,9 @@ fn fit(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType, in_utc
     if *array.data_type() == DataType::Null {
         return Ok(new_null_array(&wanted.arrow(), array.len()));
     }
+    if let Some(empty) = empty_lists(array, found, wanted)? {
+        return Ok(empty);
+    }
     match wanted {
         ColumnType::Scalar(element) => exact::numbers(array, bits, *element).map_err(|why| why.unwrap_or_else(misfit)),
         ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_) => exact::times(array, wanted, in_utc),
@@ -539,6 +542,40 @@ fn fit(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType, in_utc
         ColumnType::Tensor { element, shape } => tensors(array, found, *element, shape, bits, &misfit),
         _ => Err(misfit()),
     }
+}
+
+/// Converts rows that are empty lists, or one-dimensional arrays without items: these are values of every type of lists, of tensors
+/// without rows, and of binary unless they are arrays of other numbers. Returns `None` for other rows and other types.
+fn empty_lists(array: &ArrayRef, found: Option<&ColumnType>, wanted: &ColumnType) -> PyResult<Option<ArrayRef>> {
+    let rows = array.len();
+    let is_list = array.as_list_opt::<i64>().is_some() || array.as_list_opt::<i32>().is_some();
+    let shape = match found {
+        Some(ColumnType::Tensor { shape, .. }) if shape.len() == 1 || is_list => shape.clone(),
+        _ if is_list => vec![None],
+        _ => return Ok(None),
+    };
+    let Some(of) = Tensors::of(array, &shape[..1]) else { return Ok(None) };
+    if (0..rows).any(|row| array.is_valid(row) && of.offsets[row] != of.offsets[row + 1]) {
+        return Ok(None);
+    }
+    let (nulls, offsets) = (array.nulls().cloned(), OffsetBuffer::<i64>::from_repeated_length(0, rows));
+    let is_bytes = !matches!(found, Some(ColumnType::Tensor { element, .. }) if *element != Primitive::U8);
+    Ok(match wanted {
+        ColumnType::Binary if is_bytes => {
+            let valid = (0..rows).map(|row| array.is_valid(row).then_some(&b""[..]));
+            Some(Arc::new(valid.collect::<LargeBinaryArray>()))
+        }
+        ColumnType::List(item) => {
+            let field = Arc::new(Field::new("item", item.arrow(), true));
+            let list = LargeListArray::try_new(field, offsets, new_null_array(&item.arrow(), 0), nulls);
+            Some(Arc::new(list.map_err(|error| malformed(&error))?))
+        }
+        ColumnType::Tensor { element, shape } if shape.first() == Some(&None) => {
+            let extents: Vec<i32> = shape.iter().map(|extent| extent.map_or(0, |extent| extent as i32)).collect();
+            Some(ragged_struct(new_null_array(&element.arrow(), 0), offsets, extents.repeat(rows), shape.len(), nulls)?)
+        }
+        _ => None,
+    })
 }
 
 /// Converts an array to tensors of this shape and element type; see [`fit`].

@@ -358,3 +358,60 @@ def test_any_array_comes_back_as_it_was_or_is_refused(tmp_path: Path, values: np
                 assert one == other or (one != one and other != other)
             else:
                 assert one is not None
+
+
+EMPTY: list[Any] = [
+    [[], []],
+    [[], None],
+    [None, []],
+    np.zeros((2, 0)),
+    [np.zeros(0), np.zeros(0, np.float32)],
+    [np.zeros(0), None],
+    pa.array([[], None], pa.list_(pa.null())),
+    pa.array([[], []], pa.large_list(pa.float32())),
+    pl.Series([[], None], dtype=pl.List(pl.Null)),
+    pl.Series([[], []], dtype=pl.List(pl.Int64)),
+]
+TYPES = ["f32[?,4]", "f32[?]", "f64[?,?]", "bool[?,2]", "i8[?,3]", "bf16[?,2,2]", "list<utf8>", "list<f32[?,4]>", "list<timestamp[ms]>"]
+
+
+@pytest.mark.parametrize("ty", TYPES)
+@pytest.mark.parametrize("case", range(len(EMPTY)))
+def test_rows_without_any_item_are_values_of_every_list_and_tensor(tmp_path: Path, case: int, ty: str) -> None:
+    values = EMPTY[case]
+    given = list(values) if isinstance(values, np.ndarray) else values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    rows = {"id": [0, 1], "a.x": values}
+    table = tt.write_table(str(tmp_path / "t"), rows, index=["id"], schema={"a.x": ty})
+    table = table.append({**rows, "id": [2, 3]})
+    table = table.patch({**rows, "id": [2, 3]}, on="id")
+    table = table.add_group("b", {"id": [0, 1, 2, 3], "b.x": _twice(values)}, on="id", schema={"b.x": ty})
+    table = table.replace_group("a", {"a.x": _twice(values)})
+    out = pa.table(tt.row_loader(table, columns=["a.x", "b.x"]).take(range(4)))
+    for name in ["a.x", "b.x"]:
+        found = [value if value is None else len(value["data"] if isinstance(value, dict) else value) for value in out[name].to_pylist()]
+        assert found == [None if value is None else 0 for value in given] * 2
+
+
+def _twice(values: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return np.concatenate([values, values])
+    if isinstance(values, list):
+        return values + values
+    return pa.concat_arrays([values, values]) if isinstance(values, pa.Array) else pl.concat([values, values])
+
+
+def test_empty_lists_are_empty_bytes_and_other_arrays_are_not(tmp_path: Path) -> None:
+    table = tt.write_table(str(tmp_path / "t"), {"id": [0, 1], "b": [[], None]}, index=["id"], schema={"b": "binary"})
+    assert pa.table(tt.row_loader(table).take([0, 1]))["b"].to_pylist() == [b"", None]
+    with pytest.raises(tt.Invalid, match="does not fit binary"):
+        tt.write_table(str(tmp_path / "u"), {"id": [0], "b": [np.zeros(0)]}, index=["id"], schema={"b": "binary"})
+    with pytest.raises(tt.Invalid):
+        tt.write_table(str(tmp_path / "u"), {"id": [0], "b": [[]]}, index=["id"], schema={"b": "f32[3]"})
+
+
+def test_a_batch_without_boxes_does_not_end_a_write(tmp_path: Path) -> None:
+    boxes = np.arange(8, dtype=np.float32).reshape(2, 4)
+    batches = [{"id": [0], "a.x": [boxes]}, {"id": [1, 2], "a.x": [[], []]}, {"id": [3], "a.x": [np.zeros(0)]}, {"id": [4, 5], "a.x": [np.zeros(0), boxes]}]
+    table = tt.write_table(str(tmp_path / "t"), batches, index=["id"], schema={"a.x": "f32[?,4]"})
+    found = [tt.row_loader(table).take([row]).row(0)["a.x"].shape for row in range(6)]
+    assert found == [(2, 4), (0, 4), (0, 4), (0, 4), (0, 4), (2, 4)]

@@ -60,8 +60,10 @@ pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, s
     Ok(rebased)
 }
 
+/// The error for a part that both change. The caller puts both versions in front: theirs is newer because another writer was faster,
+/// or because the caller opened an older version.
 fn conflict(what: impl std::fmt::Display) -> Error {
-    Error::conflict(format!("another writer changed {what} as well; reload and retry"))
+    Error::conflict(format!("both change {what}; open the newest version and retry"))
 }
 
 /// Returns the value of the side that changed it.
@@ -247,7 +249,7 @@ fn merged_segment([base, ours, theirs]: [Option<&Segment>; 3], moved: &Moved) ->
         };
         // Rows that one writer appended have no values in a group that the other writer added or gave other columns.
         let missing =
-            || Error::conflict(format!("{what} has no values for rows appended meanwhile by another writer; reload and retry"));
+            || Error::conflict(format!("{what} has no values for rows appended meanwhile; open the newest version and retry"));
         groups.push(found.ok_or_else(missing)?.clone());
     }
     Ok(Segment { groups, ..whole })

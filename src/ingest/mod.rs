@@ -4,8 +4,10 @@
 pub mod export;
 mod foreign;
 pub mod frame;
+mod local;
 mod nested;
 mod partitions;
 
 pub use crate::panics::guarded;
+pub use local::LocalFile;
 pub use partitions::{Target, write_partitions, writer};

@@ -3,8 +3,8 @@
 //!
 //! The property `nested` of a column lists its enclosing types, the outermost first, with the position of the column inside each:
 //! `[["agents","list",2],["size","struct",0]]` for `agents.size.length`. The columns of a list of structs, and of a map, are
-//! parallel lists. Arrow distinguishes a null struct from a struct of nulls; columns do not. On export, a struct is null if all
-//! its fields are null.
+//! parallel lists. Arrow distinguishes a null struct from a struct of nulls. A column `NAME.is_null` with the property
+//! `nested_nulls` says which structs are null. Without it, an exported struct is null if all its fields are null.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,6 +17,10 @@ use crate::error::{Error, Result};
 
 /// Column property with the enclosing types.
 pub(super) const NESTED: &str = "nested";
+/// Property of a column that says which of its enclosing structs are null.
+pub(super) const NULLS: &str = "nested_nulls";
+/// Name of that column inside the struct.
+pub(super) const IS_NULL: &str = "is_null";
 /// Metadata of an Arrow field with its column type in the table.
 pub(super) const TYPE: &str = "tetrys.type";
 /// Metadata of an Arrow field that lists the keys of its JSON metadata. All other metadata that come from column properties are
@@ -77,6 +81,8 @@ pub(super) struct Leaf {
     pub(super) around: Vec<Within>,
     /// Its field without the enclosing lists.
     pub(super) field: FieldRef,
+    /// Whether it says which of its enclosing structs are null.
+    pub(super) is_nulls: bool,
 }
 
 /// Returns the number of lists among the enclosing types.
@@ -89,6 +95,8 @@ pub(super) fn lists(around: &[Within]) -> usize {
 pub(super) enum Node {
     /// A column, by its number.
     Column(usize, FieldRef),
+    /// The column that says where the struct around it is null. It is no field of the struct.
+    Nulls(usize, FieldRef),
     Struct(FieldRef, Vec<Node>),
     List(FieldRef, Vec<Node>),
     Map(FieldRef, Vec<Node>),
@@ -104,7 +112,8 @@ fn of_depth(leaves: &[(usize, &Leaf)], depth: usize) -> Vec<Node> {
     let mut done: Vec<&Within> = Vec::new();
     for (number, leaf) in leaves {
         let Some(within) = leaf.around.get(depth) else {
-            nodes.push(Node::Column(*number, Arc::clone(&leaf.field)));
+            let field = Arc::clone(&leaf.field);
+            nodes.push(if leaf.is_nulls && depth > 0 { Node::Nulls(*number, field) } else { Node::Column(*number, field) });
             continue;
         };
         if done.iter().any(|done| done.is_same(within)) {
@@ -120,7 +129,10 @@ fn of_depth(leaves: &[(usize, &Leaf)], depth: usize) -> Vec<Node> {
 }
 
 fn made(within: &Within, inner: Vec<Node>, leaves: &[(usize, &Leaf)], depth: usize) -> Vec<Node> {
-    let fields: Vec<FieldRef> = inner.iter().map(Node::field).collect();
+    let fields: Vec<FieldRef> = inner.iter().filter(|node| !node.is_nulls()).map(Node::field).collect();
+    if fields.is_empty() {
+        return of_depth_alone(leaves, depth);
+    }
     let of = |ty: DataType| Arc::new(Field::new(&within.name, ty, true));
     let parts = || DataType::Struct(fields.clone().into());
     match within.kind {
@@ -154,8 +166,16 @@ type TakenOff = (Vec<ArrayRef>, OffsetBuffer<i64>, Option<NullBuffer>);
 impl Node {
     /// Returns the field.
     pub(super) fn field(&self) -> FieldRef {
-        let (Self::Column(_, field) | Self::Struct(field, _) | Self::List(field, _) | Self::Map(field, _)) = self;
+        let (Self::Column(_, field)
+        | Self::Nulls(_, field)
+        | Self::Struct(field, _)
+        | Self::List(field, _)
+        | Self::Map(field, _)) = self;
         Arc::clone(field)
+    }
+
+    fn is_nulls(&self) -> bool {
+        matches!(self, Self::Nulls(..))
     }
 
     /// Assembles the values from those of all columns.
@@ -165,7 +185,7 @@ impl Node {
     pub(super) fn array(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let unfit = |error: arrow_schema::ArrowError| Error::invalid(format!("`{}`: {error}", self.field().name()));
         match self {
-            Self::Column(number, _) => {
+            Self::Column(number, _) | Self::Nulls(number, _) => {
                 columns.get(*number).map(Arc::clone).ok_or_else(|| Error::internal("a column that was not read"))
             }
             Self::Struct(field, inner) => Ok(Arc::new(parts(field.data_type(), inner, columns, rows)?)),
@@ -194,7 +214,7 @@ impl Node {
     /// Collects the numbers of the columns in this node.
     fn numbers(&self, numbers: &mut Vec<usize>) {
         match self {
-            Self::Column(number, _) => numbers.push(*number),
+            Self::Column(number, _) | Self::Nulls(number, _) => numbers.push(*number),
             Self::Struct(_, inner) | Self::List(_, inner) | Self::Map(_, inner) => {
                 inner.iter().for_each(|node| node.numbers(numbers));
             }
@@ -245,11 +265,16 @@ fn last(offsets: &OffsetBuffer<i64>) -> i64 {
     offsets.inner().last().copied().unwrap_or(0)
 }
 
-/// Assembles a struct. It is null in rows where all its fields are null.
+/// Assembles a struct. Without a column that says where it is null, it is null in rows where all its fields are null.
 fn parts(ty: &DataType, inner: &[Node], columns: &[ArrayRef], rows: usize) -> Result<StructArray> {
     let DataType::Struct(fields) = ty else { return Err(Error::internal("a struct of another type")) };
-    let arrays = inner.iter().map(|node| node.array(columns, rows)).collect::<Result<Vec<_>>>()?;
-    let valid = |row: usize| arrays.iter().any(|array| !matches!(array.data_type(), DataType::Null) && array.is_valid(row));
+    let said = inner.iter().find(|node| node.is_nulls()).map(|node| node.array(columns, rows)).transpose()?;
+    let said = said.as_ref().and_then(|said| said.as_boolean_opt());
+    let arrays =
+        inner.iter().filter(|node| !node.is_nulls()).map(|node| node.array(columns, rows)).collect::<Result<Vec<_>>>()?;
+    let any = |row: usize| arrays.iter().any(|array| !matches!(array.data_type(), DataType::Null) && array.is_valid(row));
+    // A field that has a value, written later, makes the struct valid.
+    let valid = |row: usize| any(row) || said.is_some_and(|said| said.is_valid(row) && !said.value(row));
     let nulls = NullBuffer::new(BooleanBuffer::collect_bool(rows, valid));
     StructArray::try_new(fields.clone(), arrays, Some(nulls).filter(|nulls| nulls.null_count() > 0))
         .map_err(|error| Error::invalid(error.to_string()))

@@ -104,6 +104,10 @@ impl Table {
     /// Opens a version of the table at `url`, a path or any URL that [`Store::open_with`] accepts. `url@VERSION` opens that
     /// version, `url@TAG` opens the version with that tag, and `url` alone opens the newest version.
     ///
+    /// A folder may have a name such as `drives@3`. With a slash at its end, `drives@3/` is always that folder. Without it, version
+    /// 3 of the table `drives` comes first, then the table in the folder. For a name that is no number, the folder comes first,
+    /// then the tag.
+    ///
     /// # Errors
     /// - `NotFound`: there is no table, no such version or no such tag.
     /// - `Corrupt`: the manifest is damaged.
@@ -135,7 +139,14 @@ impl Table {
         let store = |url: &str| Store::open_with(url, options);
         match split_name(url) {
             Some((root, name)) => match name.parse() {
-                Ok(version) => Self::open_version_in(store(root)?, version).await,
+                // A folder may have the name `labels@7`.
+                Ok(version) => match Self::open_version_in(store(root)?, version).await {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        let folder = Self::open_in(store(url)?).await;
+                        folder.map_err(|other| if other.kind() == ErrorKind::Corrupt { other } else { error })
+                    }
+                    opened => opened,
+                },
                 // A folder may have the name `labels@v7`. If the folder holds a table, the text after `@` is not a tag.
                 Err(_) => match Self::open_in(store(url)?).await {
                     Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag_in(store(root)?, name).await,

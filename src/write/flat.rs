@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray, types::Int32Type};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray, new_null_array, types::Int32Type};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::DataType;
@@ -159,6 +159,10 @@ fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Resu
         let decoded = decoded.map_err(|error| Error::invalid(format!("cannot decode a dictionary: {error}")))?;
         return flatten(ty, &decoded, nodes);
     }
+    if *array.data_type() == DataType::Null {
+        // Values of no type are nulls of every type.
+        return flatten(ty, &new_null_array(&ty.arrow(), array.len()), nodes);
+    }
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
     nodes.push(FlatNode::Validity(nulls.map(|nulls| nulls.inner().clone())));
     match ty {
@@ -192,6 +196,8 @@ fn flatten(ty: &ColumnType, array: &ArrayRef, nodes: &mut Vec<FlatNode>) -> Resu
             let (offsets, items) = list(array, nulls)?.ok_or_else(|| wrong_type(ty, array.data_type()))?;
             check_lengths(&offsets)?;
             nodes.push(FlatNode::Items(offsets));
+            // Empty lists have no items of another type.
+            let items = if items.is_empty() { new_null_array(&DataType::Null, 0) } else { items };
             flatten(item, &items, nodes)
         }
         ColumnType::Tensor { element, shape } => match ty.fixed_elements() {
@@ -252,12 +258,23 @@ fn variable_tensor(
 ) -> Result<Buffer> {
     let wrong = || wrong_type(ty, array.data_type());
     if let DataType::List(_) | DataType::LargeList(_) = array.data_type() {
+        let (offsets, items) = list(array, nulls)?.ok_or_else(wrong)?;
+        if items.is_empty() && shape.first() == Some(&None) {
+            // Empty lists of any type are empty tensors: all their dimensions that vary are 0.
+            let varying = shape.iter().filter(|extent| extent.is_none()).count();
+            nodes.extend(vec![FlatNode::Extents(vec![0; array.len()]); varying]);
+            nodes.extend([FlatNode::Elements(offsets), FlatNode::Validity(None)]);
+            return Ok(Buffer::default());
+        }
         // A list can represent a tensor if only the first dimension varies from row to row.
         if shape.first() != Some(&None) || shape.iter().skip(1).any(Option::is_none) {
             return Err(wrong());
         }
-        let (offsets, items) = list(array, nulls)?.ok_or_else(wrong)?;
         let inner = ColumnType::tensor(element, shape[1..].to_vec());
+        let items = match items.data_type() {
+            DataType::Null => new_null_array(&inner.arrow(), items.len()),
+            _ => items,
+        };
         let mut inner_nodes = Vec::new();
         let values = flatten(&inner, &items, &mut inner_nodes).map_err(|error| match error.kind() {
             ErrorKind::Unsupported => null_part(ty),
@@ -285,9 +302,11 @@ fn variable_tensor(
     let extents = shapes.values().as_primitive_opt::<Int32Type>().ok_or_else(wrong)?;
     let no_shape = |row: usize| shapes.is_null(row) || (row * rank..(row + 1) * rank).any(|extent| extents.is_null(extent));
     let data_null = |row: usize| data.is_null(row);
-    if items.data_type() != &element.arrow() {
-        return Err(wrong());
-    }
+    let items = match items.data_type() {
+        DataType::Null => new_null_array(&element.arrow(), items.len()),
+        ty if *ty == element.arrow() => items,
+        _ => return Err(wrong()),
+    };
     let mut variable = vec![Vec::with_capacity(array.len()); shape.iter().filter(|extent| extent.is_none()).count()];
     for row in 0..array.len() {
         let found = &extents.values()[row * rank..(row + 1) * rank];

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, io::Seek, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray, make_array};
+use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray, make_array, new_null_array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use uuid::Uuid;
@@ -285,11 +285,12 @@ async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<Object
     Ok(object)
 }
 
-/// Converts a column to the Arrow type of the index. Accepts that type, text with 32-bit offsets, dictionaries, and timestamps of
-/// the same unit in another time zone. Returns `None` for any other type.
+/// Converts a column to the Arrow type of the index. Accepts that type, nulls of no type, text with 32-bit offsets, dictionaries,
+/// and timestamps of the same unit in another time zone. Returns `None` for any other type.
 pub fn index_column(column: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     match (column.data_type(), wanted) {
         (found, wanted) if found == wanted => Some(Arc::clone(column)),
+        (DataType::Null, wanted) => Some(new_null_array(wanted, column.len())),
         (DataType::Dictionary(..), _) => {
             let dictionary = column.as_any_dictionary_opt()?;
             index_column(&take(dictionary.values(), dictionary.keys(), None).ok()?, wanted)

@@ -222,7 +222,7 @@ fn array(random: &mut Rng, ty: &DataType, rows: usize) -> ArrayRef {
     }
 }
 
-/// Returns a value as text, equal for all Arrow forms of the value. A struct of nulls is null.
+/// Returns a value as text, equal for all Arrow forms of the value.
 fn said(array: &ArrayRef, row: usize) -> String {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         return "null".to_owned();
@@ -246,7 +246,7 @@ fn said(array: &ArrayRef, row: usize) -> String {
         DataType::Map(..) => items(Arc::new(array.as_map().value(row))),
         DataType::Struct(_) => {
             let parts: Vec<String> = array.as_struct().columns().iter().map(|part| said(part, row)).collect();
-            if parts.iter().all(|part| part == "null") { "null".to_owned() } else { format!("{{{}}}", parts.join(",")) }
+            format!("{{{}}}", parts.join(","))
         }
         _ => {
             let one = take(array, &UInt64Array::from(vec![row as u64]), None).unwrap().to_data();
@@ -473,7 +473,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     assert!(column(&rows, "note").is_null(1) && column(&rows, "ok").is_null(1));
 
     let said_types = [("zip".to_owned(), "categorical".parse().unwrap()), ("id".to_owned(), "u16".parse().unwrap())];
-    let text = TextSettings { delimiter: Some(b';'), types: said_types.into() };
+    let text = TextSettings { delimiter: Some(b';'), types: said_types.into(), ..TextSettings::default() };
     let frame = Frame::open(folder.join("a.csv"), FrameFormat::Csv, &text).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).take(2).collect();
     assert_eq!(types, ["id u16", "zip categorical"]);
@@ -491,7 +491,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     let json = "{\"id\":1,\"agents\":[{\"x\":1.5},{\"x\":2}],\"pose\":[1,2]}\n\n{\"id\":2,\"agents\":[],\"tags\":{\"a\":null}}";
     let frame = Frame::read(json.as_bytes(), FrameFormat::Ndjson, &TextSettings::default()).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).collect();
-    assert_eq!(types, ["id i64", "agents.x f64[?]", "pose i64[?]", "tags.a bool"]);
+    assert_eq!(types, ["id i64", "agents.x f64[?]", "pose i64[?]", "tags.a bool", "tags.is_null bool"]);
     let table = taken(&frame, &FrameSettings::default(), &folder.join("b")).unwrap();
     let rows = exported(&table, ExportFormat::Parquet, &ExportSettings::default());
     assert_eq!(said(column(&rows, "agents"), 1), "[]");
@@ -506,7 +506,8 @@ fn text_comes_in_with_the_types_that_it_has() {
         ("{\"a\":1}\n{\"a\":true}", FrameFormat::Ndjson, None, "line 2: `a`: expected a number as before, found a bool"),
     ] {
         let types = types.into_iter().map(|(name, ty)| (name.to_owned(), ty.parse().unwrap())).collect();
-        let error = Frame::read(text.as_bytes(), format, &TextSettings { delimiter: Some(b','), types }).unwrap_err().to_string();
+        let settings = TextSettings { types, ..TextSettings::default() };
+        let error = Frame::read(text.as_bytes(), format, &settings).unwrap_err().to_string();
         assert!(error.starts_with("standard input: ") && error.contains(says), "{text}: {error}");
     }
 }

@@ -14,6 +14,7 @@ mod frames;
 mod garbage;
 mod histories;
 mod indexes;
+mod joining;
 mod layouts;
 mod loading;
 mod long_values;

@@ -78,7 +78,8 @@ pub(crate) struct AddGroup {
 struct Given {
     /// The table: a path or URL
     table: String,
-    /// The input file (Parquet, Arrow IPC, CSV or NDJSON); - is standard input
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. Columns of text have the
+    /// types of the table
     frame: PathBuf,
     #[command(flatten)]
     taken: Taken,
@@ -90,7 +91,8 @@ struct GivenGroup {
     table: String,
     /// The name of the column group
     group: String,
-    /// The input file (Parquet, Arrow IPC, CSV or NDJSON); - is standard input
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. Columns of text have the
+    /// types of the table
     frame: PathBuf,
     /// The key: index columns that find the rows of the table. Each row of the table must have a key of its own [default: no key;
     /// rows are in table order]
@@ -148,9 +150,9 @@ fn words(names: &[String]) -> Vec<&str> {
 }
 
 impl Taken {
-    /// Opens the input file.
-    fn open(&self, path: &Path) -> Result<Frame, Failure> {
-        self.text.open(path, self.kind.of(path))
+    /// Opens the input file. Columns of text get the types of the table.
+    fn open(&self, path: &Path, table: &Table) -> Result<Frame, Failure> {
+        self.kind.open(path, &self.text, Some(table.schema()))
     }
 }
 
@@ -161,7 +163,8 @@ async fn newest(url: &str) -> Result<Table, Error> {
 impl Patch {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let Given { table, frame, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let table = newest(&table).await?;
+        let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
         let next = frame::patch(&frame, &table, &words(&self.on), &settings).await.map_err(Failure::Input)?;
@@ -173,7 +176,8 @@ impl Patch {
 impl ReplaceGroup {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let GivenGroup { table, group, frame, on, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let table = newest(&table).await?;
+        let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
         let next = frame::replace_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
@@ -185,7 +189,8 @@ impl ReplaceGroup {
 impl AddGroup {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let GivenGroup { table, group, frame, on, taken } = self.given;
-        let (table, frame) = (newest(&table).await?, taken.open(&frame)?);
+        let table = newest(&table).await?;
+        let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
         let next = frame::add_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;

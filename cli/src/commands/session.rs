@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use tetrys::{
     Error, Receipt, Table, TableWriter, Ticket,
     ingest::{
-        Target,
+        LocalFile, Target,
         frame::{FrameSettings, write_partition},
     },
 };
@@ -38,7 +38,7 @@ pub(crate) enum Session {
 #[command(
     after_help = "A session lets several processes, on one or several machines, write one table without a service between them. `begin` fixes the columns and settings and makes a ticket; each `write-partition` writes one file and makes a receipt; `commit` publishes all partitions as one version. Nobody sees any rows before the commit. For one process use `tetrys ingest`.
 
-A session cannot use reference tables: `tetrys ingest` has --reference for these. With CSV and NDJSON, set --type for columns whose type could differ between files.
+A session cannot use reference tables: `tetrys ingest` has --reference for these. The types of CSV and NDJSON columns are those of the file given to `begin`; set --type where other files have further values, such as 0.5 after 1.
 
 Examples:
   tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
@@ -140,24 +140,26 @@ impl Begin {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         self.writing.is_for_one_session()?;
         let options = self.writing.options(&self.table).await?;
-        let frame = self.choices.text.open(&self.frame, self.kind.of(&self.frame))?;
         let target = self.writing.target();
+        let base = match target {
+            Target::New => None,
+            Target::Append | Target::Overwrite => Some(opening::table(&self.table).await?),
+        };
+        let types = base.as_ref().filter(|_| target == Target::Append).map(Table::schema);
+        let frame = self.kind.open(&self.frame, &self.choices.text, types)?;
         let settings = FrameSettings { target, ..self.choices.settings() };
         say_left_out(&frame, &settings);
-        let writer = match target {
-            Target::New => {
+        let writer = match base {
+            None => {
                 let schema = settings.schema(&frame).map_err(Failure::Input)?;
                 Table::create_in(opening::store(&self.table)?, schema, options).await?
             }
-            Target::Append => {
-                let table = opening::table(&self.table).await?;
-                settings.schema_for(&frame, &table).map_err(Failure::Input)?;
-                table.append(options).await?
-            }
-            Target::Overwrite => {
-                let table = opening::table(&self.table).await?;
+            Some(table) => {
                 let schema = settings.schema_for(&frame, &table).map_err(Failure::Input)?;
-                table.overwrite(schema, options).await?
+                match target {
+                    Target::Append => table.append(options).await?,
+                    _ => table.overwrite(schema, options).await?,
+                }
             }
         };
         write_line(out, self.out.as_deref(), &writer.ticket()?.to_json(), self.writing.json)
@@ -167,7 +169,7 @@ impl Begin {
 impl WritePartition {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
-        let frame = self.choices.text.open(&self.frame, self.kind.of(&self.frame))?;
+        let frame = self.kind.open(&self.frame, &self.choices.text, Some(writer.schema()))?;
         let settings = self.choices.settings();
         say_left_out(&frame, &settings);
         let written = write_partition(&frame, &writer, self.number, &settings).await;
@@ -213,8 +215,11 @@ fn ticket(path: &Path) -> Result<Ticket, Failure> {
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::Input(Error::from(error).at(path.display())))
+    LocalFile::text(path, MAX_TEXT).map_err(Failure::Input)
 }
+
+/// The largest ticket or receipt, in bytes.
+const MAX_TEXT: u64 = 256 << 20;
 
 /// Writes a line to stdout, or atomically to a file.
 fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str, json: bool) -> Result<Outcome, Failure> {

@@ -258,3 +258,44 @@ fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
     tetrys_with(folder, &["delete", "odd", "--where", "\"*\" = 1 AND \"^a$\" = 3"]).ok();
     assert_eq!(tetrys(folder, "info odd --json").json()["rows"], json!(4));
 }
+
+#[test]
+fn a_folder_with_the_name_of_a_version_is_not_hidden_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, rows) in [("one", "id\n1\n"), ("three", "id\n1\n2\n3\n")] {
+        fs::write(folder.join(format!("{name}.csv")), rows).unwrap();
+        tetrys(folder, &format!("ingest csv {name}.csv {name} -q")).ok();
+    }
+    fs::rename(folder.join("three"), folder.join("x@2")).unwrap();
+    let rows = |table: &str| tetrys(folder, &format!("info {table} --json")).json()["rows"].clone();
+    assert_eq!((rows("x@2"), rows("x@2/"), rows("x@2@1")), (3.into(), 3.into(), 3.into()));
+    // A version of the table comes first, and a slash names the folder.
+    fs::rename(folder.join("one"), folder.join("x")).unwrap();
+    assert_eq!(rows("x@2"), 3);
+    tetrys(folder, "ingest csv one.csv x --append -q").ok();
+    assert_eq!((rows("x@1"), rows("x@2"), rows("x@2/")), (1.into(), 2.into(), 3.into()));
+    assert!(tetrys(folder, "info x@3").fails(1).contains("version 3"));
+    let said = tetrys(folder, "ingest csv one.csv x@2 --append -q").fails(1);
+    assert!(said.contains("expected a table without a version") && said.contains("is x@2/"), "{said}");
+    tetrys(folder, "ingest csv one.csv x@2/ --append -q").ok();
+    assert_eq!((rows("x@2"), rows("x@2/")), (2.into(), 4.into()));
+}
+
+#[test]
+fn a_change_of_an_older_version_says_which_version_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("rows.csv"), "id,x\n1,1\n2,2\n3,3\n").unwrap();
+    tetrys(folder, "ingest csv rows.csv t --index id --group g=x -q").ok();
+    tetrys(folder, "delete t --where id=1").ok();
+    fs::write(folder.join("patch.csv"), "id,x\n2,5\n").unwrap();
+    for change in ["delete t@1 --where id=2", "patch t@1 patch.csv --on id", "replace-group t@1 g rows.csv --on id"] {
+        let said = tetrys(folder, change).fails(1);
+        assert!(said.contains("this change was made from version 1, and version 2 is newer: both change "), "{change}: {said}");
+        assert!(said.contains("open the newest version and retry") && !said.contains("another writer"), "{change}: {said}");
+    }
+    // Where only one of both changed something, the change goes onto the newest version.
+    tetrys(folder, "edit t@1 --set license=CC0").ok();
+    assert_eq!(tetrys(folder, "info t --json").json()["rows"], 2);
+}

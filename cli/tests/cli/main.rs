@@ -9,6 +9,8 @@ mod binary;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(unix)]
+mod files;
 mod frames;
 mod help;
 #[cfg(unix)]

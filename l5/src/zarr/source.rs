@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::count::counted;
-use tetrys::{Error, ErrorKind, Result, Store, blocking::runtime, store::RangeRequest};
+use tetrys::{Error, ErrorKind, Result, Store, blocking::runtime, ingest::LocalFile, store::RangeRequest};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::block_in_place,
@@ -63,7 +63,7 @@ impl ZarrGroup {
                 let kind = if metadata.is_dir() {
                     Kind::Directory(path.to_path_buf())
                 } else {
-                    let file = File::open(path).map_err(|error| Error::from(error).at(path.display()))?;
+                    let file = LocalFile::regular(path, "a folder or a zip file")?;
                     zipped(BufReader::new(Box::new(file)), metadata.len(), &path.display().to_string())?
                 };
                 Self::checked(path.display().to_string(), kind)
@@ -153,10 +153,10 @@ impl ZarrGroup {
                 Ok(true)
             }
             Kind::Directory(folder) => {
-                let mut file = match File::open(folder.join(key)) {
+                let mut file = match LocalFile::regular(folder.join(key), "a file") {
                     Ok(file) => file,
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-                    Err(error) => return Err(Error::from(error).at(place())),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+                    Err(error) => return Err(error.at(&self)),
                 };
                 let stated = file.metadata().map_err(|error| Error::from(error).at(place()))?.len();
                 fill(&mut file, stated)

@@ -277,6 +277,11 @@ def _extents(declared: str) -> list[str]:
 
 def _of_arrays(arrays: Sequence[Array | None], valid: Mask, declared: str | None) -> Column:
     """Converts rows that are arrays: tensors whose first extent may differ between rows. Arrays of times become lists."""
+    rank = _rank(declared)
+    if declared is not None and rank is not None and rank > 1:
+        # An array of shape (0,) has no rows, and takes its other extents from the declared type.
+        inner = [0 if extent == "?" else int(extent) for extent in _extents(declared)[1:]]
+        arrays = [np.zeros((0, *inner), array.dtype) if array is not None and array.shape == (0,) else array for array in arrays]
     known = [array for array in arrays if array is not None]
     if any(array.dtype.kind in "mM" for array in known):
         if any(array.ndim != 1 or array.dtype.kind != known[0].dtype.kind for array in known):
@@ -326,7 +331,11 @@ def _of_lists(values: Sequence[Any], valid: Mask, declared: str | None) -> Colum
     for row, value in enumerate(values):
         if value is not None:
             shapes[row] = _shape(value, extents, leaves.append)
-    array, is_bf16 = _native(_numbers(leaves))
+    if all(leaf is None for leaf in leaves):
+        # Lists without numbers have the declared type.
+        array, is_bf16 = np.zeros(len(leaves), np.bool_ if declared is not None and declared.startswith("bool[") else np.float64), False
+    else:
+        array, is_bf16 = _native(_numbers(leaves))
     return Column.ragged(shapes, array, is_bf16, _some(valid), _some(np.array([leaf is not None for leaf in leaves], bool)))
 
 

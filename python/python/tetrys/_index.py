@@ -509,7 +509,8 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
     """Opens a version of a table.
 
     Args:
-        url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag.
+        url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag;
+            `url@VERSION/` with a slash is a folder of that name.
         allow: URLs of other stores. References into other stores are followed to these URLs and below them, and to those that
             `TETRYS_ALLOW` and the configuration file list; to no others. `Table.must_allow` lists what a table needs.
 

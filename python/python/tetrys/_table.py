@@ -34,7 +34,8 @@ class Table:
         """Opens a version of the table at `url`.
 
         Args:
-            url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag.
+            url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag;
+                `url@VERSION/` with a slash is a folder of that name.
             allow: URLs of other stores that references in this table may be followed to; see `tetrys.open_table`.
 
         Example:

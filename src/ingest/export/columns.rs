@@ -17,7 +17,7 @@ use crate::{
     error::Result,
     ingest::{
         foreign::{ARROW, Foreign, PRECISION, SCALE, unlisted},
-        nested::{JSON, Leaf, NESTED, TYPE, Within, around, lists},
+        nested::{JSON, Leaf, NESTED, NULLS, TYPE, Within, around, lists},
     },
     schema::{self, Column, ColumnType, Primitive},
     table::Table,
@@ -87,6 +87,7 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
     let foreign = Foreign::of_column(&column.ty, &column.properties).filter(|_| !flat);
     let plain = natural_type(&bottom, depth == 0);
     let arrow = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
+    let is_nulls = !around.is_empty() && bottom == ColumnType::Scalar(Primitive::Bool) && column.properties.contains_key(NULLS);
     let own = [ARROW, NESTED, PRECISION, SCALE];
     let is_own = |key: &str| own.contains(&key) && (key == NESTED || foreign.is_some());
     let said: Vec<(&String, &Value)> = column.properties.iter().filter(|(key, _)| !is_own(key)).collect();
@@ -105,7 +106,13 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
         metadata.insert(TYPE.to_owned(), bottom.to_string());
     }
     let field = Arc::new(Field::new(name, arrow, true).with_metadata(metadata));
-    Exported { name: column.name.clone(), index: column.index, ty: column.ty.clone(), foreign, leaf: Leaf { around, field } }
+    Exported {
+        name: column.name.clone(),
+        index: column.index,
+        ty: column.ty.clone(),
+        foreign,
+        leaf: Leaf { around, field, is_nulls },
+    }
 }
 
 impl Exported {

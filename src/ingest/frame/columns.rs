@@ -3,15 +3,18 @@
 //! Fields of a struct are columns of their own: `image.bytes` and `image.path`. A list of structs becomes one list for each
 //! field: `agents.id` and `agents.speed`. A map becomes a list of keys and a list of values. Lists of numbers become tensors
 //! whose first dimension varies from row to row. Fixed-size lists become tensors of fixed shape. [`Foreign`] handles Arrow types
-//! without a column type. Column properties record the original type, so that an export can restore it.
+//! without a column type. A struct of nulls is told from a null struct by a column of its own (`nulls`). Column properties record the original type, so that an export can restore it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray, RecordBatch, StructArray,
-    cast::AsArray, make_array,
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray, ListArray,
+    RecordBatch, StructArray, cast::AsArray, make_array, new_null_array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use arrow_select::take::take;
 use serde_json::Value;
@@ -19,10 +22,10 @@ use serde_json::Value;
 use crate::{
     error::{Error, Result},
     ingest::{
-        foreign::Foreign,
-        nested::{self, JSON, Kind, TYPE, Within},
+        foreign::{Foreign, unlisted},
+        nested::{self, IS_NULL, JSON, Kind, NULLS, TYPE, Within},
     },
-    schema::{ColumnType, Primitive, TimeUnit},
+    schema::{Column as TableColumn, ColumnType, Primitive, Schema, TimeUnit},
 };
 
 /// One column of a frame.
@@ -38,6 +41,8 @@ pub(super) struct FrameColumn {
     pub(super) properties: BTreeMap<String, Value>,
     /// Name of the top-level field.
     pub(super) root: String,
+    /// Whether its values say which structs are null.
+    pub(super) is_nulls: bool,
     /// The path from there.
     path: Vec<Step>,
 }
@@ -48,12 +53,14 @@ enum Step {
     Field(usize),
     /// The items of a list, or the entries of a map.
     Items,
+    /// Whether a struct is null.
+    IsNull,
 }
 
 /// Maximum nesting of structs.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the columns for the fields of a frame.
+/// Returns the columns for the fields of a frame. Each struct also has a column that says where it is null.
 ///
 /// # Errors
 /// - `Invalid`: two columns have the same name.
@@ -63,6 +70,9 @@ pub(super) fn columns(fields: &Fields) -> Result<Vec<FrameColumn>> {
         let start = Column { name: field.name().clone(), root: field.name(), path: Vec::new(), within: Vec::new() };
         push(field, start, &mut columns);
     }
+    let taken: BTreeSet<String> =
+        columns.iter().filter(|column: &&FrameColumn| !column.is_nulls).map(|column| column.name.clone()).collect();
+    columns.retain(|column| !column.is_nulls || !taken.contains(&column.name));
     let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair.first() == pair.last()) {
@@ -110,12 +120,14 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
             for (number, part) in fields.iter().enumerate() {
                 push(part, column.inside(field, Kind::Struct, part.name(), &[Step::Field(number)]), columns);
             }
+            push_nulls(column.inside(field, Kind::Struct, IS_NULL, &[Step::IsNull]), fields.len(), columns);
             return;
         }
         DataType::List(item) | DataType::LargeList(item) if let Some(fields) = inner(item.data_type()) => {
             for (number, part) in fields.iter().enumerate() {
                 push(part, column.inside(field, Kind::List, part.name(), &[Step::Items, Step::Field(number)]), columns);
             }
+            push_nulls(column.inside(field, Kind::List, IS_NULL, &[Step::Items, Step::IsNull]), fields.len(), columns);
             return;
         }
         DataType::Map(entries, _) if let Some(fields) = inner(entries.data_type()) => {
@@ -142,10 +154,38 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
     });
     properties.extend(nested::said(&column.within));
     let Column { name, root, path, .. } = column;
-    columns.push(FrameColumn { name, ty, arrow: field.data_type().clone(), properties, root: root.to_owned(), path });
+    let (arrow, root) = (field.data_type().clone(), root.to_owned());
+    columns.push(FrameColumn { name, ty, arrow, properties, root, is_nulls: false, path });
+}
+
+/// Pushes the column that says which structs are null, after the `place` fields of the struct.
+fn push_nulls(mut column: Column<'_>, place: usize, columns: &mut Vec<FrameColumn>) {
+    if let Some(within) = column.within.last_mut() {
+        within.place = place;
+    }
+    let lists = column.path.iter().filter(|step| matches!(step, Step::Items)).count();
+    let ty = (0..lists).fold(ColumnType::Scalar(Primitive::Bool), |ty, _| listed(ty));
+    let properties = nested::said(&column.within).into_iter().chain([(NULLS.to_owned(), Value::from(true))]).collect();
+    let Column { name, root, path, .. } = column;
+    let (arrow, root) = (DataType::Boolean, root.to_owned());
+    columns.push(FrameColumn { name, ty: Some(ty), arrow, properties, root, is_nulls: true, path });
 }
 
 impl FrameColumn {
+    /// Returns the column for rows that join a table. A column of nothing but nulls, or of empty lists, has no type of its own, so
+    /// it gets the type of the table's column.
+    pub(super) fn joining(self, table: &Schema) -> Self {
+        let Some(ty) = self.ty.as_ref().filter(|ty| Foreign::of_column(ty, &self.properties) == Some(Foreign::Null)) else {
+            return self;
+        };
+        let lists = std::iter::successors(Some(ty.clone()), unlisted).skip(1).count();
+        let fits = |here: &&TableColumn| (0..lists).try_fold(here.ty.clone(), |ty, _| unlisted(&ty)).is_some();
+        match table.column_named(&self.name).filter(fits) {
+            Some(here) => Self { ty: Some(here.ty.clone()), properties: here.properties.clone(), ..self },
+            None => self,
+        }
+    }
+
     /// Returns the column's array from a batch of the frame, in an Arrow form that partitions accept.
     ///
     /// # Errors
@@ -153,6 +193,10 @@ impl FrameColumn {
     pub(super) fn array(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let missing = || Error::invalid(format!("column `{}` is missing in a batch", self.name));
         let array = batch.column_by_name(&self.root).ok_or_else(missing)?;
+        let in_list = self.path.iter().any(|step| matches!(step, Step::Items));
+        if let (DataType::Null, false, Some(ty)) = (&self.arrow, in_list, &self.ty) {
+            return Ok(new_null_array(&ty.arrow(), array.len()));
+        }
         walk(array, &self.path)
             .and_then(|array| array.ok_or_else(missing))
             .map_err(|error| error.at(format!("column `{}`", self.name)))
@@ -170,6 +214,10 @@ fn walk(array: &ArrayRef, path: &[Step]) -> Result<Option<ArrayRef>> {
                 return Ok(None);
             };
             walk(&under(inner, parts.nulls())?, rest)
+        }
+        Step::IsNull => {
+            let nulls = BooleanBuffer::collect_bool(array.len(), |row| array.is_null(row));
+            Ok(Some(Arc::new(BooleanArray::new(nulls, None))))
         }
         Step::Items => {
             let (offsets, items, nulls) = match array.data_type() {
@@ -200,7 +248,7 @@ fn widened(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
 }
 
 /// Returns the array with the nulls of its enclosing struct added.
-fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
+pub(super) fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
     // A null array has no mask, and is null in any case.
     let Some(outer) = outer.filter(|outer| outer.null_count() > 0 && array.data_type() != &DataType::Null) else {
         return Ok(Arc::clone(array));

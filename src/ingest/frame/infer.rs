@@ -1,12 +1,10 @@
 //! Infers the types of text columns from all of their values: CSV cells and line-delimited JSON.
 //!
 //! A column gets a type only if the type reproduces every value exactly: `007` and `1e400` stay text, and so do numbers that no
-//! float represents. An empty cell is null. If the user declares a type, every value must fit it exactly, because the readers
-//! would silently cut off fractions and shift times.
+//! float represents. An empty cell is null. A column whose type is known ([`Types`]) has that type, which every value must fit.
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
     fmt,
     io::{BufRead, Read},
     sync::Arc,
@@ -16,14 +14,19 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::wanted::{NO_TYPES, Types, Wanted, ZonedTimes};
 use crate::{
     error::{Error, Result, short},
-    ingest::nested::TYPE,
-    schema::{self, ColumnType, Primitive, TimeUnit},
+    schema::ColumnType,
 };
 
-/// Declared types by column name.
-pub(super) type Types = BTreeMap<String, ColumnType>;
+/// The columns of a text.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) schema: ArrowSchema,
+    /// Columns that stay text, although all their values are times with a zone: the name, and the type that would hold them.
+    pub(super) times: Vec<(String, ColumnType)>,
+}
 
 /// Beyond this limit some integers are not floats.
 const EXACT: u64 = 1 << 53;
@@ -31,11 +34,9 @@ const EXACT: u64 = 1 << 53;
 /// Returns the columns of a CSV file with a header line.
 ///
 /// # Errors
-/// - `Invalid`: a line has another number of cells or is not UTF-8; a cell does not fit the type in `types`. The message names
-///   the line.
-/// - `NotFound`: `types` names a column that does not exist.
-/// - `Unsupported`: a type in `types` is not read from text.
-pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Result<ArrowSchema> {
+/// - `Invalid`: there is no header line; a line has another number of cells or is not UTF-8; a cell does not fit the type in
+///   `types`. The message names the line.
+pub(super) fn csv_columns(reader: impl Read, delimiter: u8, types: &Types) -> Result<Columns> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
     let unfit = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(error) => Error::from(error),
@@ -49,91 +50,34 @@ pub(super) fn csv_schema(reader: impl Read, delimiter: u8, types: &Types) -> Res
         other => Error::invalid(format!("not valid CSV: {other:?}")),
     };
     let names: Vec<String> = reader.headers().map_err(unfit)?.iter().map(str::to_owned).collect();
+    if names.is_empty() {
+        return Err(Error::invalid("expected a line with the names of the columns, found an empty file"));
+    }
     let mut cells = vec![Cells::default(); names.len()];
-    let said: Vec<Option<&ColumnType>> = names.iter().map(|name| types.get(name)).collect();
+    // Text has no lists, so that the column of a list stays text, which does not fit the table.
+    let single = |name: &String| types.below(name).wanted().filter(|wanted| wanted.is_single());
+    let wanted: Vec<Option<&Wanted>> = names.iter().map(single).collect();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(unfit)? {
         for (place, (cells, cell)) in cells.iter_mut().zip(&record).enumerate() {
-            match said[place] {
+            match wanted[place] {
                 None => cells.see(cell),
-                Some(ty) if !fits(ty, cell) => {
+                Some(wanted) if !cell.is_empty() && !wanted.takes(cell) => {
                     let line = record.position().map_or(0, csv::Position::line);
                     let name = &names[place];
-                    return Err(Error::invalid(format!("line {line}: column `{name}`: {}", unlike(ty, format!("`{cell}`")))));
+                    return Err(Error::invalid(format!("line {line}: column `{name}`: {}", wanted.unlike(format!("`{cell}`")))));
                 }
                 Some(_) => {}
             }
         }
     }
-    fields(names.into_iter().zip(cells.iter().map(Cells::arrow)), types)
-}
-
-/// Returns the fields, with declared types where there are any.
-fn fields(found: impl Iterator<Item = (String, DataType)>, types: &Types) -> Result<ArrowSchema> {
-    let found: Vec<(String, DataType)> = found.collect();
-    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    if let Some(name) = types.keys().find(|name| !names.contains(&name.as_str())) {
-        schema::select(&names, &[], [name]).map_err(|error| error.at("type"))?;
-        return Err(Error::not_found(format!("type: no column `{name}`")));
-    }
-    let field = |(name, found): (String, DataType)| match types.get(&name) {
-        None => Ok(Field::new(name, found, true)),
-        Some(ty) if ty.is_indexable() => {
-            let arrow = match ty {
-                ColumnType::Utf8 | ColumnType::Categorical => DataType::Utf8,
-                ty => ty.arrow(),
-            };
-            Ok(Field::new(name, arrow, true).with_metadata(std::collections::HashMap::from([(TYPE.to_owned(), ty.to_string())])))
-        }
-        Some(ty) => Err(Error::unsupported(format!(
-            "type: column `{name}`: {ty} cannot be read from text; use a number, bool, text, date, timestamp or duration"
-        ))),
+    let field = |((name, cells), wanted): ((&String, &Cells), &Option<&Wanted>)| {
+        let known = wanted.and_then(|wanted| wanted.field(name));
+        known.unwrap_or_else(|| Field::new(name, cells.arrow(), true))
     };
-    Ok(ArrowSchema::new(found.into_iter().map(field).collect::<Result<Vec<_>>>()?))
-}
-
-/// Whether a text reader keeps all of the text when it parses it as this type. Does not check whether it can parse it.
-fn fits(ty: &ColumnType, text: &str) -> bool {
-    let (unit, zone) = match ty {
-        ColumnType::Timestamp(unit, zone) => (unit, zone),
-        // A date reader would silently drop a time of day.
-        ColumnType::Date => return text.trim().len() <= 10,
-        _ => return true,
-    };
-    let most = match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 3,
-        TimeUnit::Microsecond => 6,
-        TimeUnit::Nanosecond => 9,
-    };
-    // The time of day starts after the date and one separator.
-    let text = text.trim();
-    let Some(time) = text.get(11..) else { return text.is_empty() || zone.is_none() };
-    let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());
-    let (time, behind) = time.split_at(end);
-    let digits = time.split_once(['.', ',']).map_or(0, |(_, digits)| digits.trim_end_matches('0').len());
-    digits <= most && behind.is_empty() == zone.is_none()
-}
-
-/// Returns the message for a value that does not fit the type of its column.
-fn unlike(ty: &ColumnType, found: impl fmt::Display) -> String {
-    let hint = match ty {
-        ColumnType::Timestamp(_, None) => " (without a time zone, and without digits beyond its unit)",
-        ColumnType::Timestamp(_, Some(_)) => " (with a time zone, and without digits beyond its unit)",
-        ty if is_counted(ty) => " (a whole number)",
-        _ => "",
-    };
-    format!("declared as {ty}{hint}, found {}", short(found))
-}
-
-/// Whether values of the type are whole numbers.
-fn is_counted(ty: &ColumnType) -> bool {
-    match ty {
-        ColumnType::Scalar(primitive) => {
-            !matches!(primitive, Primitive::Bool | Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
-        }
-        ty => matches!(ty, ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_)),
-    }
+    let schema = ArrowSchema::new(names.iter().zip(&cells).zip(&wanted).map(field).collect::<Vec<_>>());
+    let times = names.iter().zip(&cells).filter_map(|(name, cells)| Some((name.clone(), cells.zoned_times()?)));
+    Ok(Columns { times: times.collect(), schema })
 }
 
 /// The types that fit all cells of a column so far.
@@ -149,12 +93,14 @@ struct Cells {
     time: bool,
     zoned: Option<bool>,
     digits: usize,
+    /// What the times have in common if all of them have zones, of which some are offsets.
+    offsets: Option<Option<ZonedTimes>>,
 }
 
 impl Default for Cells {
     fn default() -> Self {
-        let digits = 0;
-        Self { any: false, bool: true, i64: true, u64: true, f64: true, date: true, time: true, zoned: None, digits }
+        let (digits, zoned, offsets) = (0, None, None);
+        Self { any: false, bool: true, i64: true, u64: true, f64: true, date: true, time: true, zoned, digits, offsets }
     }
 }
 
@@ -181,6 +127,15 @@ impl Cells {
                 _ => self.time = false,
             }
         }
+        self.offsets = Some(match self.offsets.take() {
+            None => ZonedTimes::of(cell),
+            Some(known) => known.and_then(|known| Some(known.and(ZonedTimes::of(cell)?))),
+        });
+    }
+
+    /// Returns the type that would hold the times of this column, if it stays text only because they have offsets.
+    fn zoned_times(&self) -> Option<ColumnType> {
+        self.offsets.iter().flatten().next().filter(|_| !self.time).map(ZonedTimes::ty)
     }
 
     fn arrow(&self) -> DataType {
@@ -205,13 +160,13 @@ impl Cells {
 }
 
 /// Whether a cell is a whole number in canonical form: no `+`, no leading zeros.
-fn is_whole(cell: &str) -> bool {
+pub(super) fn is_whole(cell: &str) -> bool {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let canonical = digits == "0" && digits == cell || digits.starts_with(|first: char| ('1'..='9').contains(&first));
     canonical && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-fn is_float(cell: &str, whole: bool) -> bool {
+pub(super) fn is_float(cell: &str, whole: bool) -> bool {
     if whole {
         return cell.trim_start_matches('-').parse::<u64>().is_ok_and(|number| number <= EXACT);
     }
@@ -232,7 +187,7 @@ fn is_float(cell: &str, whole: bool) -> bool {
 }
 
 /// Whether the nearest float to a number, printed with as many digits, gives back the number's digits.
-fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
+pub(super) fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
     let all = format!("{before}{behind}");
     let significant = all.trim_start_matches('0');
     let zeros = all.len() - significant.len();
@@ -261,7 +216,7 @@ fn comes_back(cell: &str, before: &str, behind: &str, exponent: &str) -> bool {
 
 /// Parses `2020-02-29T12:00:00.25`, optionally with a blank instead of `T` and with a final `Z`. Returns whether there is a `Z`,
 /// and the digits of the fraction.
-fn time_of(cell: &str) -> Option<(bool, usize)> {
+pub(super) fn time_of(cell: &str) -> Option<(bool, usize)> {
     let naive = cell.strip_suffix('Z').unwrap_or(cell);
     let date_and_time = naive.get(10..11).filter(|middle| matches!(*middle, "T" | " "));
     if date_and_time.is_none() || naive.len() < 19 {
@@ -284,9 +239,7 @@ fn time_of(cell: &str) -> Option<(bool, usize)> {
 /// # Errors
 /// - `Invalid`: a line is not an object; a value has no common type with earlier values, or does not fit the type in `types`. The
 ///   message names the line.
-/// - `NotFound`: `types` names a column that does not exist.
-/// - `Unsupported`: a type in `types` is not read from text.
-pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<ArrowSchema> {
+pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Columns> {
     let mut all = Kind::Object(Vec::new());
     let mut line = Vec::new();
     let mut number = 0_u64;
@@ -304,19 +257,25 @@ pub(super) fn json_schema(mut reader: impl BufRead, types: &Types) -> Result<Arr
             return Err(place(&"expected an object on every line"));
         }
         let mut json = serde_json::Deserializer::from_slice(&line);
-        let exact = RefCell::new(exact_numbers(&line).into_iter());
-        let seen = All { kind: &mut all, exact: &exact, types }.deserialize(&mut json);
+        let numbers = RefCell::new(numbers(&line).into_iter());
+        let seen = All { kind: &mut all, numbers: &numbers, types }.deserialize(&mut json);
         seen.and_then(|()| json.end()).map_err(|error| place(&error))?;
     }
     let Kind::Object(columns) = all else { return Err(Error::internal("lines that are no objects")) };
-    let typed = columns
-        .into_iter()
-        .map(|(name, kind)| Ok((name.clone(), kind.arrow().map_err(|error| error.at(format!("column `{name}`")))?)));
-    fields(typed.collect::<Result<Vec<_>>>()?.into_iter(), types)
+    if columns.is_empty() {
+        return Err(Error::invalid("expected a line for each row, found none with a column"));
+    }
+    let field = |(name, kind): &(String, Kind)| kind.field(name).map_err(|error| error.at(format!("column `{name}`")));
+    let schema = ArrowSchema::new(columns.iter().map(field).collect::<Result<Vec<_>>>()?);
+    let times = columns.into_iter().filter_map(|(name, kind)| match kind {
+        Kind::Text(Some(times)) => Some((name, times.ty())),
+        _ => None,
+    });
+    Ok(Columns { schema, times: times.collect() })
 }
 
-/// Returns for each number in a line of JSON, in order, whether some type reproduces it exactly.
-fn exact_numbers(line: &[u8]) -> Vec<bool> {
+/// Returns the numbers in a line of JSON, in order.
+fn numbers(line: &[u8]) -> Vec<&str> {
     let mut numbers = Vec::new();
     let mut place = 0;
     while let Some(byte) = line.get(place) {
@@ -331,11 +290,7 @@ fn exact_numbers(line: &[u8]) -> Vec<bool> {
             b'-' | b'0'..=b'9' => {
                 let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
                 let end = place + line[place..].iter().take_while(is_part).count();
-                let text = str::from_utf8(&line[place..end]).unwrap_or_default();
-                numbers.push(match is_whole(text) {
-                    true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
-                    false => is_float(text, false),
-                });
+                numbers.push(str::from_utf8(&line[place..end]).unwrap_or_default());
                 place = end;
             }
             _ => place += 1,
@@ -344,12 +299,20 @@ fn exact_numbers(line: &[u8]) -> Vec<bool> {
     numbers
 }
 
+/// Whether some type reproduces a number of JSON exactly.
+fn is_exact(text: &str) -> bool {
+    match is_whole(text) {
+        true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+        false => is_float(text, false),
+    }
+}
+
 /// The types that fit all values at one place so far.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Null,
-    /// A column with a declared type.
-    Said(ColumnType),
+    /// Values of a known type.
+    Known(Wanted),
     Bool,
     /// Minimum and maximum of the whole numbers; whether all numbers are whole; and whether floats represent all of them exactly.
     Number {
@@ -358,7 +321,8 @@ enum Kind {
         whole: bool,
         exact: bool,
     },
-    Text,
+    /// What the texts have in common if all of them are times with a zone.
+    Text(Option<ZonedTimes>),
     List(Box<Kind>),
     Object(Vec<(String, Kind)>),
 }
@@ -366,18 +330,23 @@ enum Kind {
 impl Kind {
     fn name(&self) -> &'static str {
         match self {
-            Self::Null | Self::Said(_) => "null",
+            Self::Null | Self::Known(_) => "null",
             Self::Bool => "a bool",
             Self::Number { .. } => "a number",
-            Self::Text => "text",
+            Self::Text(_) => "text",
             Self::List(_) => "a list",
             Self::Object(_) => "an object",
         }
     }
 
+    fn field(&self, name: &str) -> Result<Field> {
+        let known = if let Self::Known(wanted) = self { wanted.field(name) } else { None };
+        known.map_or_else(|| Ok(Field::new(name, self.arrow()?, true)), Ok)
+    }
+
     fn arrow(&self) -> Result<DataType> {
         Ok(match self {
-            Self::Null | Self::Said(_) => DataType::Null,
+            Self::Null | Self::Known(_) => DataType::Null,
             Self::Bool => DataType::Boolean,
             Self::Number { whole: true, greatest, .. } if i64::try_from(*greatest).is_ok() => DataType::Int64,
             Self::Number { whole: true, least, .. } if *least >= 0 => DataType::UInt64,
@@ -385,10 +354,10 @@ impl Kind {
             Self::Number { .. } => {
                 return Err(Error::invalid("numbers that no type holds exactly: write them as text"));
             }
-            Self::Text => DataType::Utf8,
+            Self::Text(_) => DataType::Utf8,
             Self::List(item) => DataType::List(Arc::new(Field::new("item", item.arrow()?, true))),
             Self::Object(parts) => {
-                let fields = parts.iter().map(|(name, kind)| Ok(Field::new(name, kind.arrow()?, true)));
+                let fields = parts.iter().map(|(name, kind)| kind.field(name));
                 DataType::Struct(fields.collect::<Result<Vec<_>>>()?.into())
             }
         })
@@ -397,9 +366,11 @@ impl Kind {
     fn and<E: de::Error>(&mut self, seen: Self) -> Result<(), E> {
         match (&mut *self, seen) {
             (Self::Null, seen) => *self = seen,
-            (Self::Said(ty), seen @ (Self::List(_) | Self::Object(_))) => return Err(E::custom(unlike(ty, seen.name()))),
-            (Self::Said(_), _) => {}
-            (Self::Bool, Self::Bool) | (Self::Text, Self::Text) | (Self::List(_), Self::List(_)) => {}
+            (Self::Known(wanted), seen) => return Err(E::custom(wanted.unlike(seen.name()))),
+            (Self::Text(known), Self::Text(seen)) => {
+                *known = known.take().zip(seen).map(|(known, seen)| known.and(seen));
+            }
+            (Self::Bool, Self::Bool) | (Self::List(_), Self::List(_)) => {}
             (Self::Object(_), Self::Object(_)) => {}
             (
                 Self::Number { least, greatest, whole, exact },
@@ -419,24 +390,34 @@ impl Kind {
 }
 
 /// Visits a value and merges its type into `kind`.
-struct All<'a> {
+struct All<'a, 'l> {
     kind: &'a mut Kind,
-    /// For each remaining number of the line, whether some type reproduces it exactly.
-    exact: &'a RefCell<std::vec::IntoIter<bool>>,
-    /// Declared types of the members of an object at this place.
+    /// The remaining numbers of the line.
+    numbers: &'a RefCell<std::vec::IntoIter<&'l str>>,
+    /// Types of the members of an object at this place.
     types: &'a Types,
 }
 
-/// Types are declared for top-level columns only.
-static NO_TYPES: Types = Types::new();
-
-impl All<'_> {
-    fn is_exact(&self) -> bool {
-        self.exact.borrow_mut().next().unwrap_or(true)
+impl All<'_, '_> {
+    /// Merges the next number of the line: a whole number, or any other one.
+    fn number<E: de::Error>(self, whole: Option<(i64, u64)>) -> Result<(), E> {
+        let text = self.numbers.borrow_mut().next().unwrap_or_default();
+        match self.kind {
+            Kind::Known(wanted) if wanted.takes_number(text) => Ok(()),
+            Kind::Known(wanted) => Err(E::custom(wanted.unlike(text))),
+            kind => {
+                let (least, greatest) = whole.unwrap_or_default();
+                let exact = match whole {
+                    Some(_) => least.unsigned_abs().max(greatest) <= EXACT,
+                    None => is_exact(text),
+                };
+                kind.and(Kind::Number { least, greatest, whole: whole.is_some(), exact })
+            }
+        }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for All<'_> {
+impl<'de> DeserializeSeed<'de> for All<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -444,7 +425,7 @@ impl<'de> DeserializeSeed<'de> for All<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for All<'_> {
+impl<'de> Visitor<'de> for All<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -456,39 +437,49 @@ impl<'de> Visitor<'de> for All<'_> {
     }
 
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
-        self.kind.and(Kind::Bool)
+        match self.kind {
+            Kind::Known(wanted) if wanted.is_bool() => Ok(()),
+            kind => kind.and(Kind::Bool),
+        }
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<(), E> {
-        self.is_exact();
-        let greatest = u64::try_from(number).unwrap_or(0);
-        self.kind.and(Kind::Number { least: number, greatest, whole: true, exact: number.unsigned_abs() <= EXACT })
+        self.number(Some((number, u64::try_from(number).unwrap_or(0))))
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<(), E> {
-        self.is_exact();
-        self.kind.and(Kind::Number { least: 0, greatest: number, whole: true, exact: number <= EXACT })
+        self.number(Some((0, number)))
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<(), E> {
-        let exact = self.is_exact();
-        match self.kind {
-            Kind::Said(ty) if is_counted(ty) && !(exact && number.fract() == 0.0) => Err(E::custom(unlike(ty, number))),
-            kind => kind.and(Kind::Number { least: 0, greatest: 0, whole: false, exact }),
-        }
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
+        self.number(None)
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
         match self.kind {
-            Kind::Said(ty) if !fits(ty, text) => Err(E::custom(unlike(ty, format!("`{text}`")))),
-            kind => kind.and(Kind::Text),
+            Kind::Known(wanted) if wanted.takes(text) => Ok(()),
+            Kind::Known(wanted) => Err(E::custom(wanted.unlike(format!("`{text}`")))),
+            kind => kind.and(Kind::Text(ZonedTimes::of(text))),
         }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let numbers = self.numbers;
+        if let Kind::Known(wanted) = self.kind {
+            let Some((item, count)) = wanted.item() else { return Err(de::Error::custom(wanted.unlike("a list"))) };
+            let (mut item, mut found) = (Kind::Known(item), 0);
+            while items.next_element_seed(All { kind: &mut item, numbers, types: &NO_TYPES })?.is_some() {
+                found += 1;
+            }
+            return match count {
+                Some(count) if count != found => Err(de::Error::custom(wanted.unlike(format!("a list of {found}")))),
+                _ => Ok(()),
+            };
+        }
         self.kind.and(Kind::List(Box::new(Kind::Null)))?;
         if let Kind::List(kind) = self.kind {
-            while items.next_element_seed(All { kind, exact: self.exact, types: &NO_TYPES })?.is_some() {}
+            // The types of a list of objects are those of the objects.
+            while items.next_element_seed(All { kind, numbers, types: self.types })?.is_some() {}
         }
         Ok(())
     }
@@ -497,12 +488,13 @@ impl<'de> Visitor<'de> for All<'_> {
         self.kind.and(Kind::Object(Vec::new()))?;
         if let Kind::Object(parts) = self.kind {
             while let Some(name) = members.next_key::<String>()? {
+                let types = self.types.below(&name);
                 let place = parts.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    parts.push((name.clone(), self.types.get(&name).cloned().map_or(Kind::Null, Kind::Said)));
+                    parts.push((name.clone(), types.wanted().cloned().map_or(Kind::Null, Kind::Known)));
                     parts.len() - 1
                 });
                 members
-                    .next_value_seed(All { kind: &mut parts[place].1, exact: self.exact, types: &NO_TYPES })
+                    .next_value_seed(All { kind: &mut parts[place].1, numbers: self.numbers, types })
                     .map_err(|error| de::Error::custom(format!("`{name}`: {error}")))?;
             }
         }
@@ -571,7 +563,7 @@ mod tests {
 
     #[test]
     fn values_of_json_have_a_type_in_common_or_the_line_is_named() {
-        let schema = |lines: &str| json_schema(lines.as_bytes(), &Types::new());
+        let schema = |lines: &str| json_columns(lines.as_bytes(), &NO_TYPES).map(|columns| columns.schema);
         let found =
             schema("{\"b\":1,\"a\":null}\n\n{\"a\":[{\"x\":1.5}],\"b\":-2,\"c\":{\"d\":\"t\"}}\n{\"a\":[{\"x\":2}]}").unwrap();
         let types: Vec<String> = found.fields().iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect();

@@ -20,10 +20,12 @@ mod blobs;
 mod changes;
 mod columns;
 mod infer;
+mod nulls;
 mod settings;
 mod source;
 mod spool;
 mod table;
+mod wanted;
 
 pub use changes::{add_group, patch, replace_group};
 pub use settings::{Blob, FrameSettings, Missing, MissingFiles};

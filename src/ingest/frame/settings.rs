@@ -82,7 +82,8 @@ pub struct FrameSettings {
     pub sequence_by: Vec<String>,
     /// Columns whose values never fall within a sequence.
     pub order_by: Vec<String>,
-    /// Base of relative paths. No file outside of this folder is read. `None`: the folder of the frame.
+    /// Base of relative paths. No file outside of this folder is read. `None`: the folder of the frame,
+    /// or the current folder for a pipe or a reader.
     pub root: Option<PathBuf>,
     /// How to treat missing files.
     pub missing: Missing,
@@ -155,14 +156,16 @@ impl FrameSettings {
     /// - `Invalid`: the settings break a rule of schemas, or the rows to append do not fit the table. The message names what the
     ///   table has.
     pub fn schema_for(&self, frame: &Frame, table: &Table) -> Result<Schema> {
-        self.choose_for(frame.columns(), table).map(|(schema, _)| schema)
+        self.choose_for(frame, table).map(|(schema, _)| schema)
     }
 
     /// Returns the schema for the target, and the columns of the frame that are stored.
-    pub(super) fn choose_for(&self, columns: &[FrameColumn], table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
+    pub(super) fn choose_for(&self, frame: &Frame, table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
         match self.target {
-            Target::Append => self.choose_more(columns, table.schema()).map_err(|error| error.at(table.url())),
-            _ => self.choose_like(columns, table.schema()),
+            Target::Append => {
+                self.choose_more(&frame.columns_for(table.schema()), table.schema()).map_err(|error| error.at(table.url()))
+            }
+            _ => self.choose_like(frame.columns(), table.schema()),
         }
     }
 
@@ -229,6 +232,12 @@ impl FrameSettings {
         let none = BTreeMap::new();
         for (name, ty) in &found {
             match here.column_named(name) {
+                None if kept.iter().any(|column| column.is_nulls && column.name == *name) => {
+                    return Err(Error::invalid(format!(
+                        "rows to append have structs that are not null although all their fields are null, and the table lacks the \
+                         column `{name}` that would tell them from null; drop it to store them as null"
+                    )));
+                }
                 None => {
                     let names = here.columns().iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
                     let names = short(names);

@@ -4,7 +4,7 @@
 //! The Parquet and Arrow readers may panic on damaged bytes. A panic counts as damage, like any other error.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Display,
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
@@ -23,12 +23,13 @@ use parquet::arrow::{
 
 use super::{
     columns::{FrameColumn, columns},
-    spool,
+    nulls, spool,
 };
 use crate::{
     error::{Error, ErrorKind, Result, counted, short},
+    ingest::{local::LocalFile, nested::NULLS},
     panics,
-    schema::ColumnType,
+    schema::{ColumnType, Schema},
 };
 use tempfile::TempPath;
 
@@ -72,18 +73,35 @@ impl FrameFormat {
 }
 
 /// How to read text: CSV and line-delimited JSON.
+///
+/// Rows that join a table should be read with its types. Otherwise `9` is a whole number, although the table's column has floats.
+///
+/// ```no_run
+/// # async fn example() -> tetrys::Result<()> {
+/// use tetrys::{Table, ingest::frame::{Frame, FrameFormat, FrameSettings, TextSettings, patch}};
+/// let table = Table::open("drives").await?;
+/// let text = TextSettings { table: Some(table.schema().clone()), ..TextSettings::default() };
+/// let frame = Frame::open("relabelled.csv", FrameFormat::Csv, &text)?;
+/// let table = patch(&frame, &table, &["log_id", "timestamp"], &FrameSettings::default()).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextSettings {
     /// Separator of CSV cells. `None`: a tab in files that end in `.tsv`, else a comma.
     pub delimiter: Option<u8>,
-    /// Types of columns by name. Every other column gets a type that reproduces all its values exactly.
+    /// Types of columns by name. Every other column has the type that it has in `table`, or else a type that reproduces all its
+    /// values exactly.
     pub types: BTreeMap<String, ColumnType>,
+    /// Schema of the table that the rows are for.
+    pub table: Option<Schema>,
 }
 
 /// A file whose rows become a table: Parquet, Arrow, CSV or line-delimited JSON.
 #[derive(Clone, Debug)]
 pub struct Frame {
     path: PathBuf,
+    /// Folder of the files that it names.
+    folder: PathBuf,
     format: FrameFormat,
     /// File that rows are read from: the original file or a copy.
     data: PathBuf,
@@ -94,6 +112,10 @@ pub struct Frame {
     stamp: Stamp,
     rows: u64,
     columns: Vec<FrameColumn>,
+    /// Columns that say which structs are null, of structs that need none: they are null where all their fields are null.
+    nulls: Vec<FrameColumn>,
+    /// Columns of text whose values are times with a zone, and the type that would hold them.
+    times: Vec<(String, ColumnType)>,
 }
 
 /// Size of a file, and when it was written last.
@@ -128,20 +150,29 @@ impl Frame {
         Self::open(path, FrameFormat::Arrow, &TextSettings::default())
     }
 
-    /// Opens a file of this format. Text and Arrow streams are copied to an Arrow file in the temporary folder: the call reads
-    /// the whole file on the calling thread, so async code should call it through `spawn_blocking`. Later reads of the frame do
-    /// not block the executor.
+    /// Opens a file of this format, or a pipe (`/dev/stdin`, a FIFO, the process substitution of a shell). Pipes, text and Arrow
+    /// streams are copied to the temporary folder: the call reads all of them on the calling thread, so async code should call
+    /// it through `spawn_blocking`. Later reads of the frame do not block the executor.
     ///
     /// # Errors
     /// - `NotFound`: the file does not exist, or the text settings name a column that does not exist.
     /// - `Corrupt`: a Parquet or Arrow file is damaged.
-    /// - `Invalid`: a line does not fit the format; the message names it. Or two columns have the same name.
+    /// - `Invalid`: a line does not fit the format; the message names it. Or two columns have the same name. Or the path leads to
+    ///   a folder, a socket or a device.
+    /// - `Conflict`: the file changed while it was copied.
     /// - `Unsupported`: the text settings name a type that is not read from text.
     pub fn open(path: impl AsRef<Path>, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         let path = path.as_ref();
-        // Open it here first, because the errors of the readers below do not name the file.
-        open(path)?;
-        Self::of_file(path.to_owned(), path, None, format, text).map_err(|error| error.at(path.display()))
+        let (data, spooled) = match LocalFile::open(path)? {
+            LocalFile::Regular(_) => (path.to_owned(), None),
+            // The readers below read their file more than once and in any order.
+            LocalFile::Pipe(pipe) => {
+                let copy = spool::copied(pipe).map_err(|error| error.at(path.display()))?;
+                (copy.to_path_buf(), Some(copy))
+            }
+        };
+        let frame = Self::of_file(path.to_owned(), &data, spooled, format, text);
+        frame.map(Self::with_nulls).map_err(|error| error.at(path.display()))
     }
 
     /// Reads a frame from a reader, such as standard input or a response, into the temporary folder. The path of the frame is
@@ -156,7 +187,8 @@ impl Frame {
     pub fn read(reader: impl Read, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         let copied = spool::copied(reader)?;
         let data = copied.to_path_buf();
-        Self::of_file(PathBuf::from("-"), &data, Some(copied), format, text).map_err(|error| error.at("standard input"))
+        let frame = Self::of_file(PathBuf::from("-"), &data, Some(copied), format, text);
+        frame.map(Self::with_nulls).map_err(|error| error.at("standard input"))
     }
 
     fn of_file(
@@ -166,21 +198,29 @@ impl Frame {
         format: FrameFormat,
         text: &TextSettings,
     ) -> Result<Self> {
-        let copy = match format {
-            FrameFormat::Parquet => None,
-            FrameFormat::Arrow if spool::is_arrow_file(data)? || !spool::may_be_stream(data)? => None,
-            FrameFormat::Arrow => Some(spool::stream(data)?),
+        // A pipe lies in no folder: `/dev/fd/63`.
+        let folder = path.parent().filter(|folder| spooled.is_none() && !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let found = stamp(data)?;
+        let copied = || match format {
+            FrameFormat::Parquet => Ok(None),
+            FrameFormat::Arrow if spool::is_arrow_file(data)? || !spool::may_be_stream(data)? => Ok(None),
+            FrameFormat::Arrow => spool::stream(data).map(|file| Some(spool::Copy { file, times: Vec::new() })),
             FrameFormat::Csv => {
                 let is_tsv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"));
                 let delimiter = text.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
-                Some(spool::csv(data, delimiter, &text.types)?)
+                spool::csv(data, delimiter, text).map(Some)
             }
-            FrameFormat::Ndjson => Some(spool::ndjson(data, &text.types)?),
+            FrameFormat::Ndjson => spool::ndjson(data, text).map(Some),
         };
-        let mut data = data.to_owned();
-        if let Some(copy) = copy {
-            data = copy.to_path_buf();
-            spooled = Some(copy);
+        let copy = copied();
+        // The types of text are inferred in a pass of their own, which must see the same bytes as the copy.
+        check_unchanged(data, &found)?;
+        let (mut data, mut times) = (data.to_owned(), Vec::new());
+        if let Some(copy) = copy? {
+            data = copy.file.to_path_buf();
+            spooled = Some(copy.file);
+            times = copy.times;
         }
         let stamp = stamp(&data)?;
         let (file, rows, columns) = match format {
@@ -201,12 +241,29 @@ impl Frame {
                 (FileKind::Arrow(starts), rows, columns)
             }
         };
-        Ok(Self { path, format, data, _spooled: spooled.map(Arc::new), file, stamp, rows, columns })
+        Ok(Self {
+            path,
+            folder,
+            format,
+            data,
+            _spooled: spooled.map(Arc::new),
+            file,
+            stamp,
+            rows,
+            columns,
+            nulls: Vec::new(),
+            times,
+        })
     }
 
     /// Returns the path of the frame: `-` if it came from a reader.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the folder of the files that the frame names: its own, or the current one for a pipe or a reader.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the number of rows.
@@ -223,10 +280,46 @@ impl Frame {
         &self.columns
     }
 
+    /// Returns the columns for rows that join a table. It may have columns that say which structs are null.
+    pub(super) fn columns_for(&self, table: &Schema) -> Vec<FrameColumn> {
+        let is_there =
+            |column: &&FrameColumn| table.column_named(&column.name).is_some_and(|column| column.properties.contains_key(NULLS));
+        let columns = self.columns.iter().chain(self.nulls.iter().filter(is_there));
+        columns.map(|column| column.clone().joining(table)).collect()
+    }
+
+    /// Leaves out the columns that say which structs are null, of structs that need none.
+    fn with_nulls(mut self) -> Self {
+        let roots: BTreeSet<String> =
+            self.columns.iter().filter(|column| column.is_nulls).map(|column| column.root.clone()).collect();
+        let mut found = BTreeSet::new();
+        for root in &roots {
+            match &self.file {
+                FileKind::Parquet(metadata) if nulls::has_values(metadata, root) => {}
+                // What cannot be read is an error when the column is read. It may be left out.
+                _ => drop(
+                    self.batches(0..self.rows, &[root])
+                        .and_then(|mut batches| batches.try_for_each(|batch| nulls::find(&batch?, root, &mut found))),
+                ),
+            }
+        }
+        let needs =
+            |column: &FrameColumn| !column.is_nulls || column.name.rsplit_once('.').is_some_and(|(name, _)| found.contains(name));
+        (self.columns, self.nulls) = std::mem::take(&mut self.columns).into_iter().partition(needs);
+        self
+    }
+
     /// Returns the columns that have no column type: the name and the Arrow type. [`FrameSettings`](super::FrameSettings) can
     /// leave them out.
     pub fn unsupported(&self) -> impl Iterator<Item = (&str, String)> {
         self.columns.iter().filter(|column| column.ty.is_none()).map(|column| (column.name.as_str(), column.arrow.to_string()))
+    }
+
+    /// Returns the columns that stay text, although all their values are times with a zone, such as `2020-02-29T12:00:00+01:00`:
+    /// the name, and the type that would hold them. [`TextSettings::types`] can declare it. In CSV, times that end in `Z` are no
+    /// text.
+    pub fn times_as_text(&self) -> impl Iterator<Item = (&str, &ColumnType)> {
+        self.times.iter().map(|(name, ty)| (name.as_str(), ty))
     }
 
     /// Returns the name of the file format.
@@ -244,18 +337,6 @@ impl Frame {
         let reader = opened.map_err(|error| error.at(self.path.display()))?;
         let frame = self.clone();
         Ok(Batches { frame, reader, left: range.end - range.start })
-    }
-
-    /// Checks that the file is still the one that was opened.
-    fn check_unchanged(&self) -> Result<()> {
-        match stamp(&self.data) {
-            Ok(found) if found == self.stamp => Ok(()),
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Err(Error::new(
-                ErrorKind::Conflict,
-                "the file changed while it was read; read it again when nothing writes to it",
-            )),
-        }
     }
 }
 
@@ -290,9 +371,19 @@ impl Iterator for Batches {
             Ok(batch.slice(0, rows))
         });
         self.left = batch.as_ref().map_or(0, |batch| self.left - batch.num_rows() as u64);
-        let unchanged = if self.left == 0 { self.frame.check_unchanged() } else { Ok(()) };
+        let frame = &self.frame;
+        let unchanged = if self.left == 0 { check_unchanged(&frame.data, &frame.stamp) } else { Ok(()) };
         // A file that changes while it is read may look damaged, too.
-        Some(unchanged.and(batch).map_err(|error| error.at(self.frame.path.display())))
+        Some(unchanged.and(batch).map_err(|error| error.at(frame.path.display())))
+    }
+}
+
+/// Checks that a file is still the one that was opened.
+fn check_unchanged(path: &Path, opened: &Stamp) -> Result<()> {
+    match stamp(path) {
+        Ok(found) if found == *opened => Ok(()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Err(Error::new(ErrorKind::Conflict, "the file changed while it was read; read it again when nothing writes to it")),
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray, make_array};
+use arrow_data::ArrayData;
 use arrow_ipc::{
     CompressionType,
     reader::StreamReader,
@@ -20,12 +21,15 @@ use tempfile::TempPath;
 
 use super::{
     columns::type_of,
-    infer::{Types, csv_schema, json_schema},
+    infer::{csv_columns, json_columns},
+    source::TextSettings,
+    wanted::Types,
 };
 use crate::{
     error::{Error, ErrorKind, Result},
     ingest::nested::TYPE,
     panics::guarded,
+    schema::{self, ColumnType},
 };
 
 /// Rows of a batch.
@@ -39,53 +43,104 @@ pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// Copies a CSV file with a header line to an Arrow file. A column has the type that fits all of its values.
+/// A copy of text.
+pub(super) struct Copy {
+    pub(super) file: TempPath,
+    /// Columns that stay text, although all their values are times with a zone: the name, and the type that would hold them.
+    pub(super) times: Vec<(String, ColumnType)>,
+}
+
+/// Copies a CSV file with a header line to an Arrow file. A column has the type of the settings, or the type that fits all of its
+/// values.
 ///
 /// # Errors
-/// - `Invalid`: a line has another number of cells or is not UTF-8, or a value does not fit the type in `types`.
-/// - `NotFound`: `types` names a column that does not exist.
-pub(super) fn csv(path: &Path, delimiter: u8, types: &Types) -> Result<TempPath> {
-    let schema = Arc::new(csv_schema(BufReader::new(File::open(path)?), delimiter, types)?);
-    let builder = arrow_csv::ReaderBuilder::new(in_utc(&schema)).with_header(true).with_delimiter(delimiter);
+/// - `Invalid`: a line has another number of cells or is not UTF-8, or a value does not fit the type in the settings.
+/// - `NotFound`: the settings declare the type of a column that does not exist.
+/// - `Unsupported`: a declared type is not read from text.
+pub(super) fn csv(path: &Path, delimiter: u8, text: &TextSettings) -> Result<Copy> {
+    let columns = csv_columns(BufReader::new(File::open(path)?), delimiter, &Types::of(text)?)?;
+    let schema = Arc::new(columns.schema);
+    check_declared(&schema, text)?;
+    let builder = arrow_csv::ReaderBuilder::new(parsed(&schema)).with_header(true).with_delimiter(delimiter);
     let mut reader =
         guarded(|| builder.with_batch_size(BATCH_ROWS).build(File::open(path)?)).map_err(|error| invalid("CSV", error))?;
-    written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))
+    let file =
+        written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))?;
+    Ok(Copy { file, times: columns.times })
 }
 
 /// Copies line-delimited JSON, with one object per line, to an Arrow file.
 ///
 /// # Errors
-/// - `Invalid`: a line is not an object, or the values of a column have no common type.
-/// - `NotFound`: `types` names a column that does not exist.
-pub(super) fn ndjson(path: &Path, types: &Types) -> Result<TempPath> {
-    let schema = Arc::new(json_schema(BufReader::new(File::open(path)?), types)?);
-    let builder = arrow_json::ReaderBuilder::new(in_utc(&schema)).with_batch_size(BATCH_ROWS);
+/// - `Invalid`: a line is not an object, or the values of a column have no common type, or do not fit the type in the settings.
+/// - `NotFound`: the settings declare the type of a column that does not exist.
+/// - `Unsupported`: a declared type is not read from text.
+pub(super) fn ndjson(path: &Path, text: &TextSettings) -> Result<Copy> {
+    let columns = json_columns(BufReader::new(File::open(path)?), &Types::of(text)?)?;
+    let schema = Arc::new(columns.schema);
+    check_declared(&schema, text)?;
+    let builder = arrow_json::ReaderBuilder::new(parsed(&schema)).with_batch_size(BATCH_ROWS);
     let file = BufReader::new(File::open(path)?);
     let mut reader = guarded(|| builder.build(file)).map_err(|error| invalid("JSON", error))?;
-    written(&schema, || zoned(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))
+    let file =
+        written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))?;
+    Ok(Copy { file, times: columns.times })
 }
 
-/// Returns the schema with all time zones replaced by the offset of UTC, because the text readers know no zone names.
-fn in_utc(schema: &ArrowSchema) -> Arc<ArrowSchema> {
-    let field = |field: &Arc<Field>| match field.data_type() {
-        DataType::Timestamp(unit, Some(_)) => {
-            Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(*unit, Some("+00:00".into()))))
+/// Checks that all columns of declared types exist.
+fn check_declared(schema: &ArrowSchema, text: &TextSettings) -> Result<()> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    match text.types.keys().find(|name| !names.contains(&name.as_str())) {
+        Some(name) => {
+            schema::select(&names, &[], [name]).map_err(|error| error.at("type"))?;
+            Err(Error::not_found(format!("type: no column `{name}`")))
         }
-        _ => Arc::clone(field),
-    };
-    Arc::new(ArrowSchema::new_with_metadata(schema.fields().iter().map(field).collect::<Fields>(), schema.metadata().clone()))
+        None => Ok(()),
+    }
 }
 
-/// Sets the time zones of the schema. The instants stay the same.
-fn zoned(batch: Option<RecordBatch>, schema: &Arc<ArrowSchema>) -> Result<Option<RecordBatch>> {
-    let Some(batch) = batch else { return Ok(None) };
-    let failed = |error: arrow_schema::ArrowError| Error::internal(format!("zones of times: {error}"));
-    let column = |(array, field): (&ArrayRef, &Arc<Field>)| match array.data_type() == field.data_type() {
-        true => Ok(Arc::clone(array)),
-        false => array.to_data().into_builder().data_type(field.data_type().clone()).build().map(make_array).map_err(failed),
+/// Returns the schema that the text readers parse. They know no names of time zones, and the one of CSV knows no durations.
+fn parsed(schema: &ArrowSchema) -> SchemaRef {
+    let fields = schema.fields().iter().map(parsed_field).collect::<Fields>();
+    Arc::new(ArrowSchema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn parsed_field(field: &FieldRef) -> FieldRef {
+    let ty = match field.data_type() {
+        DataType::Timestamp(unit, Some(_)) => DataType::Timestamp(*unit, Some("+00:00".into())),
+        DataType::Duration(_) => DataType::Int64,
+        DataType::List(item) => DataType::List(parsed_field(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(parsed_field(item), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(parsed_field).collect()),
+        _ => return Arc::clone(field),
     };
-    let columns = batch.columns().iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>>>()?;
-    RecordBatch::try_new(Arc::clone(schema), columns).map(Some).map_err(failed)
+    Arc::new(field.as_ref().clone().with_data_type(ty))
+}
+
+/// Gives values as [`parsed`] their types in the schema. Instants and ticks stay the same.
+fn typed(batch: Option<RecordBatch>, schema: &SchemaRef) -> Result<Option<RecordBatch>> {
+    let Some(batch) = batch else { return Ok(None) };
+    let failed = |error: ArrowError| Error::internal(format!("types of text: {error}"));
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(array, field)| Ok(make_array(retyped(array.to_data(), field.data_type())?)));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(failed)?;
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map(Some).map_err(failed)
+}
+
+/// Gives an array another type of the same layout.
+fn retyped(data: ArrayData, ty: &DataType) -> Result<ArrayData, ArrowError> {
+    if data.data_type() == ty {
+        return Ok(data);
+    }
+    let types: Vec<&DataType> = match ty {
+        DataType::List(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
+        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+        _ => Vec::new(),
+    };
+    let children = data.child_data().iter().zip(types).map(|(child, ty)| retyped(child.clone(), ty));
+    let children = children.collect::<Result<_, _>>()?;
+    data.into_builder().data_type(ty.clone()).child_data(children).build()
 }
 
 /// Copies an Arrow stream to an Arrow file. The dictionaries of a stream may change from batch to batch, those of a file may not.

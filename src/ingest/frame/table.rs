@@ -1,7 +1,7 @@
 //! Imports a frame. Reads the columns of sequences and their order first, so that wrongly ordered rows fail before any payload is
 //! read. Then writes the partitions in parallel.
 
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
@@ -50,7 +50,7 @@ pub async fn ingest(
         Target::New => (None, settings.choose(frame.columns()).map_err(place)?),
         Target::Append | Target::Overwrite => {
             let table = Table::open_in(store.clone()).await?;
-            let chosen = settings.choose_for(frame.columns(), &table).map_err(place)?;
+            let chosen = settings.choose_for(frame, &table).map_err(place)?;
             (Some(table), chosen)
         }
     };
@@ -80,8 +80,8 @@ pub async fn ingest(
 
 /// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
 pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
-    let root = settings.root.as_deref().or_else(|| frame.path().parent()).filter(|root| !root.as_os_str().is_empty());
-    let files = Files::new(root.unwrap_or(Path::new(".")), settings)?;
+    let root = settings.root.as_deref().filter(|root| !root.as_os_str().is_empty()).unwrap_or(frame.folder());
+    let files = Files::new(root, settings)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
     Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
@@ -99,13 +99,16 @@ pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameCo
 /// - Errors of the store.
 pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
     let place = |error: Error| error.at(frame.path().display());
+    let mut columns = frame.columns_for(writer.schema());
+    // The first file of a session decides whether structs of nulls are told from null structs.
+    columns.retain(|column| !column.is_nulls || writer.schema().column_named(&column.name).is_some());
     let (schema, columns) = if writer.appends() {
-        settings.choose_more(frame.columns(), writer.schema()).map_err(place)?
+        settings.choose_more(&columns, writer.schema()).map_err(place)?
     } else if writer.overwrites() {
-        let (schema, columns) = settings.choose_like(frame.columns(), writer.schema()).map_err(place)?;
+        let (schema, columns) = settings.choose_like(&columns, writer.schema()).map_err(place)?;
         (schema.with_ids_after(writer.schema())?, columns)
     } else {
-        settings.choose(frame.columns()).map_err(place)?
+        settings.choose(&columns).map_err(place)?
     };
     if schema != *writer.schema() {
         return Err(Error::invalid(format!(

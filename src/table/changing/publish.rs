@@ -213,7 +213,10 @@ impl Session {
     /// Rebases `ours` onto `theirs`.
     async fn rebased(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
         let (before, theirs) = (base.manifest(), theirs.manifest());
-        let place = |error: Error| error.at(format!("{}: version {}", self.store.url(), theirs.version));
+        let place = |error: Error| {
+            let (url, made, newest) = (self.store.url(), before.version, theirs.version);
+            error.at(format!("{url}: this change was made from version {made}, and version {newest} is newer"))
+        };
         if theirs.table != before.table || !theirs.write_features.is_empty() {
             return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
         }

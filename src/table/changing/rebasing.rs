@@ -299,7 +299,7 @@ impl Sides {
             }
             let places = wanted.iter().map(|(id, name)| {
                 let found = written.index().position(|column| column.id == *id);
-                found.ok_or_else(|| Error::conflict(format!("another writer made the index column `{name}`; reload and retry")))
+                found.ok_or_else(|| Error::conflict(format!("the newer one made the index column `{name}`; open it and retry")))
             });
             let places = places.collect::<Result<Vec<usize>>>()?;
             let (mut index, mut tracker) = (SegmentIndex::new(&schema, segment.tail.is_some())?, SequenceTracker::new(&schema));
@@ -320,7 +320,7 @@ fn without_rows(manifest: &Manifest) -> Manifest {
 }
 
 fn conflict(group: &str) -> Error {
-    Error::conflict(format!("another writer changed column group `{group}` or its rows as well; reload and retry"))
+    Error::conflict(format!("both change column group `{group}` or its rows; open the newest version and retry"))
 }
 
 /// Returns the identity of a version of a table, which does not depend on its URL.

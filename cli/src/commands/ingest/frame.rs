@@ -12,8 +12,11 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    ColumnType, Error,
-    ingest::frame::{Blob, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
+    ColumnType, Error, ErrorKind, Schema, Table,
+    ingest::{
+        Target,
+        frame::{Blob, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
+    },
 };
 
 use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings};
@@ -29,7 +32,7 @@ use crate::{
 
 Without --index and --group, small columns (numbers, times, text) become the index, and each other column becomes a column group of its own. Name columns by patterns: `lidar.*`. Set --sequence-by if you want to read windows: they contain rows of one sequence only.
 
-Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that each value reads back as it was written: 007 stays text.
+Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that each value reads back as it was written: 007 stays text. With --append they are those of the table.
 
 Examples:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
@@ -40,7 +43,7 @@ Examples:
   tetrys schema drives && tetrys head drives"
 )]
 pub(crate) struct FrameCommand {
-    /// The input file; - is standard input
+    /// The input file or a pipe; - is standard input
     frame: PathBuf,
     /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
@@ -80,7 +83,7 @@ pub(crate) struct Choices {
 /// Options for text formats.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Text {
-    /// CSV and NDJSON: set the type of a column instead of inferring it: zip=utf8. May be repeated
+    /// CSV and NDJSON: set the type of a column instead of inferring it or taking that of the table: zip=utf8. May be repeated
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = typed)]
     types: Vec<(String, ColumnType)>,
     /// CSV: the character between cells, or `tab` [default: a comma; a tab for .tsv files]
@@ -92,24 +95,35 @@ pub(crate) struct Text {
 #[derive(Args, Debug)]
 pub(crate) struct Kind {
     /// The format of FRAME [default: Arrow if its first bytes say so, else by the ending of its name (.csv, .tsv, .ndjson,
-    /// .jsonl, .arrow, .feather, .ipc), else Parquet]
+    /// .jsonl, .arrow, .feather, .ipc), else Parquet; a pipe has no such name]
     #[arg(long, value_parser = kind())]
     format: Option<FrameFormat>,
 }
 
 impl Kind {
-    /// Returns the format of a file: Arrow by its first bytes, others by the ending of its name.
-    pub(crate) fn of(&self, path: &Path) -> FrameFormat {
-        let is_arrow = || {
-            let mut magic = [0; 6];
-            File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1"
+    /// Opens the frame in a file, a pipe or standard input. `table` is the schema of the table that the rows are for: text columns
+    /// get its types.
+    pub(crate) fn open(&self, path: &Path, text: &Text, table: Option<&Schema>) -> Result<Frame, Failure> {
+        let is_stdin = path == Path::new("-");
+        let (format, is_known) = match self.format {
+            Some(format) => (format, true),
+            None if !is_stdin && path.is_file() && is_arrow(path) => (FrameFormat::Arrow, true),
+            None => (FrameFormat::of_path(path), path.extension().is_some()),
         };
-        match self.format {
-            Some(format) => format,
-            None if path != Path::new("-") && path.is_file() && is_arrow() => FrameFormat::Arrow,
-            None => FrameFormat::of_path(path),
-        }
+        text.open(path, format, table).map_err(|failure| match failure {
+            Failure::Input(error) if !is_known && error.kind() == ErrorKind::Corrupt => {
+                let message = format!("{error}; its name has no ending that says another format: set --format");
+                Failure::Input(Error::new(error.kind(), message).with_source(error))
+            }
+            failure => failure,
+        })
     }
+}
+
+/// Whether a file begins as an Arrow file does.
+fn is_arrow(path: &Path) -> bool {
+    let mut magic = [0; 6];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"ARROW1"
 }
 
 fn kind() -> impl TypedValueParser<Value = FrameFormat> {
@@ -122,9 +136,10 @@ fn kind() -> impl TypedValueParser<Value = FrameFormat> {
 }
 
 impl Text {
-    /// Opens the frame in a file or in standard input.
-    pub(crate) fn open(&self, path: &Path, format: FrameFormat) -> Result<Frame, Failure> {
-        let text = TextSettings { delimiter: self.delimiter, types: self.types.iter().cloned().collect() };
+    /// Opens the frame in a file, a pipe or standard input. `table` is the schema of the table that the rows are for.
+    fn open(&self, path: &Path, format: FrameFormat, table: Option<&Schema>) -> Result<Frame, Failure> {
+        let types = self.types.iter().cloned().collect();
+        let settings = TextSettings { delimiter: self.delimiter, types, table: table.cloned() };
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
         if !is_text && !self.types.is_empty() {
             return Err(Failure::Input(Error::invalid(format!(
@@ -133,10 +148,17 @@ impl Text {
             ))));
         }
         let frame = match path == Path::new("-") {
-            true => Frame::read(std::io::stdin().lock(), format, &text),
-            false => Frame::open(path, format, &text),
+            true => Frame::read(std::io::stdin().lock(), format, &settings),
+            false => Frame::open(path, format, &settings),
         };
-        frame.map_err(Failure::Input)
+        let frame = frame.map_err(Failure::Input)?;
+        for (name, ty) in frame.times_as_text() {
+            let name = text::printable(name);
+            say(format_args!(
+                "note: column `{name}` stays text; its times have a zone: --type '{name}={ty}' stores them as times"
+            ));
+        }
+        Ok(frame)
     }
 }
 
@@ -171,7 +193,8 @@ pub(crate) struct Files {
     /// Leave out columns of types that a table cannot hold, and print a note for each; without it they are an error
     #[arg(long)]
     skip_unsupported: bool,
-    /// Folder of relative paths. Files outside it are refused, also behind symbolic links [default: the folder of FRAME]
+    /// Folder of relative paths. Files outside it are refused, also behind symbolic links [default: the folder of FRAME;
+    /// for a pipe or standard input, the current folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// How to treat a missing file: stop with an error, or store null
@@ -265,7 +288,11 @@ impl FrameCommand {
             ..self.choices.settings()
         };
         let store = crate::opening::store(&self.table)?;
-        let frame = text.open(&self.frame, format)?;
+        let table = match settings.target {
+            Target::Append => Some(Table::open_in(store.clone()).await?),
+            Target::New | Target::Overwrite => None,
+        };
+        let frame = text.open(&self.frame, format, table.as_ref().map(Table::schema))?;
         say_left_out(&frame, &settings);
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();

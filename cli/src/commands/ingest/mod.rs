@@ -144,7 +144,12 @@ impl Writing {
         }
         let version = table.rsplit_once('@').map(|(_, version)| version);
         if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
-            return Err(Error::invalid(format!("{table}: expected a new table, found the name of a version")));
+            return Err(Error::invalid(match self.target() {
+                Target::New => format!("{table}: expected a new table, found the name of a version"),
+                Target::Append | Target::Overwrite => format!(
+                    "{table}: expected a table without a version, because its newest version gets the rows; a folder of this name is {table}/"
+                ),
+            }));
         }
         let base = match self.target() {
             Target::New => None,

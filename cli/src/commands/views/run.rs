@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::{Error, Recipe};
+use tetrys::{Recipe, ingest::LocalFile};
 
 use super::{How, Memory, make};
 use crate::failure::{Failure, Outcome};
@@ -52,10 +52,12 @@ pub(crate) struct Run {
     memory: Memory,
 }
 
+/// The largest recipe, in bytes.
+const MAX_RECIPE: u64 = 16 << 20;
+
 impl Run {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let place = self.recipe.display();
-        let text = std::fs::read_to_string(&self.recipe).map_err(|error| Failure::Input(Error::from(error).at(place)))?;
+        let text = LocalFile::text(&self.recipe, MAX_RECIPE).map_err(Failure::Input)?;
         let recipe = Recipe::parse(&text).map_err(|error| Failure::Input(error.at(self.recipe.display())))?;
         make(recipe, self.how, self.memory, out).await
     }

@@ -1,0 +1,331 @@
+//! Types that columns of text must have: those that the user declares, and those of the table that the rows are for.
+//!
+//! Every value must fit the type exactly, because the readers of text would silently cut off fractions, shift times and round
+//! numbers. Only fractions are rounded, to the nearest float: to `f64` if the user declares it, to a narrower type in any case.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use arrow_schema::{DataType, Field};
+use half::f16;
+
+use super::{
+    columns::type_of,
+    infer::{comes_back, is_float, is_whole},
+    source::TextSettings,
+};
+use crate::{
+    error::{Error, Result, short},
+    ingest::{
+        foreign::{Foreign, unlisted},
+        nested::{self, Kind, TYPE},
+    },
+    schema::{Column, ColumnType, Primitive, TimeUnit},
+};
+
+/// The types that columns must have, by the parts of their names: `ego.speed` is below `ego`.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    wanted: Option<Wanted>,
+    below: BTreeMap<String, Types>,
+}
+
+/// No types.
+pub(super) static NO_TYPES: Types = Types { wanted: None, below: BTreeMap::new() };
+
+impl Types {
+    /// Returns the declared types, and those of the table for all other columns.
+    ///
+    /// # Errors
+    /// - `Unsupported`: a declared type is not read from text.
+    pub(super) fn of(text: &TextSettings) -> Result<Self> {
+        let mut types = Self::default();
+        for column in text.table.iter().flat_map(|schema| schema.columns()) {
+            if let Some(wanted) = Wanted::of_column(column) {
+                types.insert(&column.name, wanted);
+            }
+        }
+        for (name, ty) in &text.types {
+            if !ty.is_indexable() {
+                return Err(Error::unsupported(format!(
+                    "type: column `{name}`: {ty} cannot be read from text; use a number, bool, text, date, timestamp or duration"
+                )));
+            }
+            types.insert(name, Wanted { ty: ty.clone(), foreign: None, of_table: false });
+        }
+        Ok(types)
+    }
+
+    fn insert(&mut self, name: &str, wanted: Wanted) {
+        let place = name.split('.').fold(self, |types, part| types.below.entry(part.to_owned()).or_default());
+        place.wanted = Some(wanted);
+    }
+
+    /// Returns the types of the member `name` and below it.
+    pub(super) fn below(&self, name: &str) -> &Self {
+        name.split('.').try_fold(self, |types, part| types.below.get(part)).unwrap_or(&NO_TYPES)
+    }
+
+    pub(super) fn wanted(&self) -> Option<&Wanted> {
+        self.wanted.as_ref()
+    }
+}
+
+/// The type that a column must have.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    ty: ColumnType,
+    /// The Arrow type that the values of the table's column came from, if it has no column type of its own.
+    foreign: Option<Foreign>,
+    /// Whether the table has the type; otherwise the user declared it.
+    of_table: bool,
+}
+
+impl Wanted {
+    /// Returns the type of values inside the structs and lists of structs that enclose a column of the table. Returns `None` if no
+    /// text has such values.
+    fn of_column(column: &Column) -> Option<Self> {
+        let (around, _) = nested::around(&column.name, &column.properties).unwrap_or_default();
+        if around.iter().any(|within| within.kind == Kind::Map) {
+            return None;
+        }
+        let lists = nested::lists(&around);
+        let ty = (0..lists).try_fold(column.ty.clone(), |ty, _| unlisted(&ty))?;
+        let foreign = Foreign::of_column(&column.ty, &column.properties);
+        let wanted = Self { ty, foreign, of_table: true };
+        (type_of(&wanted.field("")?).as_ref() == Some(&wanted.ty)).then_some(wanted)
+    }
+
+    /// Whether it is a type of single values, which CSV cells can have.
+    pub(super) fn is_single(&self) -> bool {
+        !matches!(self.ty, ColumnType::List(_) | ColumnType::Tensor { .. })
+    }
+
+    /// Returns the field that a reader of text parses.
+    pub(super) fn field(&self, name: &str) -> Option<Field> {
+        let field = Field::new(name, arrow(&self.ty, self.foreign)?, true);
+        Some(match self.foreign {
+            Some(_) => field,
+            None => field.with_metadata([(TYPE.to_owned(), self.ty.to_string())]),
+        })
+    }
+
+    /// Returns the type of items, and how many there must be.
+    pub(super) fn item(&self) -> Option<(Self, Option<usize>)> {
+        let (ty, count) = match &self.ty {
+            ColumnType::List(item) => ((**item).clone(), None),
+            ColumnType::Tensor { element, shape } => {
+                let (first, rest) = shape.split_first()?;
+                let ty = if rest.is_empty() { ColumnType::Scalar(*element) } else { ColumnType::tensor(*element, rest) };
+                (ty, first.map(|extent| extent as usize))
+            }
+            _ => return None,
+        };
+        Some((Self { ty, ..self.clone() }, count))
+    }
+
+    /// Whether values are `true` and `false`.
+    pub(super) fn is_bool(&self) -> bool {
+        self.ty == ColumnType::Scalar(Primitive::Bool) && self.foreign.is_none()
+    }
+
+    /// Whether a text, which is not empty, has a value of the type, and a reader keeps all of it.
+    pub(super) fn takes(&self, text: &str) -> bool {
+        match (self.foreign, &self.ty) {
+            (Some(Foreign::Decimal { precision, scale, .. }), _) => is_decimal(text, precision, scale),
+            (Some(Foreign::Time(unit)), _) => digits_of_time(text.trim()).is_some_and(|digits| digits <= digits_of(unit)),
+            (Some(Foreign::Date64), _) => is_time(text, TimeUnit::Millisecond, false),
+            (Some(Foreign::Null | Foreign::Bytes(_)), _) => false,
+            (None, ColumnType::Utf8 | ColumnType::Categorical) => true,
+            (None, ColumnType::Scalar(Primitive::Bool)) => ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word)),
+            (None, ColumnType::Scalar(element)) if is_float_type(*element) => self.takes_float(text, *element),
+            (None, ColumnType::Scalar(element)) => is_integer(text, *element),
+            (None, ColumnType::Duration(_)) => text.parse::<i64>().is_ok(),
+            // A reader of dates would silently drop a time of day.
+            (None, ColumnType::Date) => text.trim().len() <= 10,
+            (None, ColumnType::Timestamp(unit, zone)) => is_time(text, *unit, zone.is_some()),
+            (None, ColumnType::Binary | ColumnType::List(_) | ColumnType::Tensor { .. }) => false,
+        }
+    }
+
+    /// Whether a number of JSON is a value of the type, and a reader keeps all of it.
+    pub(super) fn takes_number(&self, text: &str) -> bool {
+        let is_integral = || match is_whole(text) {
+            true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+            false => is_float(text, false) && text.parse::<f64>().is_ok_and(|number| number.fract() == 0.0),
+        };
+        match (self.foreign, &self.ty) {
+            (Some(Foreign::Decimal { precision, scale, .. }), _) => is_decimal(text, precision, scale),
+            (Some(_), _) => false,
+            (None, ColumnType::Scalar(Primitive::Bool)) => false,
+            (None, ColumnType::Scalar(element)) if is_float_type(*element) => self.takes_float(text, *element),
+            (None, ColumnType::Scalar(element)) if is_whole(text) => is_integer(text, *element),
+            (None, ColumnType::Scalar(_) | ColumnType::Date | ColumnType::Timestamp(..) | ColumnType::Duration(_)) => {
+                is_integral()
+            }
+            (None, ColumnType::Utf8 | ColumnType::Categorical | ColumnType::Binary) => false,
+            (None, ColumnType::List(_) | ColumnType::Tensor { .. }) => false,
+        }
+    }
+
+    fn takes_float(&self, text: &str, element: Primitive) -> bool {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        let Ok(value) = text.parse::<f64>() else { return false };
+        if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+            return true;
+        }
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (before, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let is_fraction = mantissa.len() < text.len() || mantissa.contains('.');
+        let nearest = match element {
+            Primitive::F16 => f16::from_f64(value).to_f64(),
+            Primitive::F32 => f64::from(value as f32),
+            _ => value,
+        };
+        let is_exact = || comes_back(text, before.strip_prefix('-').unwrap_or(before), behind, exponent);
+        nearest.is_finite()
+            && match is_fraction {
+                true => !self.of_table || element != Primitive::F64 || is_exact(),
+                false => nearest.total_cmp(&value).is_eq() && is_exact(),
+            }
+    }
+
+    /// Returns the message for a value that does not fit.
+    pub(super) fn unlike(&self, found: impl fmt::Display) -> String {
+        let whole = match &self.ty {
+            ColumnType::Scalar(element) => *element != Primitive::Bool && !is_float_type(*element),
+            ty => matches!(ty, ColumnType::Date | ColumnType::Duration(_)),
+        };
+        let hint = match (self.foreign, &self.ty) {
+            (Some(_), _) => "",
+            (None, ColumnType::Timestamp(_, None)) => " (without a time zone, and without digits beyond its unit)",
+            (None, ColumnType::Timestamp(_, Some(_))) => " (with a time zone, and without digits beyond its unit)",
+            (None, ColumnType::Scalar(Primitive::F64)) if self.of_table => " (numbers that it holds exactly)",
+            _ if whole => " (a whole number)",
+            _ => "",
+        };
+        let (says, found) = (if self.of_table { "the table has" } else { "declared as" }, short(found));
+        match self.foreign {
+            Some(foreign) => format!("{says} {}{hint}, found {found}", foreign.arrow()),
+            None => format!("{says} {}{hint}, found {found}", self.ty),
+        }
+    }
+}
+
+/// Returns the Arrow type that readers of text parse for a column type; `None` if there is none.
+fn arrow(ty: &ColumnType, foreign: Option<Foreign>) -> Option<DataType> {
+    let item = |ty: &ColumnType| Some(Arc::new(Field::new("item", arrow(ty, foreign)?, true)));
+    match ty {
+        ColumnType::List(inner) => Some(DataType::List(item(inner)?)),
+        ColumnType::Tensor { element, shape } => {
+            let (first, rest) = shape.split_first()?;
+            let inner = if rest.is_empty() { ColumnType::Scalar(*element) } else { ColumnType::tensor(*element, rest) };
+            Some(match first {
+                None => DataType::List(item(&inner)?),
+                Some(size) => DataType::FixedSizeList(item(&inner)?, i32::try_from(*size).ok()?),
+            })
+        }
+        _ if let Some(foreign) = foreign => match foreign {
+            Foreign::Null | Foreign::Bytes(_) => None,
+            Foreign::Decimal { scale, .. } if scale < 0 => None,
+            foreign => Some(foreign.arrow()),
+        },
+        ColumnType::Binary | ColumnType::Scalar(Primitive::Bf16) => None,
+        ColumnType::Utf8 | ColumnType::Categorical => Some(DataType::Utf8),
+        ty => Some(ty.arrow()),
+    }
+}
+
+fn is_float_type(element: Primitive) -> bool {
+    matches!(element, Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
+}
+
+fn is_integer(text: &str, element: Primitive) -> bool {
+    match element {
+        Primitive::I8 => text.parse::<i8>().is_ok(),
+        Primitive::I16 => text.parse::<i16>().is_ok(),
+        Primitive::I32 => text.parse::<i32>().is_ok(),
+        Primitive::I64 => text.parse::<i64>().is_ok(),
+        Primitive::U8 => text.parse::<u8>().is_ok(),
+        Primitive::U16 => text.parse::<u16>().is_ok(),
+        Primitive::U32 => text.parse::<u32>().is_ok(),
+        Primitive::U64 => text.parse::<u64>().is_ok(),
+        _ => false,
+    }
+}
+
+/// Whether a text is a decimal of at most `precision` digits, `scale` of them after the point.
+fn is_decimal(text: &str, precision: u8, scale: i8) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let scale = usize::try_from(scale).unwrap_or(0);
+    let all = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    let before = usize::from(precision).saturating_sub(scale);
+    !whole.is_empty() && all(whole) && all(fraction) && fraction.len() <= scale && whole.trim_start_matches('0').len() <= before
+}
+
+/// Whether a text is a time in this unit, with a zone or without one. A date alone is a time without a zone.
+fn is_time(text: &str, unit: TimeUnit, zoned: bool) -> bool {
+    let text = text.trim();
+    // The time of day starts after the date and one separator.
+    let Some(time) = text.get(11..) else { return !zoned };
+    let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());
+    let (time, behind) = time.split_at(end);
+    digits_of_time(time).is_some_and(|digits| digits <= digits_of(unit)) && behind.is_empty() != zoned
+}
+
+/// Returns the digits of the fraction of a time of day, without final zeros; `None` if there is none.
+fn digits_of_time(time: &str) -> Option<usize> {
+    let is_part = |part: char| part.is_ascii_digit() || matches!(part, ':' | '.' | ',');
+    time.chars().all(is_part).then(|| time.split_once(['.', ',']).map_or(0, |(_, digits)| digits.trim_end_matches('0').len()))
+}
+
+fn digits_of(unit: TimeUnit) -> usize {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    }
+}
+
+/// What the times of a text column have in common, if all its values are times with a zone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ZonedTimes {
+    /// The offset that all of them have; `None` if they have several.
+    offset: Option<String>,
+    digits: usize,
+}
+
+impl ZonedTimes {
+    /// Returns the offset and the digits of `2020-02-29T12:00:00.25+01:00`, or of a time that ends in `Z`.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let (naive, offset) = match text.strip_suffix('Z') {
+            Some(naive) => (naive, "UTC"),
+            None => text.split_at_checked(text.len().checked_sub(6)?)?,
+        };
+        let is_offset = |offset: &str| match offset.as_bytes() {
+            [b'+' | b'-', rest @ ..] => {
+                matches!(rest, [h, i, b':', m, n] if [h, i, m, n].iter().all(|digit| digit.is_ascii_digit()))
+            }
+            _ => offset == "UTC",
+        };
+        let digits = super::infer::time_of(naive).filter(|(zoned, _)| !zoned && is_offset(offset)).map(|(_, digits)| digits)?;
+        Some(Self { offset: Some(offset.to_owned()), digits })
+    }
+
+    /// Returns what both have in common.
+    pub(super) fn and(self, other: Self) -> Self {
+        let offset = self.offset.filter(|offset| other.offset.as_ref() == Some(offset));
+        Self { offset, digits: self.digits.max(other.digits) }
+    }
+
+    /// Returns the type that holds these times. It has the offset of all of them, or UTC.
+    pub(super) fn ty(&self) -> ColumnType {
+        let unit = match self.digits {
+            0..=3 => TimeUnit::Millisecond,
+            4..=6 => TimeUnit::Microsecond,
+            _ => TimeUnit::Nanosecond,
+        };
+        ColumnType::Timestamp(unit, Some(self.offset.clone().unwrap_or_else(|| "UTC".to_owned())))
+    }
+}
