@@ -2,6 +2,7 @@
 
 mod aside;
 mod columns;
+mod depth;
 mod frame;
 mod locate;
 mod merge;
@@ -11,8 +12,9 @@ mod serialized;
 mod sql;
 mod unframe;
 
-pub(crate) use aside::{aside, collect};
+pub(crate) use aside::{aside, check_process, collect};
 pub use columns::{Filling, Leftovers, Part, frame_bytes};
+pub(crate) use depth::within;
 pub(crate) use frame::{bytes_of, internal, own_rows, shown_zone, taken};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
