@@ -291,8 +291,20 @@ impl<T, R> Drop for EndOfLine<'_, T, R> {
 /// # Errors
 /// The error of the system if it cannot start a thread.
 pub(crate) fn elsewhere<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    started(thread::Builder::new().name(name.to_owned()), work)
+}
+
+/// Runs `work` as [`elsewhere`] does, on a thread with a stack of this many bytes.
+///
+/// # Errors
+/// The error of the system if it cannot start a thread.
+pub(crate) fn elsewhere_with<T: Send>(name: &str, stack: usize, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    started(thread::Builder::new().name(name.to_owned()).stack_size(stack), work)
+}
+
+fn started<T: Send>(thread: thread::Builder, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let started = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work)?;
+        let started = thread.spawn_scoped(scope, work)?;
         Ok(started.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }

@@ -16,7 +16,7 @@ use crate::{
     capsule,
     error::{Internal, IntoPython, Invalid},
     json::{from_python, to_python},
-    runtime::{check_frames, wait_long, with_frames},
+    runtime::{wait_long, with_frames},
     table::Table,
 };
 
@@ -40,7 +40,7 @@ impl Index {
         predicate: Option<String>,
         mask: Option<(Vec<String>, Py<PyAny>)>,
     ) -> PyResult<Self> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let mut request = requested(table, columns, condition, predicate);
         if categorical {
             request = request.categorical();
@@ -58,7 +58,7 @@ impl Index {
     /// Makes an index from a frame with locators of a table version.
     #[staticmethod]
     fn of_frame(py: Python<'_>, table: &Table, frame: &Bound<'_, PyAny>) -> PyResult<Self> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let frame = capsule::frame(frame)?;
         with_frames(py, || table.table.index_from(frame)).map(Self)
     }
@@ -108,7 +108,7 @@ impl Index {
     }
 
     fn with_frame(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Self> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let frame = capsule::frame(frame)?;
         with_frames(py, || self.0.with_frame(frame)).map(Self)
     }
@@ -173,14 +173,14 @@ impl Index {
         }
         let mut left = self.0.clone();
         if left.lacks_rows() {
-            check_frames().py()?;
+            tetrys::Index::check_process().py()?;
             left = wait_long(py, async move { left.with_sources().await })?;
         }
         with_frames(py, || left.merge(&right.0, &merge)).map(Self)
     }
 
     fn with_sources(&self, py: Python<'_>) -> PyResult<Self> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let index = self.0.clone();
         wait_long(py, async move { index.with_sources().await }).map(Self)
     }
@@ -205,7 +205,7 @@ impl Index {
         allow: Vec<String>,
         allow_unpinned: bool,
     ) -> PyResult<(Table, Untold)> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let mut writer = self.0.view_writer().allow_unpinned(crate::unpinned_if(allow_unpinned));
         if let Some(properties) = properties {
             for (key, value) in from_python::<BTreeMap<String, serde_json::Value>>("properties", properties)? {
@@ -225,7 +225,7 @@ impl Index {
 
     /// Returns the size of the view that `save` would write.
     fn view_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let writer = self.0.view_writer();
         to_python(py, &wait_long(py, async move { writer.size().await })?)
     }
@@ -238,7 +238,7 @@ impl Index {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         capsule::of_frame(py, &self.0.to_frame())
     }
 
@@ -249,7 +249,7 @@ impl Index {
     fn __repr__(&self) -> String {
         let tables: Vec<String> = self.0.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect();
         let rows = format!("Index of {} rows of {}", self.0.len(), tables.join(", "));
-        if check_frames().is_ok() { format!("{rows}\n{}", self.0.to_frame()) } else { rows }
+        if tetrys::Index::check_process().is_ok() { format!("{rows}\n{}", self.0.to_frame()) } else { rows }
     }
 }
 
@@ -262,7 +262,7 @@ impl IndexScan {
     #[new]
     #[pyo3(signature = (table, categorical, columns = None, predicate = None))]
     fn new(table: &Table, categorical: bool, columns: Option<Vec<String>>, predicate: Option<&str>) -> PyResult<Self> {
-        check_frames().py()?;
+        tetrys::Index::check_process().py()?;
         let mut scan = table.table.scan_index().py()?;
         if let Some(columns) = columns {
             scan = scan.columns(columns).py()?;
@@ -374,7 +374,7 @@ pub(crate) fn run<'py>(
     memory_limit: Option<u64>,
     temporary_folder: Option<String>,
 ) -> PyResult<(Bound<'py, PyAny>, Untold)> {
-    check_frames().py()?;
+    tetrys::Index::check_process().py()?;
     let recipe = match recipe.extract::<String>() {
         Ok(text) => tetrys::Recipe::parse(&text),
         Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),

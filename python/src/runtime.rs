@@ -1,11 +1,6 @@
 //! Runs asynchronous work: releases the GIL and stops on Ctrl-C.
 
-use std::{
-    pin::pin,
-    process,
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::{pin::pin, time::Duration};
 
 use pyo3::prelude::*;
 use tetrys::blocking::runtime;
@@ -15,9 +10,6 @@ use crate::error::{IntoPython, raise};
 
 /// Interval at which a wait checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
-
-/// The process in which polars started its thread pool; 0 before the first use.
-static FRAMES: AtomicU32 = AtomicU32::new(0);
 
 /// Runs the work to its end and returns its result. Polls it on this thread, so that a small local read needs no other thread.
 pub(crate) fn wait<T: Send>(py: Python<'_>, work: impl Future<Output = tetrys::Result<T>> + Send) -> PyResult<T> {
@@ -61,24 +53,7 @@ pub(crate) fn wait_long<T: Send + 'static>(
     })
 }
 
-/// Runs work on frames without the GIL. The threads of polars do not survive a fork: in a forked child, the work would hang.
+/// Runs work on frames without the GIL.
 pub(crate) fn with_frames<T: Send>(py: Python<'_>, work: impl FnOnce() -> tetrys::Result<T> + Send) -> PyResult<T> {
-    check_frames().py()?;
     py.detach(work).py()
-}
-
-/// Checks that this process may use frames, and records that it does.
-///
-/// # Errors
-/// - `Unsupported`: this process was forked from one that has used frames.
-pub(crate) fn check_frames() -> tetrys::Result<()> {
-    let here = process::id();
-    match FRAMES.compare_exchange(0, here, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => Ok(()),
-        Err(owner) if owner == here => Ok(()),
-        Err(owner) => Err(tetrys::Error::unsupported(format!(
-            "frames do not survive a fork: process {owner} used frames before it forked this one; make the row loader before the \
-             fork (reading rows works here), or start processes with `spawn` or `forkserver`"
-        ))),
-    }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -9,6 +10,9 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -242,6 +246,52 @@ def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index, tmp_pa
         said = pipe.read().decode()
     assert os.waitpid(child, 0)[1] == 0
     assert said.startswith("True True row 9; frames do not survive a fork")
+
+
+def _in_frames(index: tt.Index, folder: str) -> dict[str, Callable[[], object]]:
+    """Calls that use frames, by name."""
+    table = index.tables[0]
+    return {
+        "filter": lambda: index.filter(pl.col("pedestrians") > 3),
+        "sort": lambda: index.sort("timestamp"),
+        "sample": lambda: index.sample(3, seed=1),
+        "sql": lambda: index.sql("SELECT * FROM t WHERE pedestrians > 3"),
+        "query": lambda: index.query("SELECT count(*) FROM t"),
+        "split": lambda: index.split("timestamp", {"a": 0.5, "b": 0.5}),
+        "merge": lambda: index.merge(index, "timestamp", first=True),
+        "read_index": lambda: tt.read_index(table, where="pedestrians > 3"),
+        "concat": lambda: tt.concat([index, index]),
+        "merge_tables": lambda: tt.merge_tables(table.url, table.url, "timestamp", f"{folder}/merged", first=True),
+        "save": lambda: index.sort("timestamp").save(f"{folder}/saved"),
+        "to_polars": lambda: index.to_polars(),
+    }
+
+
+def _attempt(index: tt.Index, folder: str, answers: Any) -> None:
+    """Sends what each call of `_in_frames` does in a forked child."""
+    signal.alarm(60)
+    for name, call in _in_frames(index, folder).items():
+        try:
+            call()
+            answers.put((name, "no error"))
+        except tt.Unsupported as error:
+            answers.put((name, str(error)))
+
+
+def test_a_forked_child_is_told_of_frames_by_every_call(index: tt.Index, tmp_path: Path) -> None:
+    assert [name for name, call in _in_frames(index, str(tmp_path)).items() if call() is None] == []
+    fork = multiprocessing.get_context("fork")
+    answers = fork.SimpleQueue()
+    child = fork.Process(target=_attempt, args=(index, str(tmp_path), answers))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0, "the child hung"
+    said = {}
+    while not answers.empty():
+        name, text = answers.get()
+        said[name] = text
+    assert said.keys() == _in_frames(index, "").keys()
+    assert [name for name, text in said.items() if "frames do not survive a fork: process" not in text] == []
 
 
 def test_a_spawned_process_reads_with_a_pickled_loader(index: tt.Index) -> None:

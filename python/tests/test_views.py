@@ -96,6 +96,15 @@ def test_rows_of_one_key_are_an_error_the_first_or_a_list(tmp_path: Path) -> Non
     assert ids(a.merge(b, ["log", "time"], first=True), "b") == [0]
     lists = a.merge(b, ["log", "time"], how="left", group_to_list=True)
     assert [row["b.value"] if row["b.value"] is None else list(row["b.value"]) for row in map(tt.row_loader(lists).get_row, range(2))] == [[0, 10], None]
+    assert lists["b_id"].to_list() == [[0, 1], None]
+    saved = lists.save(str(tmp_path / "saved"))
+    made = tt.merge_tables(str(tmp_path / "a"), str(tmp_path / "b"), ["log", "time"], str(tmp_path / "made"), how="left", group_to_list=True)
+    for name, view in {"first": saved, "second": tt.open_table(made["view"])}.items():
+        index = tt.read_index(view)
+        assert index.to_polars()[lists.columns].equals(lists.to_polars()[lists.columns])
+        assert len(index.filter(pl.col("b_id").list.len() == 2)) == 1
+        filtered = index.filter(pl.col("b_id").list.contains(1)).save(str(tmp_path / name))
+        assert tt.read_index(filtered)["b_id"].to_list() == [[0, 1]]
     renamed = a.merge(a, ["log", "time"], suffix="_again")
     assert renamed.columns == ["log", "time", "a_id", "a_id_again"]
     for wrong, message in [

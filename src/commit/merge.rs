@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use futures::{
     FutureExt,
-    future::BoxFuture,
+    future::{BoxFuture, try_join_all},
     stream::{FuturesOrdered, StreamExt},
 };
 use uuid::Uuid;
@@ -58,6 +58,10 @@ const PARTS_AHEAD: usize = 64;
 const BYTES_AHEAD: u64 = 64 << 20;
 /// Maximum number of parts that are decoded together.
 const PARTS_TOGETHER: usize = 1024;
+/// Maximum number of column groups that are merged together: each waits for its objects to be read and stored.
+const GROUPS_TOGETHER: usize = 32;
+/// Maximum bytes of the parts of column groups that are merged together, unless a single group has more.
+const GROUP_BYTES_TOGETHER: u64 = 4 << 20;
 /// Maximum rows of parts that are decoded together, unless a single part has more.
 const ROWS_TOGETHER: u64 = 64 << 10;
 
@@ -112,9 +116,15 @@ async fn merge_segment(
             offload_large(work(rows), move |stop| take_parts(read, &schema, index, tracker, apart, stop)).await?;
     }
     drop(reads);
-    let mut groups = Vec::new();
-    for number in 0..schema.groups().len() {
-        groups.push(merge_group(store, schema, parts, session, (number, owners)).await?);
+    let bytes = |number: usize| {
+        let parts = parts.iter().filter_map(|(_, part)| part.groups.get(number));
+        parts.fold(0_u64, |sum, group| sum.saturating_add(group.layout.bytes).saturating_add(group.hashes.bytes))
+    };
+    let all = schema.groups().len();
+    let mut groups = Vec::with_capacity(all);
+    for wave in waves((0..all).map(bytes), GROUP_BYTES_TOGETHER, GROUPS_TOGETHER) {
+        let merged: Vec<_> = wave.map(|number| merge_group(store, schema, parts, session, (number, owners))).collect();
+        groups.extend(try_join_all(merged).await?);
     }
     Ok((index.finish(store, first_row, groups).await?, tracker))
 }

@@ -20,7 +20,10 @@ use polars_arrow::{
     datatypes::ArrowDataType,
 };
 
-use super::frame::{internal, milliseconds, shown_zone, unit_of, unsupported};
+use super::{
+    frame::{internal, milliseconds, shown_zone, unit_of, unsupported},
+    lists::{item_of, lists_of},
+};
 use crate::{
     error::{Error, Result, counted},
     schema::{Column as TableColumn, ColumnType},
@@ -40,6 +43,8 @@ struct FillingColumn {
     name: String,
     /// The Arrow type of the index column. Batches have text as `Utf8View`.
     ty: Arrow,
+    /// The type of the items if the texts are lists.
+    item: Option<ColumnType>,
     values: Values,
     /// In the order of the rows.
     leftovers: Vec<Leftovers>,
@@ -204,9 +209,11 @@ impl Filling {
         };
         let columns = described.iter().map(|column| {
             let ty = column.ty.arrow();
-            let values = Values::new(&ty, categorical || column.ty == ColumnType::Categorical, height);
+            let item = item_of(column);
+            let categorical = (categorical && item.is_none()) || column.ty == ColumnType::Categorical;
+            let values = Values::new(&ty, categorical, height);
             let values = values.ok_or_else(|| unsupported(&column.name, &ty))?;
-            Ok(FillingColumn { name: column.name.clone(), ty, values, leftovers: Vec::new() })
+            Ok(FillingColumn { name: column.name.clone(), ty, item, values, leftovers: Vec::new() })
         });
         Ok(Self { rows: height, filled: 0, columns: columns.collect::<Result<_>>()? })
     }
@@ -258,8 +265,13 @@ impl Filling {
         if self.filled != self.rows {
             return Err(Error::corrupt(format!("index of {}, the manifest says {}", counted(self.filled, "row"), self.rows)));
         }
-        let columns = self.columns.into_iter().map(|FillingColumn { name, ty, values, leftovers }| {
-            let series = values.series(&name, leftovers)?;
+        let columns = self.columns.into_iter().map(|FillingColumn { name, ty, item, values, leftovers }| {
+            let mut series = values.series(&name, leftovers)?;
+            if let Some(item) = item
+                && let Some(lists) = lists_of(series.str().map_err(internal)?, &item)?
+            {
+                series = lists;
+            }
             let ticks = || series.i64().cloned().map_err(internal);
             Ok(match &ty {
                 Arrow::Date32 => series.i32().cloned().map_err(internal)?.into_date().into_series(),

@@ -2,7 +2,11 @@
 
 use polars::prelude::*;
 
-use super::{aside::collect, frame::internal, unframe::stored_unit};
+use super::{
+    aside::{check_process, collect},
+    frame::internal,
+    unframe::stored_unit,
+};
 use crate::{
     error::{Error, Result},
     read::{Pick, TimeSpan, Times},
@@ -100,7 +104,7 @@ impl Merge {
     }
 
     /// Makes a list of several right rows with equal keys. Each column of the right table becomes a list of its values at these
-    /// rows, in table order. Its index columns become lists in the frame.
+    /// rows, in table order. Its index columns become lists in the frame, and in a saved view.
     ///
     /// The right index must belong to one table and have each row at most once.
     pub fn group_to_list(mut self) -> Self {
@@ -201,6 +205,7 @@ impl Merge {
     /// - `NotFound`: a key column does not exist.
     /// - `Invalid`: the keys have different types; there is no key; a time column holds no times; the tolerance is negative;
     ///   several right rows have equal keys, and neither [`Merge::first`] nor [`Merge::last`] chooses one.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub(crate) fn partners(&self, left: &DataFrame, right: &DataFrame, unit: Option<i64>) -> Result<Vec<Option<IdxSize>>> {
         self.partners_among(left, right, unit, |row| row as u64)
     }
@@ -213,6 +218,7 @@ impl Merge {
         unit: Option<i64>,
         number: impl Fn(usize) -> u64,
     ) -> Result<Vec<Option<IdxSize>>> {
+        check_process()?;
         for (left_key, right_key) in &self.on {
             same_type(left, left_key, right, right_key)?;
         }

@@ -2,7 +2,9 @@
 
 mod aside;
 mod columns;
+mod depth;
 mod frame;
+mod lists;
 mod locate;
 mod merge;
 mod predicate;
@@ -11,8 +13,9 @@ mod serialized;
 mod sql;
 mod unframe;
 
-pub(crate) use aside::{aside, collect};
+pub(crate) use aside::{aside, check_process, collect};
 pub use columns::{Filling, Leftovers, Part, frame_bytes};
+pub(crate) use depth::within;
 pub(crate) use frame::{bytes_of, internal, own_rows, shown_zone, taken};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
@@ -21,4 +24,4 @@ pub(crate) use predicate::{Piece, Predicate, both, bounded, joined};
 pub(crate) use pushdown::{Pushdown, of_columns, of_condition, of_expression, of_query};
 pub(crate) use serialized::of_serialized;
 pub(crate) use sql::{filtered, query, with_columns};
-pub use unframe::{column_type, unframed};
+pub use unframe::{column_type, stored_type, unframed};

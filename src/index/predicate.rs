@@ -97,7 +97,45 @@ pub(crate) fn bounded<'a>(pieces: impl IntoIterator<Item = (Range<u64>, &'a Boun
     pieces.into_iter().map(|(rows, bounds)| Piece { rows, bounds, filter: None }).collect()
 }
 
+/// Maximum levels of a predicate, whose methods call themselves for each level.
+const MAX_LEVELS: usize = 64;
+
 impl Predicate {
+    /// Returns the predicate that both hold.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let parts = |part| match part {
+            Self::All(parts) => parts,
+            part => vec![part],
+        };
+        Self::joined(parts(self), parts(other)).map_or(Self::Anything, Self::All)
+    }
+
+    /// Returns the predicate that at least one of both holds.
+    pub(crate) fn or(self, other: Self) -> Self {
+        let parts = |part| match part {
+            Self::Any(parts) => parts,
+            part => vec![part],
+        };
+        Self::joined(parts(self), parts(other)).map_or(Self::Anything, Self::Any)
+    }
+
+    /// Joins parts, so that a chain of conditions has one level. `None` if there would be too many levels.
+    fn joined(mut parts: Vec<Self>, more: Vec<Self>) -> Option<Vec<Self>> {
+        let fits = |part: &Self| part.levels() < MAX_LEVELS;
+        // Several parts have been joined before, and fit.
+        let checked = if parts.len() > 1 { &[] } else { parts.as_slice() };
+        let all_fit = checked.iter().chain(&more).all(fits);
+        parts.extend(more);
+        all_fit.then_some(parts)
+    }
+
+    fn levels(&self) -> usize {
+        match self {
+            Self::All(parts) | Self::Any(parts) => 1 + parts.iter().map(Self::levels).max().unwrap_or(0),
+            _ => 1,
+        }
+    }
+
     /// Whether the predicate can exclude any row.
     pub(crate) fn is_useful(&self) -> bool {
         match self {

@@ -10,6 +10,7 @@ use polars::prelude::{AggExpr, AnyValue, BooleanFunction, DataType, Expr, Functi
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Ident, UnaryOperator, Value as SqlValue};
 
 use super::{
+    depth::{within, within_sql},
     predicate::{Comparison, Predicate, Value},
     sql::{expression, simple_query},
     unframe::stored_unit,
@@ -47,7 +48,7 @@ impl Pushdown {
             one
         });
         let predicate = match self.by_row {
-            true => Predicate::All(vec![self.predicate, other.predicate]),
+            true => self.predicate.and(other.predicate),
             false => self.predicate,
         };
         Self { predicate, columns, by_row: self.by_row && other.by_row }
@@ -162,12 +163,17 @@ fn as_float(value: i128) -> f64 {
 }
 
 /// Returns the columns that a polars expression reads, and the rows for which it may be true.
-pub(crate) fn of_expression(named: &Named<'_>, expression: &Expr) -> Pushdown {
-    let mut columns = BTreeSet::new();
-    match reads(named, expression, &mut columns) {
-        Some(()) => Pushdown { predicate: predicate_of(named, expression), columns: Some(columns), by_row: true },
-        None => Pushdown::UNKNOWN,
-    }
+///
+/// # Errors
+/// - `Invalid`: the expression has too many levels.
+pub(crate) fn of_expression(named: &Named<'_>, expression: &Expr) -> Result<Pushdown> {
+    within([expression], || {
+        let mut columns = BTreeSet::new();
+        Ok(match reads(named, expression, &mut columns) {
+            Some(()) => Pushdown { predicate: predicate_of(named, expression), columns: Some(columns), by_row: true },
+            None => Pushdown::UNKNOWN,
+        })
+    })
 }
 
 /// Collects the columns of an expression; `None` if it may look at more than one row at a time.
@@ -211,10 +217,10 @@ fn predicate_of(named: &Named<'_>, expression: &Expr) -> Predicate {
     match expression {
         Expr::Alias(inner, _) => predicate_of(named, inner),
         Expr::BinaryExpr { left, op: Operator::And | Operator::LogicalAnd, right } => {
-            Predicate::All(vec![condition_of(named, left), condition_of(named, right)])
+            condition_of(named, left).and(condition_of(named, right))
         }
         Expr::BinaryExpr { left, op: Operator::Or | Operator::LogicalOr, right } => {
-            Predicate::Any(vec![condition_of(named, left), condition_of(named, right)])
+            condition_of(named, left).or(condition_of(named, right))
         }
         Expr::BinaryExpr { left, op, right } => {
             let comparison = match op {
@@ -349,7 +355,7 @@ pub(crate) fn of_columns(named: &Named<'_>, columns: &[String]) -> Result<Pushdo
 /// # Errors
 /// - `Invalid`: the text is not exactly one expression over the columns.
 pub(crate) fn of_condition(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
-    Ok(of_sql(named, &expression(sql)?))
+    within_sql(sql, || Ok(of_sql(named, &expression(sql)?)))
 }
 
 /// Returns the columns and the rows of the table `t` that an SQL query needs.
@@ -357,10 +363,12 @@ pub(crate) fn of_condition(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
 /// # Errors
 /// - `Invalid`: the text is not exactly one read-only query.
 pub(crate) fn of_query(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
-    let Some(query) = simple_query(sql)? else { return Ok(Pushdown::UNKNOWN) };
-    let chosen = query.condition.map_or_else(Pushdown::nothing, |sql| of_sql(named, &sql));
-    let columns = query.names.map(|names| names.iter().filter_map(|name| place(named, name)).collect());
-    Ok(Pushdown { columns, ..chosen })
+    within_sql(sql, || {
+        let Some(query) = simple_query(sql)? else { return Ok(Pushdown::UNKNOWN) };
+        let chosen = query.condition.map_or_else(Pushdown::nothing, |sql| of_sql(named, &sql));
+        let columns = query.names.map(|names| names.iter().filter_map(|name| place(named, name)).collect());
+        Ok(Pushdown { columns, ..chosen })
+    })
 }
 
 fn of_sql(named: &Named<'_>, sql: &Sql) -> Pushdown {
@@ -438,11 +446,9 @@ fn predicate_of_sql(named: &Named<'_>, sql: &Sql) -> Predicate {
         Sql::IsNull(inner) => column(inner).map_or(Predicate::Anything, Predicate::Null),
         Sql::IsNotNull(inner) => column(inner).map_or(Predicate::Anything, Predicate::Valid),
         Sql::BinaryOp { left, op: BinaryOperator::And, right } => {
-            Predicate::All(vec![predicate_of_sql(named, left), predicate_of_sql(named, right)])
+            predicate_of_sql(named, left).and(predicate_of_sql(named, right))
         }
-        Sql::BinaryOp { left, op: BinaryOperator::Or, right } => {
-            Predicate::Any(vec![predicate_of_sql(named, left), predicate_of_sql(named, right)])
-        }
+        Sql::BinaryOp { left, op: BinaryOperator::Or, right } => predicate_of_sql(named, left).or(predicate_of_sql(named, right)),
         Sql::BinaryOp { left, op, right } => {
             let comparison = match op {
                 BinaryOperator::Eq => Comparison::Equal,

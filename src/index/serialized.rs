@@ -37,8 +37,8 @@ fn column_of(named: &Named<'_>, json: &Json) -> Option<usize> {
 fn comparison_of(named: &Named<'_>, json: &Json) -> Option<Predicate> {
     let (left, right) = (json.get("left")?, json.get("right")?);
     let comparison = match json["op"].as_str()? {
-        "And" | "LogicalAnd" => return Some(Predicate::All(vec![predicate_of(named, left), predicate_of(named, right)])),
-        "Or" | "LogicalOr" => return Some(Predicate::Any(vec![predicate_of(named, left), predicate_of(named, right)])),
+        "And" | "LogicalAnd" => return Some(predicate_of(named, left).and(predicate_of(named, right))),
+        "Or" | "LogicalOr" => return Some(predicate_of(named, left).or(predicate_of(named, right))),
         "Eq" => Comparison::Equal,
         "Lt" => Comparison::Less,
         "LtEq" => Comparison::LessEqual,

@@ -20,7 +20,11 @@ use sqlparser::{
     tokenizer::{Token, Tokenizer, Whitespace},
 };
 
-use super::{aside::aside, frame::internal};
+use super::{
+    aside::{aside, check_process},
+    depth::within_sql,
+    frame::internal,
+};
 use crate::error::{Error, Result};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
@@ -29,6 +33,10 @@ use crate::error::{Error, Result};
 /// - `Invalid`: the text is not exactly one read-only query that begins with SELECT or WITH, or polars refuses it.
 /// - `Unsupported`: polars panics.
 pub(crate) fn query(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
+    within_sql(sql, || answer(frame, sql))
+}
+
+fn answer(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
     let mut statement = question(sql)?;
     let plain = Plain::of(frame)?;
     let text = match plain.renamed.is_empty() {
@@ -48,7 +56,7 @@ pub(crate) fn query(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
 /// - `Unsupported`: polars panics.
 pub(crate) fn filtered(frame: &DataFrame, condition: &str) -> Result<DataFrame> {
     let plain = Plain::of(frame)?;
-    let text = format!("SELECT * FROM t WHERE ({})", plain.expression(condition)?);
+    let text = within_sql(condition, || Ok(format!("SELECT * FROM t WHERE ({})", plain.expression(condition)?)))?;
     plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{condition}`")))?)
 }
 
@@ -64,7 +72,7 @@ pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Resu
         if frame.column(name).is_ok() || plain.renamed.iter().any(|(_, held)| held == name) {
             return Err(Error::invalid(format!("column `{name}` exists already: choose another name for the computed column")));
         }
-        let text = plain.expression(sql)?;
+        let text = within_sql(sql, || plain.expression(sql))?;
         let alias = free_name(frame, plain.renamed.len());
         columns.push_str(&format!(", ({text}) AS \"{alias}\""));
         plain.renamed.push((alias, (*name).to_owned()));
@@ -153,6 +161,7 @@ fn free_name(frame: &DataFrame, number: usize) -> String {
 }
 
 fn run(frame: DataFrame, sql: &str) -> Result<DataFrame> {
+    check_process()?;
     let answer = || {
         aside(|| {
             let mut context = SQLContext::new();

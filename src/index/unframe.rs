@@ -1,6 +1,6 @@
 //! Converts columns of a polars frame to the Arrow columns that an index segment stores.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, DurationMicrosecondArray, DurationMillisecondArray, DurationNanosecondArray,
@@ -8,8 +8,12 @@ use arrow_array::{
     builder::LargeStringBuilder, types,
 };
 use polars::prelude::*;
+use serde_json::Value;
 
-use super::frame::internal;
+use super::{
+    frame::internal,
+    lists::{ARROW, texts_of},
+};
 use crate::{
     error::{Error, Result},
     schema::{ColumnType, Primitive, TimeUnit as Unit},
@@ -47,6 +51,23 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
     }
 }
 
+/// Returns the index column type for a column of a frame, and the properties that say how its values are stored.
+///
+/// # Errors
+/// - `Invalid`: an index cannot hold the type. The message says what to do.
+pub fn stored_type(column: &Column) -> Result<(ColumnType, BTreeMap<String, Value>)> {
+    let DataType::List(item) = column.dtype() else { return Ok((column_type(column)?, BTreeMap::new())) };
+    let item = column_type(&Column::new_empty(column.name().clone(), item)).map_err(|_| {
+        Error::invalid(format!(
+            "column `{}` is a list of {item}: an index holds lists of booleans, numbers, text, dates and times only; leave it out of \
+             the frame, or make another column of it",
+            column.name()
+        ))
+    })?;
+    let said = ColumnType::list(item).to_string();
+    Ok((ColumnType::Utf8, [(ARROW.to_owned(), said.into())].into()))
+}
+
 /// Returns the unit of an index column for a unit of a frame.
 pub(super) fn stored_unit(unit: TimeUnit) -> Unit {
     match unit {
@@ -56,8 +77,8 @@ pub(super) fn stored_unit(unit: TimeUnit) -> Unit {
     }
 }
 
-/// Converts a column of a frame to the Arrow array of an index column of type `ty`. `ty` is the result of [`column_type`], or a
-/// timestamp of the same unit in another time zone.
+/// Converts a column of a frame to the Arrow array of an index column of type `ty`. `ty` is the result of
+/// [`stored_type`], or a timestamp of the same unit in another time zone.
 ///
 /// # Errors
 /// - `Internal`: the column has another type.
@@ -95,6 +116,7 @@ pub fn unframed(column: &Column, ty: &ColumnType) -> Result<ArrayRef> {
     };
     match ty {
         ColumnType::Scalar(Primitive::Bool) => Ok(Arc::new(series.bool().map_err(internal)?.iter().collect::<BooleanArray>())),
+        ColumnType::Utf8 if matches!(series.dtype(), DataType::List(_)) => texts_of(series.list().map_err(internal)?),
         ColumnType::Utf8 => {
             let texts = series.str().map_err(internal)?;
             let bytes = texts.iter().map(|text| text.map_or(0, str::len)).sum();

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use polars::prelude::{Column, DataType};
 use serde::Serialize;
 
 use super::{Output, Recipe, Several, Source, listed, nearest, unknown};
@@ -33,9 +32,6 @@ pub struct MadeView {
     /// UUID of the saved view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// Columns of the frame that the index of the view leaves out, because they hold lists. Readers get them from the sources.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
     /// URLs in other stores that readers of the view must allow: [`Table::must_allow`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub must_allow: Vec<String>,
@@ -111,7 +107,7 @@ impl Recipe {
         let (mut made, mut tables) = (Vec::new(), BTreeMap::new());
         if let Some(merge) = self.large_merge(stores, options, &mut tables).await? {
             let writer = merge.allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
-            let mut one = MadeView::of(output.view.clone(), None, ViewSize::default(), Vec::new());
+            let mut one = MadeView::of(output.view.clone(), None, ViewSize::default());
             let join = |error: Error| match self.join.first() {
                 Some(join) if error.to_string().starts_with("merge: ") => error.at(format!("join with `{}`", join.with)),
                 _ => error,
@@ -133,13 +129,12 @@ impl Recipe {
         }
         for (part, index) in self.executed(stores, &tables).await? {
             let view = output.view_of(part.as_deref());
-            let (index, left_out) = storable(index)?;
             let mut writer = index.view_writer().allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
             if let Some(part) = &part {
                 writer = writer.lineage("part", part.as_str());
             }
             let size = writer.size().await?;
-            let mut one = MadeView::of(view, part, size, left_out);
+            let mut one = MadeView::of(view, part, size);
             if !options.dry_run {
                 let saved = match output.update {
                     true => writer.save_over(&Table::open_with(&one.view, stores).await?).await?,
@@ -161,7 +156,7 @@ impl Recipe {
         options: &RunOptions,
     ) -> Result<Vec<MadeView>> {
         let writer = writer.allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
-        let view_of = |part: Option<String>, size| MadeView::of(output.view_of(part.as_deref()), part, size, Vec::new());
+        let view_of = |part: Option<String>, size| MadeView::of(output.view_of(part.as_deref()), part, size);
         if options.dry_run {
             return Ok(writer.sized().await?.into_iter().map(|(part, size)| view_of(part, size)).collect());
         }
@@ -360,9 +355,9 @@ impl Output {
 
 impl MadeView {
     /// Describes a view that is not saved.
-    fn of(view: String, part: Option<String>, size: ViewSize, left_out: Vec<String>) -> Self {
+    fn of(view: String, part: Option<String>, size: ViewSize) -> Self {
         let (version, uuid, unpinned, must_allow) = Default::default();
-        Self { view, part, size, written: false, version, uuid, left_out, unpinned, must_allow }
+        Self { view, part, size, written: false, version, uuid, unpinned, must_allow }
     }
 
     /// Describes the saved view.
@@ -373,20 +368,6 @@ impl MadeView {
         self.must_allow = saved.table.must_allow().await;
         self.unpinned = saved.unpinned;
     }
-}
-
-/// Returns the index without columns of lists, which a stored index cannot hold, and the names of these columns. The lists stay
-/// in the tables.
-fn storable(index: Index) -> Result<(Index, Vec<String>)> {
-    let frame = index.frame();
-    let is_list = |column: &&Column| matches!(column.dtype(), DataType::List(_));
-    let lists: Vec<String> = frame.columns().iter().filter(is_list).map(|column| column.name().to_string()).collect();
-    if lists.is_empty() {
-        return Ok((index, lists));
-    }
-    let kept: Vec<&str> = index.column_names().filter(|name| !lists.iter().any(|list| list == name)).collect();
-    let index = index.only(&kept)?;
-    Ok((index, lists))
 }
 
 /// Loads the rows of a table for which all conditions are true.

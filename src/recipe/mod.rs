@@ -131,9 +131,9 @@ pub struct Join {
     /// Whether to take the last of several right rows with equal keys.
     #[serde(default, skip_serializing_if = "is_false")]
     pub last: bool,
-    /// Whether to take all of several right rows with equal keys, as lists.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub lists: bool,
+    /// Whether to take all of several right rows with equal keys, as lists. Recipes of older views call it `lists`.
+    #[serde(default, alias = "lists", skip_serializing_if = "is_false")]
+    pub group_to_list: bool,
     /// Suffix for right columns whose names exist on the left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffix: Option<String>,
@@ -216,7 +216,7 @@ const WORDS: &[&str] = &[
     "output",
 ];
 const SOURCE_WORDS: &[&str] = &["table", "filter"];
-const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "last", "lists", "suffix"];
+const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "last", "group_to_list", "suffix"];
 const SPLIT_WORDS: &[&str] = &["by", "salt", "shares"];
 const OUTPUT_WORDS: &[&str] = &["view", "update"];
 /// Kinds of joins.
@@ -239,12 +239,12 @@ impl Recipe {
     /// - `Invalid`: a word is unknown (the message names the nearest known one); a value has a wrong type; a source is not in
     ///   `sources`.
     pub fn from_value(value: Value) -> Result<Self> {
-        check_words(&value, "the recipe", WORDS)?;
+        check_words(&value, "the recipe", WORDS, &[])?;
         for (name, source) in members(&value, "sources") {
             let place = format!("[sources.{name}]");
             match source {
                 Value::String(_) => {}
-                Value::Object(_) => check_words(source, &place, SOURCE_WORDS)?,
+                Value::Object(_) => check_words(source, &place, SOURCE_WORDS, &[])?,
                 _ => {
                     return Err(Error::invalid(format!(
                         "recipe: {place} is {source}, expected a URL or a mapping with: table, filter"
@@ -256,11 +256,11 @@ impl Recipe {
             }
         }
         for join in value.get("join").and_then(Value::as_array).into_iter().flatten() {
-            check_words(join, "[[join]]", JOIN_WORDS)?;
+            check_words(join, "[[join]]", JOIN_WORDS, &["lists"])?;
         }
         for (section, words) in [("split", SPLIT_WORDS), ("output", OUTPUT_WORDS)] {
             if let Some(found) = value.get(section) {
-                check_words(found, &format!("[{section}]"), words)?;
+                check_words(found, &format!("[{section}]"), words, &[])?;
             }
         }
         let recipe: Self = serde_json::from_value(value).map_err(|error| Error::invalid(format!("recipe: {error}")))?;
@@ -317,12 +317,12 @@ impl Join {
         if how == "left" || self.keep {
             merge = merge.left();
         }
-        merge = match (self.first, self.last, self.lists) {
+        merge = match (self.first, self.last, self.group_to_list) {
             (false, false, false) => merge,
             (true, false, false) => merge.first(),
             (false, true, false) => merge.last(),
             (false, false, true) => merge.group_to_list(),
-            _ => return Err(Error::invalid("join: set only one of `first`, `last` and `lists`")),
+            _ => return Err(Error::invalid("join: set only one of `first`, `last` and `group_to_list`")),
         };
         Ok(match &self.suffix {
             Some(suffix) => merge.suffix(suffix),
@@ -345,11 +345,12 @@ fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String
     value.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-fn check_words(value: &Value, place: &str, words: &[&str]) -> Result<()> {
+/// Checks that all members of `value` are among `words`, or among the names that older builds wrote.
+fn check_words(value: &Value, place: &str, words: &[&str], older: &[&str]) -> Result<()> {
     let Some(found) = value.as_object() else {
         return Err(Error::invalid(format!("recipe: {place} is {value}, expected a mapping with: {}", words.join(", "))));
     };
-    match found.keys().find(|name| !words.contains(&name.as_str())) {
+    match found.keys().find(|name| !words.iter().chain(older).any(|word| word == name)) {
         Some(name) => Err(unknown("word", name, place, words.iter().copied())),
         None => Ok(()),
     }

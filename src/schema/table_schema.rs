@@ -81,6 +81,8 @@ pub struct Schema {
     order_by: Vec<ColumnId>,
     /// Each id and its position in `columns`, sorted by id.
     places: Vec<(ColumnId, usize)>,
+    /// Positions in `columns`, sorted by name.
+    by_name: Vec<usize>,
     /// The id of the next new column: above the ids of all columns, including dropped columns.
     next: u32,
 }
@@ -196,8 +198,10 @@ impl Schema {
         }
         let mut places: Vec<(ColumnId, usize)> = columns.iter().enumerate().map(|(place, column)| (column.id, place)).collect();
         places.sort_unstable();
+        let mut by_name: Vec<usize> = (0..columns.len()).collect();
+        by_name.sort_unstable_by_key(|place| columns.get(*place).map(|column| column.name.as_str()));
         let next = places.last().map_or(0, |(id, _)| id.0.saturating_add(1));
-        Ok(Self { columns, groups, index, sequence_by, order_by, places, next })
+        Ok(Self { columns, groups, index, sequence_by, order_by, places, by_name, next })
     }
 
     /// Returns the id of the next new column.
@@ -309,7 +313,9 @@ impl Schema {
 
     /// Returns the column with this name.
     pub fn column_named(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name == name)
+        let named = |place: &usize| self.columns.get(*place).map_or("", |column| column.name.as_str());
+        let found = self.by_name.binary_search_by(|place| named(place).cmp(name)).ok()?;
+        self.columns.get(*self.by_name.get(found)?)
     }
 
     /// Returns the group columns that match any of the patterns, in schema order, each once.
@@ -423,15 +429,17 @@ impl SchemaBuilder {
     ///   rule of [`Schema::from_parts`] is violated.
     pub fn build(self) -> Result<Schema> {
         let mut columns: Vec<Column> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut add = |name: String, ty: String, shared: bool| -> Result<ColumnId> {
             let ty: ColumnType = ty.parse().map_err(|error: Error| error.at(format!("column `{name}`")))?;
-            if let Some(column) = columns.iter().find(|column| column.name == name) {
+            if let Some(column) = places.get(&name).and_then(|place| columns.get(*place)) {
                 if shared && column.ty == ty {
                     return Ok(column.id);
                 }
                 return Err(Error::invalid(format!("column `{name}` appears twice")));
             }
             let id = ColumnId(u32::try_from(columns.len()).map_err(|_| Error::invalid("too many columns"))?);
+            places.insert(name.clone(), columns.len());
             columns.push(Column { id, name, ty, properties: BTreeMap::new() });
             Ok(id)
         };
@@ -441,18 +449,13 @@ impl SchemaBuilder {
             let columns = members.into_iter().map(|(name, ty)| add(name, ty, true)).collect::<Result<Vec<_>>>()?;
             groups.push(ColumnGroup { name, columns, masked: Vec::new() });
         }
-        let find = |columns: &[Column], name: &str| {
-            columns
-                .iter()
-                .position(|column| column.name == name)
-                .ok_or_else(|| Error::invalid(format!("schema: no column `{name}`")))
-        };
+        let find = |name: &str| places.get(name).copied().ok_or_else(|| Error::invalid(format!("schema: no column `{name}`")));
         for (name, key, value) in self.properties {
-            let position = find(&columns, &name)?;
+            let position = find(&name)?;
             columns[position].properties.insert(key, value);
         }
         let ids = |names: Vec<String>| {
-            names.iter().map(|name| find(&columns, name).map(|position| columns[position].id)).collect::<Result<Vec<_>>>()
+            names.iter().map(|name| find(name).map(|position| columns[position].id)).collect::<Result<Vec<_>>>()
         };
         let (sequence_by, order_by) = (ids(self.sequence_by)?, ids(self.order_by)?);
         let schema = Schema::from_parts(columns, groups, index, sequence_by, order_by)?;

@@ -1,7 +1,8 @@
 //! Reads local files directly: positioned reads on cached file handles, without a hop through a runtime.
 //!
-//! The 256 most recently used handles stay open. Objects are immutable, so a handle never becomes stale; a file that is truncated
-//! after it was opened gives a short read. Long ranges are read into recycled [`buffers`]. Only regular files under the root are
+//! The 256 most recently used handles of the whole process stay open, of all stores together, so that reading many tables does not
+//! take all descriptors of the process. Objects are immutable, so a handle never becomes stale; a file that is truncated after it
+//! was opened gives a short read. Long ranges are read into recycled [`buffers`]. Only regular files under the root are
 //! opened: a link that leads out of the root, a device or a pipe is refused.
 
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, LazyLock, Mutex, MutexGuard,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -22,10 +23,13 @@ use super::{
     name,
     ranges::RangeRequest,
 };
-use crate::{Error, Result, error::counted};
+use crate::{Error, Result, error::counted, flight::patiently};
 
-/// Maximum number of open handles.
-const HANDLES: usize = 256;
+/// Maximum number of open handles of all stores of the process.
+const MAX_HANDLES: usize = 256;
+
+/// The open handles of the process.
+static HANDLES: LazyLock<Mutex<Handles>> = LazyLock::new(Mutex::default);
 
 /// Bytes of one request to prefetch: the kernel cuts a longer one to the read-ahead of the disk, 128 KiB or more.
 #[cfg(target_os = "linux")]
@@ -41,7 +45,8 @@ fn probe(file: &File, at: u64) -> rustix::io::Result<usize> {
 pub(super) struct LocalFiles {
     root: PathBuf,
     url: String,
-    handles: Mutex<Handles>,
+    /// Number of this store among those of the process.
+    number: u64,
     /// Number of ranges that were read.
     reads: AtomicU64,
 }
@@ -53,7 +58,8 @@ struct Handle {
 
 #[derive(Default)]
 struct Handles {
-    open: HashMap<Arc<str>, (Arc<Handle>, u64)>,
+    /// The handle of each object, by the number of its store and its name, with the time of its last use.
+    open: HashMap<(u64, Arc<str>), (Arc<Handle>, u64)>,
     clock: u64,
 }
 
@@ -66,7 +72,8 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 
 impl LocalFiles {
     pub(super) fn new(root: PathBuf, url: String) -> Self {
-        Self { root, url, handles: Mutex::default(), reads: AtomicU64::new(0) }
+        static STORES: AtomicU64 = AtomicU64::new(0);
+        Self { root, url, number: STORES.fetch_add(1, Ordering::Relaxed), reads: AtomicU64::new(0) }
     }
 
     /// Returns the directory.
@@ -193,7 +200,9 @@ impl LocalFiles {
 
     /// Closes the handle of a deleted object.
     pub(super) fn forget(&self, name: &str) {
-        self.handles().open.remove(name);
+        if let Some(mut handles) = handles() {
+            handles.open.remove(&(self.number, Arc::from(name)));
+        }
     }
 
     /// Returns the open file of a request and checks that it is as long as the request states.
@@ -206,7 +215,8 @@ impl LocalFiles {
     }
 
     fn handle(&self, name: &Arc<str>) -> Result<Arc<Handle>> {
-        if let Some(handle) = self.handles().get(name) {
+        let held = handles().and_then(|mut handles| handles.get(self.number, name));
+        if let Some(handle) = held {
             return Ok(handle);
         }
         let handle = Arc::new(self.open(name)?);
@@ -216,12 +226,10 @@ impl LocalFiles {
         if probe(&handle.file, 0) != Err(rustix::io::Errno::OPNOTSUPP) {
             let _ = rustix::fs::fadvise(&handle.file, 0, None, rustix::fs::Advice::Random);
         }
-        self.handles().insert(Arc::clone(name), Arc::clone(&handle));
+        let closed = handles().and_then(|mut handles| handles.insert(self.number, name, &handle));
+        // Closed without the lock.
+        drop(closed);
         Ok(handle)
-    }
-
-    fn handles(&self) -> std::sync::MutexGuard<'_, Handles> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self, name: &str) -> Result<PathBuf> {
@@ -246,24 +254,39 @@ impl LocalFiles {
     }
 }
 
+impl Drop for LocalFiles {
+    fn drop(&mut self) {
+        let held =
+            handles().map(|mut handles| handles.open.extract_if(|(store, _), _| *store == self.number).collect::<Vec<_>>());
+        drop(held);
+    }
+}
+
+/// Takes the lock of the handles. `None` in a forked child that finds it held for ever: files are opened for each read there.
+fn handles() -> Option<MutexGuard<'static, Handles>> {
+    patiently(&HANDLES)
+}
+
 impl Handles {
-    fn get(&mut self, name: &str) -> Option<Arc<Handle>> {
+    fn get(&mut self, store: u64, name: &Arc<str>) -> Option<Arc<Handle>> {
         self.clock += 1;
-        let (handle, used) = self.open.get_mut(name)?;
+        let (handle, used) = self.open.get_mut(&(store, Arc::clone(name)))?;
         *used = self.clock;
         Some(Arc::clone(handle))
     }
 
-    fn insert(&mut self, name: Arc<str>, handle: Arc<Handle>) {
-        if self.open.len() >= HANDLES {
+    /// Keeps a handle. Returns the least recently used one if there are too many.
+    fn insert(&mut self, store: u64, name: &Arc<str>, handle: &Arc<Handle>) -> Option<Arc<Handle>> {
+        let closed = if self.open.len() >= MAX_HANDLES {
             // Scanning 256 entries costs little compared with opening the file.
-            let oldest = self.open.iter().min_by_key(|(_, (_, used))| *used).map(|(name, _)| Arc::clone(name));
-            if let Some(oldest) = oldest {
-                self.open.remove(&oldest);
-            }
-        }
+            let oldest = self.open.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.open.remove(&oldest))
+        } else {
+            None
+        };
         self.clock += 1;
-        self.open.insert(name, (handle, self.clock));
+        self.open.insert((store, Arc::clone(name)), (Arc::clone(handle), self.clock));
+        closed.map(|(handle, _)| handle)
     }
 }
 

@@ -568,15 +568,38 @@ impl Table {
     /// Returns the error for a missing object of this version: `Conflict` if a garbage collection has deleted the version since
     /// it was opened, `Corrupt` otherwise.
     pub(super) async fn missing(&self, name: &str, error: Error) -> Error {
-        let (url, version) = (self.url(), self.version());
-        let gone = self.inner.store.size(&manifest_name(version)).await;
-        match gone.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-            true => {
-                Error::conflict(format!("{url}: version {version} was deleted by a garbage collection; open the newest version"))
-            }
-            false => Error::corrupt(format!("{url}: {name} is missing")),
+        match self.collected(std::iter::once(0)).await {
+            Some(collected) => collected,
+            None => Error::corrupt(format!("{}: {name} is missing", self.url())),
         }
         .with_source(error)
+    }
+
+    /// Returns `Conflict` if a garbage collection has deleted this version since it was opened, or the version that it refers to in
+    /// the table of one of these owners of chunks. Owner 0 is this table.
+    pub(super) async fn collected(&self, owners: impl IntoIterator<Item = u32>) -> Option<Error> {
+        let is_gone = |store: Store, version: u64| async move {
+            store.size(&manifest_name(version)).await.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        };
+        let (url, version) = (self.url(), self.version());
+        if is_gone(self.inner.store.clone(), version).await {
+            let said = format!("{url}: version {version} was deleted by a garbage collection; open the newest version");
+            return Some(Error::conflict(said));
+        }
+        for owner in owners {
+            let foreign = (owner as usize).checked_sub(1).and_then(|number| self.manifest().stores.get(number));
+            if let (Some(foreign), Ok(store)) = (foreign, self.store_of(owner).await)
+                && is_gone(store.clone(), foreign.version).await
+            {
+                return Some(Error::conflict(format!(
+                    "{url} version {version} reads chunks of {} version {}, which a garbage collection there has deleted: make this \
+                     table anew from the newest version there",
+                    store.url(),
+                    foreign.version
+                )));
+            }
+        }
+        None
     }
 
     /// Returns the content of an attachment.

@@ -1,7 +1,7 @@
 //! Writes several column groups of the same rows side by side. Takes record batches; stores chunks and returns layout runs.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::Arc,
 };
 
@@ -33,6 +33,11 @@ const UNPROVEN: u64 = 8 << 20;
 
 /// Maximum number of chunks that one writer uploads at a time. The groups of a table tend to end their chunks at the same rows.
 const AT_ONCE: usize = 3;
+/// Maximum number of uploads at a time while all of them together have at most [`SMALL_CHUNKS`] bytes: a table of many column groups
+/// may end thousands of small chunks together.
+const SMALL_AT_ONCE: usize = 32;
+/// Bytes of so many small chunks.
+const SMALL_CHUNKS: usize = 4 << 20;
 
 /// Writes some column groups of consecutive rows. Uploads a few chunks at a time while it takes in further rows.
 #[derive(Debug)]
@@ -132,9 +137,11 @@ impl GroupsWriter {
     /// - Errors of the store.
     pub async fn append(&mut self, batch: &RecordBatch, starts: &[bool]) -> Result<()> {
         self.check_whole()?;
+        let (named, starts): (_, Arc<[bool]>) = (ByName::new(batch), starts.into());
         for number in 0..self.groups.len() {
-            let mut rows = BatchRows { batch: batch.clone(), starts: starts.into(), flat: None, next: 0 };
-            let much = self.groups[number].bytes_of(batch) > SMALL;
+            let columns = self.groups[number].columns_of(&named)?;
+            let much = columns.iter().map(slice_bytes).fold(0, usize::saturating_add) > SMALL;
+            let mut rows = BatchRows { columns, starts: Arc::clone(&starts), flat: None, next: 0 };
             loop {
                 if much {
                     // If this future is dropped, the group is lost. `check_whole` then refuses further writes.
@@ -230,7 +237,7 @@ impl GroupsWriter {
             chunk = offload_large(work, move |stop| chunk.choose_again(&own, stop).map(|()| chunk)).await?;
             adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
             let (columns, bytes, store) = (types.len(), chunk.stored(), self.store.clone());
-            while self.storing.len() >= AT_ONCE || (!self.storing.is_empty() && self.storing() + bytes > self.write_memory) {
+            while self.is_storing_much(bytes) {
                 self.stored().await?;
             }
             let cut = Ahead::start(async move {
@@ -245,6 +252,13 @@ impl GroupsWriter {
             self.storing.push_back(Storing { group: number, bytes, cut: cut.await });
         }
         Ok(())
+    }
+
+    /// Whether a chunk of so many bytes waits until another upload ends.
+    fn is_storing_much(&self, bytes: usize) -> bool {
+        let storing = self.storing();
+        let many = if storing + bytes <= SMALL_CHUNKS { SMALL_AT_ONCE } else { AT_ONCE };
+        self.storing.len() >= many || (!self.storing.is_empty() && storing + bytes > self.write_memory)
     }
 
     /// Returns the bytes of the chunks that are being uploaded.
@@ -281,9 +295,24 @@ impl GroupsWriter {
     }
 }
 
-/// A batch, and how many of its rows the group has taken in.
+/// The columns of a batch by their names. Of columns with one name, the first.
+pub(super) struct ByName<'a>(HashMap<&'a str, &'a ArrayRef>);
+
+impl<'a> ByName<'a> {
+    pub(super) fn new(batch: &'a RecordBatch) -> Self {
+        let fields = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
+        // The first column of a name is inserted last.
+        Self(fields.zip(batch.columns()).rev().collect())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'a ArrayRef> {
+        self.0.get(name).copied()
+    }
+}
+
+/// The columns of a group in a batch, and how many of its rows the group has taken in.
 struct BatchRows {
-    batch: RecordBatch,
+    columns: Vec<ArrayRef>,
     starts: Arc<[bool]>,
     flat: Option<Vec<FlatColumn>>,
     next: usize,
@@ -294,7 +323,7 @@ impl GroupState {
     fn take_in(&mut self, rows: &mut BatchRows, stop: &Stop) -> Result<()> {
         let flat = match rows.flat.take() {
             Some(flat) => flat,
-            None => self.flatten(&rows.batch)?,
+            None => self.flatten(&rows.columns)?,
         };
         while let Some(starts) = rows.starts.get(rows.next) {
             stop.check()?;
@@ -308,16 +337,15 @@ impl GroupState {
         Ok(())
     }
 
-    /// Returns the bytes of this group's columns in a batch.
-    fn bytes_of(&self, batch: &RecordBatch) -> usize {
-        let columns = self.columns.iter().filter_map(|column| batch.column_by_name(&column.name));
-        columns.map(slice_bytes).fold(0, usize::saturating_add)
+    /// Returns this group's columns in a batch.
+    fn columns_of(&self, named: &ByName<'_>) -> Result<Vec<ArrayRef>> {
+        let column = |name: &String| named.get(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")));
+        self.columns.iter().map(|described| column(&described.name).cloned()).collect()
     }
 
-    fn flatten(&self, batch: &RecordBatch) -> Result<Vec<FlatColumn>> {
-        let flat = self.columns.iter().map(|described| {
+    fn flatten(&self, columns: &[ArrayRef]) -> Result<Vec<FlatColumn>> {
+        let flat = self.columns.iter().zip(columns).map(|(described, column)| {
             let Column { name, ty, .. } = described;
-            let column = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("no column `{name}`")))?;
             check_nulls(described, column)?;
             FlatColumn::new(ty, column).map_err(|error| error.at(format!("column `{name}`")))
         });

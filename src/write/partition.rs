@@ -5,10 +5,14 @@ use std::{fs::File, io::Read, io::Seek, sync::Arc};
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray, make_array, new_null_array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use futures::{
+    future::try_join,
+    stream::{self, StreamExt, TryStreamExt},
+};
 use uuid::Uuid;
 
 use super::{
-    groups::{GroupsWriter, check_nulls},
+    groups::{ByName, GroupsWriter, WrittenGroup, check_nulls},
     known::Known,
     options::WriteOptions,
     receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
@@ -27,6 +31,9 @@ const HERE: usize = 4 << 10;
 
 /// Maximum rows of an index that stays in memory and is not compressed.
 const FEW_ROWS: usize = 4 << 10;
+
+/// Maximum number of column groups whose objects are stored together.
+const GROUPS_TOGETHER: usize = 32;
 
 /// Writes one partition.
 ///
@@ -190,20 +197,23 @@ impl PartitionWriter {
             return kept(&self.store, receipt).await;
         }
         let (written, sharing) = self.groups.finish().await?;
-        let mut groups = Vec::new();
-        for group in written {
+        let store = &self.store;
+        let put = |group: WrittenGroup| async move {
             let mut hashes = HashesWriter::new(Vec::new())?;
             hashes.write(&group.hashes)?;
-            groups.push(PartGroup {
-                layout: put_part(&self.store, self.session, LayoutWriter::write(&group.runs)?).await?,
-                hashes: put_part(&self.store, self.session, hashes.finish()?).await?,
+            let layout = put_part(store, session, LayoutWriter::write(&group.runs)?);
+            let (layout, hashes) = try_join(layout, put_part(store, session, hashes.finish()?)).await?;
+            Ok::<_, Error>(PartGroup {
+                layout,
+                hashes,
                 blocks: group.hashes.len() as u64,
                 runs: group.runs.len() as u64,
                 owners: group.owners(),
                 stored_bytes: group.stored_bytes(),
                 columns: group.columns,
-            });
-        }
+            })
+        };
+        let groups = stream::iter(written.into_iter().map(put)).buffered(GROUPS_TOGETHER).try_collect().await?;
         let missing = || Error::internal("the partition has no index");
         let IndexPart { file, sequences, .. } = self.index.ok_or_else(missing)?;
         let file = file.ok_or_else(missing)?;
@@ -227,8 +237,9 @@ impl PartitionWriter {
     }
 
     fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
+        let named = ByName::new(batch);
         for column in self.schema.columns() {
-            if batch.column_by_name(&column.name).is_none() {
+            if named.get(&column.name).is_none() {
                 return Err(Error::invalid(format!("no column `{}` in the batch; expected {}", column.name, column.ty)));
             }
         }

@@ -73,6 +73,35 @@ async fn assert_sound(table: &Table, written: &RecordBatch) {
 }
 
 #[test]
+fn a_reader_of_a_collected_version_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (versions, _) = table(store(folder.path(), "table")).await;
+        let old = &versions[1];
+        // The reader has the layouts, and no chunk yet.
+        for group in 0..old.schema().groups().len() {
+            old.layout(group).await.unwrap();
+        }
+        let loader = old.row_loader();
+        for hours in [0, 2, 4, 6] {
+            Table::collect_garbage(&store(folder.path(), "table"), keep(1), later(hours)).await.unwrap();
+        }
+        let said = "version 2 was deleted by a garbage collection; open the newest version";
+        for error in [
+            loader.get_row(3).await.unwrap_err(),
+            loader.take(&[1, 2]).await.unwrap_err(),
+            loader.get_rows(5, -2..=0).await.unwrap_err(),
+        ] {
+            assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains(said), "{error}");
+        }
+        // A chunk that only got lost is damage.
+        let newest = Table::open_in(store(folder.path(), "table")).await.unwrap();
+        std::fs::remove_dir_all(folder.path().join("table/chunks")).unwrap();
+        assert_eq!(newest.row_loader().get_row(3).await.unwrap_err().kind(), ErrorKind::Corrupt);
+    });
+}
+
+#[test]
 fn what_is_condemned_is_deleted_an_age_later() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {

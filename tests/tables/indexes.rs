@@ -610,6 +610,72 @@ fn a_condition_chooses_rows_and_can_do_nothing_else() {
     assert_eq!(a.query("(SELECT log FROM t) UNION (SELECT log FROM t)").unwrap().height(), 3);
 }
 
+/// Expressions over `a_id` with about this many levels, which are true for the rows 3 and 4.
+fn deep(levels: usize) -> Vec<(String, polars::prelude::Expr)> {
+    let long = |first: &str, next: &str| {
+        let words = next.split_whitespace().count();
+        format!("{first}{}", next.repeat(4 * levels / words.max(4)))
+    };
+    let is = |number: i64| col("a_id").eq(lit(number));
+    let or = (5..levels).fold(is(3).or(is(4)), |all, number| all.or(is(1_000_000 + number as i64)));
+    let right = (5..levels).fold(is(3).or(is(4)), |all, number| is(1_000_000 + number as i64).or(all));
+    let mixed = (0..levels / 2).fold(is(3).or(is(4)), |all, _| all.and(is(3).or(is(4))).or(is(-1)));
+    let zeros = (1..levels).fold(col("a_id"), |all, _| all + lit(0));
+    vec![
+        (long("a_id IN (3, 4)", " OR a_id = -1"), or),
+        (long("a_id IN (3, 4)", " AND ( a_id = 3 OR a_id = 4 )"), right),
+        (format!("{} IN (3, 4)", long("a_id", " + 0")), zeros.clone().eq(lit(3)).or(zeros.eq(lit(4)))),
+        (format!("CASE{} ELSE a_id END IN (3, 4)", " WHEN a_id = -1 THEN 7".repeat(levels / 4)), mixed),
+    ]
+}
+
+#[test]
+fn conditions_of_many_levels_are_evaluated_and_of_too_many_refused() {
+    let records: Vec<Record> = (0..9).map(|number| ("x".to_owned(), Some(number), number)).collect();
+    let (table, _) = table_of("a", &records);
+    let whole = index(&table);
+    // On a thread with a stack as small as those of most threads.
+    let each = |levels: usize, check: &(dyn Fn(&str, tetrys::Result<Index>) + Sync)| {
+        std::thread::scope(|scope| {
+            let work = || {
+                for (sql, expression) in deep(levels) {
+                    let name: String = sql.chars().take(40).collect();
+                    check(&name, whole.filter_sql(&sql));
+                    check(&name, whole.sql(&format!("SELECT * FROM t WHERE {sql}")));
+                    check(&name, whole.with_columns_sql([("kept", &sql)]).and_then(|index| index.filter(col("kept"))));
+                    check(&name, block_on(async { table.index().filter_sql(sql.as_str()).await }));
+                    check("expression", whole.filter(expression.clone()));
+                    check("expression", block_on(async { table.index().filter(expression.clone()).await }));
+                }
+            };
+            let thread = std::thread::Builder::new().stack_size(2 << 20);
+            thread.spawn_scoped(scope, work).unwrap().join().unwrap();
+        });
+    };
+    let chosen = |name: &str, found: tetrys::Result<Index>| {
+        let ids = found.unwrap_or_else(|error| panic!("{name}: {error}")).frame().column("a_id").unwrap().clone();
+        assert_eq!(ids.as_materialized_series().i64().unwrap().iter().flatten().collect::<Vec<_>>(), [3, 4], "{name}");
+    };
+    each(60, &chosen);
+    each(300, &chosen);
+    each(700, &chosen);
+    each(3_000, &|name, found| {
+        let error = found.err().unwrap_or_else(|| panic!("{name}: too many levels"));
+        let said = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(said.contains("expected at most 4000") || said.contains("more than 2000 levels"), "{error}");
+        assert!(said.len() < 1_000, "{}", said.len());
+    });
+    let nested = |depth: usize| format!("{}a_id{} IN (3, 4)", "(".repeat(depth), ")".repeat(depth));
+    chosen("nested", whole.filter_sql(&nested(20)));
+    for depth in [100, 1_000, 1_000_000] {
+        assert_eq!(whole.filter_sql(&nested(depth)).unwrap_err().kind(), ErrorKind::Invalid, "{depth}");
+    }
+    // A long list is not deep.
+    let list: Vec<String> = (3..5).chain(1_000..60_000).map(|number| number.to_string()).collect();
+    chosen("list", whole.filter_sql(&format!("a_id IN ({})", list.join(","))));
+}
+
 #[test]
 fn columns_whose_names_are_patterns_of_polars_work_like_all_others() {
     let names = ["id", "*", "^.*$", "^id$", "row", "^"];

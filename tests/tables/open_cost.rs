@@ -11,14 +11,15 @@ use std::{
 };
 
 use crate::common::tables::{self, block_on, cut_by, memory, over, tiny_cuts, two_partitions};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
 use async_trait::async_trait;
 use futures::stream::{self, BoxStream, StreamExt};
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result, path::Path,
+    PutPayload, PutResult, Result, memory::InMemory, path::Path,
 };
 use tetrys::{
-    Table,
+    Schema, Store, Table, WriteOptions,
     store::{CountingStore, Counts},
 };
 
@@ -54,6 +55,7 @@ impl fmt::Display for Waves {
 #[async_trait]
 impl ObjectStore for Waves {
     async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.enter().await;
         self.inner.put_opts(location, payload, opts).await
     }
 
@@ -98,6 +100,73 @@ fn asked(counts: &Counts) -> (u64, Vec<&str>) {
     assert_eq!(counts.requests(), counts.lists + counts.gets.len() as u64, "{counts:?}");
     assert_eq!(counts.failed, 0);
     (counts.lists, counts.gets.iter().map(|get| get.path.split('/').next().unwrap()).collect())
+}
+
+/// Writes five rows of so many column groups.
+async fn of_groups(store: Store, count: usize) -> Table {
+    let names: Vec<String> = (0..count).map(|group| format!("g{group}")).collect();
+    let column = |group: usize| format!("g{group}.x");
+    let schema = names
+        .iter()
+        .enumerate()
+        .fold(Schema::builder().index("id", "i64"), |schema, (group, name)| schema.group(name, [(column(group), "i64")]));
+    let values = |group: i64| Arc::new(Int64Array::from_iter_values((0..5).map(|row| 100 * group + row))) as ArrayRef;
+    let columns = (0..count).map(|group| (column(group), values(group as i64)));
+    let rows = RecordBatch::try_from_iter([("id".to_owned(), values(0))].into_iter().chain(columns)).unwrap();
+    tables::write(store, schema.build().unwrap(), WriteOptions::default(), &[rows]).await.unwrap()
+}
+
+#[test]
+fn the_requests_of_a_write_grow_with_the_groups_and_few_wait_for_others() {
+    let of = |groups: usize| {
+        let counting = CountingStore::new(InMemory::new());
+        let waves = Waves { inner: counting.clone(), answered: Arc::default() };
+        block_on(of_groups(over(Arc::new(waves.clone())), groups));
+        (counting.snapshot().requests(), waves.take())
+    };
+    let ((few_requests, few), (many_requests, many)) = (of(8), of(136));
+    assert!(many_requests - few_requests <= 128 * 10, "{few_requests} and {many_requests} requests");
+    assert!(many - few < 128 / 2, "{few} and {many} waves");
+}
+
+#[test]
+fn a_table_of_two_thousand_groups_is_written_and_read() {
+    block_on(async {
+        let table = of_groups(memory().1, 2_000).await;
+        let table = Table::open_in(table.store().clone()).await.unwrap();
+        let rows = table.row_loader().take(&[4, 2]).await.unwrap();
+        assert_eq!(rows.batch().num_columns(), 2_000);
+        assert_eq!(rows.batch().column(1_999).as_primitive::<Int64Type>().values(), &[199_904, 199_902]);
+        let one = table.row_loader().columns(["g777.*"]).unwrap().get_row(3).await.unwrap();
+        assert_eq!(one.as_rows().batch().column(0).as_primitive::<Int64Type>().values(), &[77_703]);
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn many_tables_that_are_read_keep_few_files_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let open_files = || {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+        open.filter(|path| path.starts_with(folder.path())).count()
+    };
+    block_on(async {
+        let mut tables = Vec::new();
+        for number in 0..40 {
+            let url = folder.path().join(number.to_string()).display().to_string();
+            let table = of_groups(Store::open(&url).unwrap(), 8).await;
+            table.row_loader().get_row(number % 5).await.unwrap();
+            tables.push(table);
+        }
+        assert!(open_files() <= 256, "{} files", open_files());
+        for (number, table) in tables.iter().enumerate() {
+            let rows = table.row_loader().take(&[3, 1]).await.unwrap();
+            assert_eq!(rows.batch().column(7).as_primitive::<Int64Type>().values(), &[703, 701], "table {number}");
+        }
+        assert!(open_files() <= 256, "{} files", open_files());
+        drop(tables);
+        assert_eq!(open_files(), 0, "closed with their tables");
+    });
 }
 
 #[test]

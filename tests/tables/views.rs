@@ -8,7 +8,9 @@ use std::{path::Path, sync::Arc};
 use crate::common::tables::{Rng, block_on, cut_by, memory, objects, over, overwrite, tiny_cuts, write};
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, TimestampMicrosecondArray};
 use object_store::{ObjectStore, memory::InMemory};
-use polars::prelude::{DataType, IntoColumn, NamedFrom, Series, col, lit};
+use polars::prelude::{
+    Categories, Column, DataType, IntoColumn, IntoSeries, ListChunked, NamedFrom, Series, TimeUnit, TimeZone, col, lit,
+};
 use serde_json::Value;
 use tetrys::{
     ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Store, Table, TimeOffsets, WriteOptions,
@@ -105,7 +107,11 @@ fn assert_same(found: &Index, wanted: &Index) {
 
 /// Converts categories to text, so that two frames can be compared.
 fn as_text(ty: &DataType) -> DataType {
-    if ty.is_categorical() { DataType::String } else { ty.clone() }
+    match ty {
+        DataType::List(item) => DataType::List(Box::new(as_text(item))),
+        ty if ty.is_categorical() => DataType::String,
+        ty => ty.clone(),
+    }
 }
 
 #[track_caller]
@@ -148,7 +154,8 @@ fn a_saved_index_reads_as_the_live_one_did() {
         let abc = a.merge(&b, &by_time.clone().left()).unwrap().merge(&c, &by_key.clone().left()).unwrap();
         let lists = a.merge(&b, &Merge::on(["log", "time"]).group_to_list().left()).unwrap();
         let indexes = [
-            lists.select([col("log"), col("time"), col("a_id")]).unwrap(),
+            lists.clone(),
+            lists.filter(col("b_id").list().len().gt(lit(1))).unwrap(),
             a.clone(),
             a.filter(col("a_id").gt(lit(30))).unwrap(),
             a.slice(0, 0),
@@ -316,16 +323,71 @@ fn changes_of_tables_and_collections_of_garbage_know_views() {
 }
 
 #[test]
+fn lists_of_every_index_type_come_back_from_a_view() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = index(&table_in(folder.path(), "a", &ticks(0..4)));
+    let ticks = |name: &str| Series::new(name.into(), [Some(-1_i64), Some(i64::MAX), None]);
+    let zone = TimeZone::opt_try_new(Some("Europe/Zurich")).unwrap();
+    let items = [
+        Series::new("bool".into(), [Some(true), Some(false), None]),
+        Series::new("i8".into(), [Some(i8::MIN), Some(i8::MAX), None]),
+        Series::new("i16".into(), [Some(i16::MIN), Some(i16::MAX), None]),
+        Series::new("i32".into(), [Some(i32::MIN), Some(i32::MAX), None]),
+        Series::new("i64".into(), [Some(i64::MIN), Some(i64::MAX), None]),
+        Series::new("u8".into(), [Some(0), Some(u8::MAX), None]),
+        Series::new("u16".into(), [Some(0), Some(u16::MAX), None]),
+        Series::new("u32".into(), [Some(0), Some(u32::MAX), None]),
+        Series::new("u64".into(), [Some(0), Some(u64::MAX), None]),
+        Series::new("f32".into(), [Some(0.1_f32), Some(f32::MIN_POSITIVE), None]),
+        Series::new("f64".into(), [Some(0.1_f64), Some(-0.0), None]),
+        Series::new("odd".into(), [Some(f64::NAN), Some(f64::INFINITY), Some(f64::NEG_INFINITY)]),
+        Series::new("text".into(), [Some("a \"b\", [c]"), Some(""), None]),
+        Series::new("date".into(), [Some(-1_i32), Some(20_000), None]).cast(&DataType::Date).unwrap(),
+        ticks("ms").cast(&DataType::Datetime(TimeUnit::Milliseconds, None)).unwrap(),
+        ticks("ns").cast(&DataType::Datetime(TimeUnit::Nanoseconds, zone)).unwrap(),
+        ticks("us").cast(&DataType::Duration(TimeUnit::Microseconds)).unwrap(),
+        Series::new("kind".into(), [Some("x"), Some("y"), None]).cast(&DataType::from_categories(Categories::global())).unwrap(),
+    ];
+    let lists = items.iter().map(|items| {
+        let lists = [Some(items.clone()), None, Some(items.slice(0, 0)), Some(items.slice(1, 1))];
+        let mut lists: ListChunked = lists.into_iter().collect();
+        lists.rename(items.name().clone());
+        lists.into_series().into_column()
+    });
+    let frame = live.frame().hstack(&lists.collect::<Vec<_>>()).unwrap();
+    let live = live.with_frame(frame).unwrap();
+    let url = folder.path().join("view").display().to_string();
+    let view = block_on(live.save(&url)).unwrap().table;
+    let stored = view.schema().column_named("u16").unwrap();
+    assert_eq!((stored.ty.to_string(), stored.properties["arrow"].as_str()), ("utf8".to_owned(), Some("list<u16>")));
+    for found in [index(&view), index(&reopened(&url)), block_on(async { view.index().categorical().await }).unwrap()] {
+        for items in &items {
+            let (found, wanted) = (found.frame().column(items.name()).unwrap(), live.frame().column(items.name()).unwrap());
+            assert_eq!(found.dtype(), wanted.dtype());
+            let text = |column: &Column| column.cast(&as_text(column.dtype())).unwrap();
+            assert!(text(found).equals_missing(&text(wanted)), "{found:?} {wanted:?}");
+        }
+    }
+    // Nothing but nulls and empty lists.
+    let none = live.filter(col("u16").list().len().fill_null(lit(0)).eq(lit(0))).unwrap();
+    let url = folder.path().join("none").display().to_string();
+    let found = index(&block_on(none.save(&url)).unwrap().table);
+    assert_eq!(found.frame().column("ns").unwrap().dtype(), live.frame().column("ns").unwrap().dtype());
+    assert!(found.frame().column("text").unwrap().equals_missing(none.frame().column("text").unwrap()));
+}
+
+#[test]
 fn what_cannot_be_saved_is_refused_by_name_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let a = table_in(folder.path(), "a", &ticks(0..9));
     let live = index(&a);
     let url = folder.path().join("view").display().to_string();
-    let lists = Series::new("tags".into(), (0..9).map(|tag| Series::new("".into(), [tag])).collect::<Vec<_>>());
+    let list = |tag: i64| Series::new("".into(), [Series::new("".into(), [tag])]);
+    let lists = Series::new("tags".into(), (0..9).map(list).collect::<Vec<_>>());
     let frame = live.frame().hstack(&[lists.into_column()]).unwrap();
     let error = block_on(live.with_frame(frame).unwrap().save(&url)).unwrap_err();
-    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("column `tags` is list"), "{error}");
-    assert!(error.to_string().contains("cast it, or leave it out of the frame"), "{error}");
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("column `tags` is a list of list"), "{error}");
+    assert!(error.to_string().contains("leave it out of the frame"), "{error}");
     let none: [polars::prelude::Expr; 0] = [];
     let error = block_on(live.select(none).unwrap().save(&url)).unwrap_err();
     assert!(error.to_string().contains("a view without index columns"), "{error}");

@@ -128,7 +128,7 @@ fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
 }
 
 /// Converts a polars value to JSON.
-fn json(value: AnyValue<'_>) -> Value {
+pub(super) fn json(value: AnyValue<'_>) -> Value {
     let unit = |unit: TimeUnit| match unit {
         TimeUnit::Milliseconds => tetrys::TimeUnit::Millisecond,
         TimeUnit::Microseconds => tetrys::TimeUnit::Microsecond,

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, io::Write};
 
 use clap::Args;
-use polars::prelude::{AnyValue, DataType, Series};
+use polars::prelude::{AnyValue, DataType, IntoSeries, Series, StringChunked};
 use serde_json::{Value, json};
 use tetrys::{ColumnType, Error};
 
@@ -94,6 +94,11 @@ enum Histogram {
 }
 
 fn summary(ty: &ColumnType, series: &Series) -> Result<Summary, polars::prelude::PolarsError> {
+    if matches!(series.dtype(), DataType::List(_)) {
+        let text = |list: AnyValue<'_>| (!list.is_null()).then(|| super::query::json(list).to_string());
+        let texts: StringChunked = series.iter().map(text).collect();
+        return summary(ty, &texts.into_series());
+    }
     let nulls = series.null_count();
     if matches!(series.dtype(), DataType::Boolean | DataType::String) || *ty == ColumnType::Categorical {
         let texts = series.cast(&DataType::String)?;

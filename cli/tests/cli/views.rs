@@ -56,6 +56,37 @@ fn a_merge_is_made_of_two_tables_and_read_like_one() {
 }
 
 #[test]
+fn a_merge_to_lists_keeps_the_index_columns_of_the_right_table_as_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("frames.csv"), "id,x\n1,10\n2,20\n3,30\n").unwrap();
+    fs::write(folder.join("boxes.csv"), "id,label,score,y\n1,car,0.5,1\n1,bus,0.25,2\n3,car,,3\n").unwrap();
+    tetrys(folder, "ingest csv frames.csv frames --index id -q").ok();
+    tetrys(folder, "ingest csv boxes.csv boxes --index id,label,score -q").ok();
+    let merge = "merge frames boxes --on id --how left --group-to-list --out view";
+    assert_eq!(tetrys(folder, &format!("{merge} --dry-run --json")).json()["columns"], json!(["id", "label", "score"]));
+    tetrys(folder, merge).ok();
+    let rows = tetrys_with(folder, &["query", "view", "SELECT id, label, score FROM t", "--json"]).json();
+    let expected = json!([
+        {"id": 1, "label": ["car", "bus"], "score": [0.5, 0.25]},
+        {"id": 2, "label": null, "score": null},
+        {"id": 3, "label": ["car"], "score": [null]},
+    ]);
+    assert_eq!(rows, expected);
+    assert!(tetrys(folder, "head view --index-only").ok().contains(r#"["car","bus"]"#));
+    assert!(tetrys(folder, "stats view").ok().contains("label"));
+    let recipe =
+        "from = 'frames'\n[sources]\nframes = 'frames'\nboxes = 'boxes'\n[[join]]\nwith = 'boxes'\non = 'id'\nhow = 'left'\n";
+    for (number, word) in ["group_to_list", "lists"].iter().enumerate() {
+        let text = format!("{recipe}{word} = true\n[output]\nview = 'made{number}'\n");
+        fs::write(folder.join("merge.toml"), text).unwrap();
+        tetrys(folder, "run merge.toml").ok();
+        let query = ["query", &format!("made{number}"), "SELECT id, label, score FROM t", "--json"];
+        assert_eq!(tetrys_with(folder, &query).json(), expected);
+    }
+}
+
+#[test]
 fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -641,7 +641,7 @@ def merge_tables(
         "how": how,
         "suffix": text("suffix", suffix),
         "keep": truth("keep_left", keep_left),
-        **dict(zip(("first", "last", "lists"), partners, strict=True)),
+        **dict(zip(("first", "last", "group_to_list"), partners, strict=True)),
     }
     if how == "asof":
         join["pick"] = direction
@@ -776,7 +776,8 @@ def merge(
         tolerance: With `"asof"`, the largest distance in time: `"50ms"`, a timedelta, or a number in units of the column.
         keep_left: With `"asof"`, keeps rows without a partner.
         first, last: Of several right rows with equal keys (and equal time), takes the first or the last.
-        group_to_list: Collects several right rows with equal keys into lists.
+        group_to_list: Collects several right rows with equal keys into lists. Index columns of the right table become columns of
+            lists, also in a saved view.
         suffix: Appended to right names that also exist on the left.
 
     Example:

@@ -35,7 +35,8 @@ class RowLoader:
     as in `columns=["timestamp", "lidar.*"]`; their values are those stored in the table. If a call names no columns, it reads
     those of the loader; if the loader names none, all columns of the column groups.
 
-    Reads may raise `Unavailable`, `Denied` and `Corrupt`, beside the errors that each method lists.
+    Reads may raise `Unavailable`, `Denied`, `Corrupt` and `Conflict` (a garbage collection deleted the version), beside the errors
+    that each method lists.
     """
 
     def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> None:

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     error::{Error, Result, counted},
     format::RowGroups,
-    index::{Filling, aside, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
+    index::{Filling, aside, check_process, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
     offload::{Stop, offload_large},
     table::table::Table,
     threads::share,
@@ -58,6 +58,7 @@ impl std::fmt::Debug for Condition {
 impl Condition {
     /// Returns the rows of a frame for which the condition is true.
     pub(super) fn filter(&self, frame: DataFrame) -> Result<DataFrame> {
+        check_process()?;
         match self {
             Self::Expression(expression) => {
                 let frame = frame.lazy().filter(expression.as_ref().clone());

@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Result, short},
     format::Locator,
     hints::{listed, nearest},
-    index::{self, is_locator, locate, locator_column},
+    index::{self, check_process, is_locator, locate, locator_column, within},
     schema::ColumnId,
     table::{
         frame::located::Located,
@@ -166,17 +166,20 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: polars cannot evaluate the expression.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn filter(&self, predicate: Expr) -> Result<Self> {
-        self.collect("filter", self.lazy().filter(predicate))
+        within([&predicate], || self.collect("filter", self.lazy().filter(predicate.clone())))
     }
 
     /// Returns an index with only these columns. The locator columns are kept without being named.
     ///
     /// # Errors
     /// - `Invalid`: polars cannot evaluate an expression.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn select(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
         let locators = self.sources.iter().map(|source| col(locator_column(source.tag)));
-        self.collect("select", self.lazy().select(columns.into_iter().chain(locators).collect::<Vec<_>>()))
+        let columns: Vec<Expr> = columns.into_iter().chain(locators).collect();
+        within(&columns, || self.collect("select", self.lazy().select(&columns)))
     }
 
     /// Adds columns that are computed from the existing columns.
@@ -184,15 +187,19 @@ impl Index {
     /// # Errors
     /// - `Invalid`: polars cannot evaluate an expression, or an expression overwrites a locator column with values that are no
     ///   rows.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn with_columns(&self, columns: impl IntoIterator<Item = Expr>) -> Result<Self> {
-        self.collect("with_columns", self.lazy().with_columns(columns.into_iter().collect::<Vec<_>>()))
+        let columns: Vec<Expr> = columns.into_iter().collect();
+        within(&columns, || self.collect("with_columns", self.lazy().with_columns(&columns)))
     }
 
     /// Sorts the rows by these columns. The sort is stable.
     ///
     /// # Errors
     /// - `Invalid`: the index has no such column.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn sort<N: Into<PlSmallStr>>(&self, by: impl IntoIterator<Item = N>, descending: bool) -> Result<Self> {
+        check_process()?;
         let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
         let by: Vec<PlSmallStr> = by.into_iter().map(Into::into).collect();
         self.with_rows(self.to_frame().sort(by, options).map_err(|error| refused("sort", &error))?)
@@ -202,7 +209,9 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: the index has fewer rows.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
+        check_process()?;
         self.with_rows(
             self.to_frame().sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?,
         )
@@ -217,7 +226,9 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: the index has no such column.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn unique<N: Into<String>>(&self, by: impl IntoIterator<Item = N>) -> Result<Self> {
+        check_process()?;
         let by: Vec<String> = by.into_iter().map(Into::into).collect();
         let frame = self.to_frame().unique_stable(Some(&by), UniqueKeepStrategy::First, None);
         self.with_rows(frame.map_err(|error| refused("unique", &error))?)
@@ -230,6 +241,7 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: the text is not a single expression, or polars cannot evaluate the condition.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn filter_sql(&self, condition: &str) -> Result<Self> {
         self.with_frame(index::filtered(&self.to_frame(), condition)?)
     }
@@ -240,6 +252,7 @@ impl Index {
     /// # Errors
     /// - `Invalid`: a text is not a single expression over the columns, a name is already in use, or polars cannot evaluate an
     ///   expression.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn with_columns_sql<N: AsRef<str>, S: AsRef<str>>(&self, columns: impl IntoIterator<Item = (N, S)>) -> Result<Self> {
         let columns: Vec<(N, S)> = columns.into_iter().collect();
         let columns: Vec<(&str, &str)> = columns.iter().map(|(name, sql)| (name.as_ref(), sql.as_ref())).collect();
@@ -253,6 +266,7 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: the text is not a single SELECT, optionally after a WITH, or polars cannot run the query.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn query(&self, sql: &str) -> Result<DataFrame> {
         index::query(&self.to_frame(), sql)
     }
@@ -263,6 +277,7 @@ impl Index {
     /// # Errors
     /// - `Invalid`: the text is not a single SELECT, optionally after a WITH, polars cannot run the query, or the query drops a
     ///   locator column.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn sql(&self, sql: &str) -> Result<Self> {
         self.with_frame(self.query(sql)?)
     }
@@ -338,6 +353,16 @@ impl Index {
         Ok(rows.into_iter().filter_map(|row| u64::try_from(row).ok()).collect())
     }
 
+    /// Checks that this process may use frames, and records that it does. The threads of polars do not survive a fork, so polars
+    /// would hang in a child of a process that has used them. The methods of this type check this; call it before own work with
+    /// polars, such as collecting [`Index::lazy`].
+    ///
+    /// # Errors
+    /// - `Unsupported`: this process was forked from one that has used frames.
+    pub fn check_process() -> Result<()> {
+        check_process()
+    }
+
     /// Whether the name of a column is that of a locator column. Locators name rows of a table, and only Tetrys writes them.
     pub fn is_locator(column: &str) -> bool {
         is_locator(column)
@@ -368,6 +393,7 @@ impl Index {
     }
 
     fn collect(&self, what: &str, frame: LazyFrame) -> Result<Self> {
+        check_process()?;
         self.with_rows(index::collect(frame).map_err(|error| refused(what, &error))?)
     }
 

@@ -10,7 +10,7 @@ use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlS
 use super::index::{Index, IndexSource};
 use crate::{
     error::{Error, Result, counted},
-    index::{Merge, NO_PARTNER, collect, internal, is_locator, locate, locator_column, retag, without_locators},
+    index::{Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, without_locators},
     schema::ColumnId,
     table::{lists::Lists, reading::times::nanoseconds_per_tick, views::saving::unique_names},
 };
@@ -41,7 +41,9 @@ impl Index {
     /// - `Invalid`: the key types differ, keys on the right are equal without [`Merge::first`] or [`Merge::last`], the left index
     ///   has rows of concatenated tables, or keys were changed in a left frame that has only some of the rows of its table. In
     ///   that last case, the keys of the other rows are unknown.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn merge(&self, right: &Self, merge: &Merge) -> Result<Self> {
+        check_process()?;
         let base = self.only_base()?;
         let left = self.to_frame();
         let rows = locate(&left, self.sources[0].tag, self.table().rows(), self.sources.len() > 1)?;

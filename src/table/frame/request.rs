@@ -337,7 +337,7 @@ impl Request {
         let mut needs = Pushdown::nothing();
         for condition in &self.conditions {
             needs = needs.then(match condition {
-                Condition::Expression(expression) => of_expression(&named, expression),
+                Condition::Expression(expression) => of_expression(&named, expression)?,
                 Condition::Sql(sql) => of_condition(&named, sql)?,
                 Condition::Function(columns, _) => of_columns(&named, columns)?,
             });

@@ -162,7 +162,8 @@ impl IndexScan {
     ///
     /// Comparisons of columns with literals, `is_in`, `is_null` and `is_not_null`, and these joined by `and` and `or`, exclude rows.
     pub fn prune(self, expression: &Expr) -> Self {
-        let predicate = of_expression(&self.named(), expression).predicate;
+        // Without skipped rows, the caller still has all rows that it filters.
+        let predicate = of_expression(&self.named(), expression).map_or(Predicate::Anything, |found| found.predicate);
         self.pruned_by(predicate)
     }
 

@@ -26,7 +26,7 @@ use crate::{
     format::{Locator, Segment, ViewSource, index_arrow_schema},
     hints::listed,
     id::ObjectRef,
-    index::{Predicate, Pushdown, filtered, internal, locate, of_condition, unframed, with_locators},
+    index::{Predicate, Pushdown, check_process, filtered, internal, locate, of_condition, unframed, with_locators},
     offload::{Stop, offload},
     schema::{Column, ColumnType, Schema},
     store::{Store, StoreOptions},
@@ -346,6 +346,7 @@ impl SplitWriter {
 
     /// Stores the index of each view.
     async fn store(&self, views: &[(Option<String>, ViewWriter)], targets: &[(Store, Option<Table>)]) -> Result<Vec<Stored>> {
+        check_process()?;
         let (needs, folder) = (self.needs()?, Folder::new("split", self.folder.clone()));
         let seen = seen_columns(self.table.manifest());
         let named = self.table.schema().index().zip(seen.iter().copied());

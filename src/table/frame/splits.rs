@@ -10,7 +10,7 @@ use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, Int64Chunked,
 use super::index::Index;
 use crate::{
     error::{Error, Result},
-    index::is_locator,
+    index::{check_process, is_locator},
 };
 
 /// The context string of the key hash. A change would move rows between the parts of all existing splits.
@@ -37,12 +37,14 @@ impl Index {
     /// - `NotFound`: the index has no column with the name of a key.
     /// - `Invalid`: there is no key, a key column is not text, integers, booleans or times, there are no shares, a share is not
     ///   positive, or the shares add up to more than 1.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn split<K: AsRef<str>, N: Into<String>>(
         &self,
         keys: impl IntoIterator<Item = K>,
         shares: impl IntoIterator<Item = (N, f64)>,
         salt: &str,
     ) -> Result<Vec<(String, Self)>> {
+        check_process()?;
         let shares: Vec<(String, f64)> = shares.into_iter().map(|(name, share)| (name.into(), share)).collect();
         let (ranges, whole) = (ranges(&shares)?, self.to_frame());
         let places = places(self.frame.bare(), keys, salt)?;

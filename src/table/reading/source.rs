@@ -18,7 +18,7 @@ use crate::{
     },
     schema::{ColumnId, ColumnType},
     store::Store,
-    table::{lists::Lists, table::Table},
+    table::{lists::Lists, objects::is_missing, table::Table},
 };
 
 /// The most rows times column groups that are planned on the calling thread: about a millisecond of work.
@@ -174,43 +174,55 @@ impl LoaderSource {
         coalesce: Option<Coalesce>,
         cache: CachedBlocks,
     ) -> Result<SourcePlan> {
+        let users = self.users(&parts, groups);
         // The rows of the parts that want a column of the group.
-        let rows_of = |GroupPages { group, pages }: &GroupPages| {
-            let columns = &self.table.schema().groups()[*group].columns;
-            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
-            let wanted = parts.iter().filter(move |part| part.columns.iter().any(|id| held.contains(id)));
-            wanted.flat_map(|part| part.rows.iter().flatten().copied())
+        let rows_of = |users: &[usize]| {
+            let wanted: Vec<&SourcePart<'_>> = users.iter().filter_map(|part| parts.get(*part)).collect();
+            wanted.into_iter().flat_map(|part| part.rows.iter().flatten().copied())
         };
-        let segments = groups.iter().map(|group| (group.group, self.table.segments_of(group.group, rows_of(group))));
+        let segments =
+            groups.iter().zip(&users).map(|(group, users)| (group.group, self.table.segments_of(group.group, rows_of(users))));
         let layouts = segments.map(|(group, segments)| self.table.layout_of(group, segments)).collect::<Vec<_>>();
         let layouts = try_join_all(layouts).await?;
         let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
         if rows.saturating_mul(groups.len()) <= FEW {
-            return self.plan_here(&parts, groups, layouts, coalesce, cache, &Stop::default());
+            return self.plan_here(&parts, (groups, &users), layouts, coalesce, cache, &Stop::default());
         }
         let (source, groups) = (self.clone(), groups.to_vec());
         let parts: Vec<_> = parts.into_iter().map(SourcePart::into_owned).collect();
-        offload(move |stop| source.plan_here(&parts, &groups, layouts, coalesce, cache, stop)).await
+        offload(move |stop| source.plan_here(&parts, (&groups, &users), layouts, coalesce, cache, stop)).await
+    }
+
+    /// Returns, for each group, the numbers of the parts that want one of its pages.
+    fn users(&self, parts: &[SourcePart<'_>], groups: &[GroupPages]) -> Vec<Vec<usize>> {
+        // Each column is looked up once: a table may have 100,000 columns in as many groups.
+        let mut wanting: BTreeMap<ColumnId, Vec<usize>> = BTreeMap::new();
+        for (number, part) in parts.iter().enumerate() {
+            part.columns.iter().for_each(|id| wanting.entry(*id).or_default().push(number));
+        }
+        let users = |GroupPages { group, pages }: &GroupPages| {
+            let columns = &self.table.schema().groups()[*group].columns;
+            let users: BTreeSet<usize> =
+                pages.iter().filter_map(|page| wanting.get(&columns[*page])).flatten().copied().collect();
+            users.into_iter().collect()
+        };
+        groups.iter().map(users).collect()
     }
 
     fn plan_here(
         &self,
         parts: &[SourcePart<'_>],
-        groups: &[GroupPages],
+        (groups, users): (&[GroupPages], &[Vec<usize>]),
         layouts: Vec<Arc<Layout>>,
         coalesce: Option<Coalesce>,
         cache: CachedBlocks,
         stop: &Stop,
     ) -> Result<SourcePlan> {
         let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, cache, spans: Vec::new() };
-        for (GroupPages { group, pages }, layout) in groups.iter().zip(&planned.layouts) {
+        for ((GroupPages { group, pages }, users), layout) in groups.iter().zip(users).zip(&planned.layouts) {
             stop.check()?;
-            let columns = &self.table.schema().groups()[*group].columns;
-            let held: BTreeSet<ColumnId> = pages.iter().map(|page| columns[*page]).collect();
-            let is_held = |id: &ColumnId| held.contains(id);
             let (mut spans, mut rows) = (Vec::new(), Vec::new());
-            let users: Vec<usize> = (0..parts.len()).filter(|part| parts[*part].columns.iter().any(is_held)).collect();
-            for &part in &users {
+            for &part in users {
                 spans.push((part, rows.len(), parts[part].rows.len()));
                 if users.len() > 1 {
                     rows.extend_from_slice(&parts[part].rows);
@@ -244,10 +256,15 @@ impl LoaderSource {
         let SourcePlan { plan, layouts, cache, spans } = planned;
         let stores = self.table.stores_of(&plan).await?;
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
-        let found = self
-            .execute(&stores, &layouts, plan, &cache, flights)
-            .await
-            .map_err(|error| error.at(format!("{} version {}", self.table.url(), self.table.version())))?;
+        let found = match self.execute(&stores, &layouts, plan, &cache, flights).await {
+            Ok(found) => found,
+            // A chunk is missing.
+            Err(error) if is_missing(&error) => match self.table.collected(stores.keys().copied()).await {
+                Some(collected) => return Err(collected.with_source(error)),
+                None => return Err(self.at(error)),
+            },
+            Err(error) => return Err(self.at(error)),
+        };
         let mut found = found.into_iter();
         let mut arrays = Vec::new();
         for (pages, spans) in per_group.into_iter().zip(spans) {
@@ -294,6 +311,11 @@ impl LoaderSource {
         found
     }
 
+    /// Returns an error of a read, with the version that was read.
+    fn at(&self, error: Error) -> Error {
+        error.at(format!("{} version {}", self.table.url(), self.table.version()))
+    }
+
     /// Returns the cost of a plan. The cost of a large plan is computed off the executor.
     pub(in crate::table) async fn explain(&self, planned: SourcePlan) -> Result<Explain> {
         let SourcePlan { plan, layouts, .. } = planned;
@@ -306,10 +328,11 @@ impl LoaderSource {
     }
 
     fn explain_here(&self, plan: ReadPlan, layouts: &[Arc<Layout>], is_local: bool) -> Result<Explain> {
+        let named: BTreeMap<ColumnId, &String> = self.columns.iter().rev().map(|(name, id)| (*id, name)).collect();
         let explained = plan.explain(|group| {
             let described = &self.table.schema().groups()[group.group];
             let id = |page: &usize| described.columns.get(*page);
-            let name = |id: &ColumnId| self.columns.iter().find(|(_, held)| held == id).map(|(name, _)| name.clone());
+            let name = |id: &ColumnId| named.get(id).map(|name| (*name).clone());
             (described.name.clone(), group.pages.iter().filter_map(id).filter_map(name).collect())
         });
         let file_reads = if is_local { file_reads(self.table.schema(), layouts, plan)? } else { 0 };

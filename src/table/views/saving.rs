@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
     id::ObjectRef,
-    index::{column_type, is_locator, shown_zone, unframed},
+    index::{is_locator, shown_zone, stored_type, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::{Store, StoreOptions},
     table::{
@@ -370,7 +370,7 @@ impl ViewWriter {
         let mut columns: Vec<Column> = Vec::new();
         for column in self.index.frame.bare().columns().iter().filter(|column| !is_locator(column.name())) {
             let name = column.name().to_string();
-            let (mut ty, mut properties) = (column_type(column)?, BTreeMap::new());
+            let (mut ty, mut properties) = stored_type(column)?;
             if let Some(stored) = self.index.stored_column(&name) {
                 // Keep the stored time zone if the frame shows the replacement for it, since polars does not know every zone.
                 // Polars has no seconds: a column of seconds is one of milliseconds in the frame.
@@ -383,7 +383,7 @@ impl ViewWriter {
                     }
                     _ => {}
                 }
-                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) {
+                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) && properties.is_empty() {
                     properties = stored.properties.clone();
                 }
             }

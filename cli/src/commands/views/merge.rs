@@ -73,7 +73,7 @@ impl Merge {
             keep: self.keep_left,
             first: self.first,
             last: self.last,
-            lists: self.group_to_list,
+            group_to_list: self.group_to_list,
             suffix: self.suffix,
         };
         let sources = [("left", self.left), ("right", self.right)].map(|(name, table)| (name.to_owned(), Source::Table(table)));

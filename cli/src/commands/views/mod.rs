@@ -78,12 +78,6 @@ async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> 
     };
     let made = recipe.run_with(&crate::opening::options(), &options).await?;
     for view in &made {
-        if !view.left_out.is_empty() {
-            say(format_args!(
-                "note: the index of the view leaves out these columns, because they hold lists: {}",
-                view.left_out.join(", ")
-            ));
-        }
         for owner in &view.unpinned {
             say(format_args!(
                 "warning: no pin was written to {}: a garbage collection there may delete what this view needs ({})",

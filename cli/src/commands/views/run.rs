@@ -27,7 +27,7 @@ use crate::failure::{Failure, Outcome};
   on = ['log_id', 'timestamp']      # 'left=right' if names differ; with asof the last one is the time
   how = 'asof'                      # or inner (the default), left
   pick = 'nearest'                  # or backward (the default), forward
-  tolerance = '50ms'                # also: keep, first, last, lists = true; suffix = '_label'
+  tolerance = '50ms'                # also: keep, first, last, group_to_list = true; suffix = '_label'
 
   [columns]                         # further index columns, computed in SQL
   busy = 'agents_count > 10'

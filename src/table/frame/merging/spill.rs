@@ -17,7 +17,7 @@ use polars::prelude::DataFrame;
 
 use crate::{
     error::{Error, Result},
-    index::{column_type, frame, unframed},
+    index::{frame, stored_type, unframed},
     schema::{Column, ColumnId},
     table::temporary::{Counted, Folder},
 };
@@ -46,7 +46,7 @@ impl Spill {
     /// - `NotFound`, `Denied`, `Unavailable`: the folder does not take a file.
     pub(super) fn new(folder: &Folder, like: &DataFrame) -> Result<Self> {
         let column = |(number, column): (u32, &polars::prelude::Column)| {
-            let (name, ty) = (column.name().to_string(), column_type(column)?);
+            let (name, (ty, _)) = (column.name().to_string(), stored_type(column)?);
             Ok(Column { id: ColumnId(number), name, ty, properties: Default::default() })
         };
         let described = (0..).zip(like.columns()).map(column).collect::<Result<Arc<[Column]>>>()?;
