@@ -6,6 +6,7 @@ mod foreign;
 pub mod frame;
 mod nested;
 mod partitions;
+mod seconds;
 
 pub use crate::panics::guarded;
 pub use partitions::{Target, write_partitions, writer};
