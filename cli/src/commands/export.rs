@@ -34,7 +34,7 @@ pub(crate) enum Export {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rows stream through bounded memory. The file appears when it is complete. Columns get back the types that they had before ingest: decimals, times of day, structs, lists of structs, maps; --flat writes them as the table stores them. A tensor with one variable extent becomes a list.
+    after_help = "Rows stream through bounded memory. The file appears when it is complete. Columns get back the types that they had before ingest: decimals, times of day, structs, lists of structs, maps; --flat writes them as the table stores them. A tensor with one variable extent becomes a list. In Parquet, times in seconds and date64 become finer times.
 
 Examples:
   tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
