@@ -66,6 +66,16 @@ impl Error {
         unsupported Unsupported, invalid Invalid, outcome_unknown OutcomeUnknown, internal Internal
     );
 
+    /// Creates an error of kind [`ErrorKind::Invalid`] that says what is wrong with JSON, in words of JSON.
+    ///
+    /// ```
+    /// let error = serde_json::from_str::<tetrys::Receipt>("{}").unwrap_err();
+    /// assert_eq!(tetrys::Error::invalid_json(&error).at("t.receipt").to_string(), "t.receipt: the member `partition` is missing");
+    /// ```
+    pub fn invalid_json(error: &serde_json::Error) -> Self {
+        Self::invalid(json_fault(error))
+    }
+
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -81,6 +91,22 @@ impl Error {
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);
         self
+    }
+}
+
+/// Says what is wrong with JSON: `the member `rows` is missing`. Names places only in text that is no JSON.
+pub(crate) fn json_fault(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    if !error.is_data() {
+        return said.replace("EOF while parsing", "the text ends inside");
+    }
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    match said.strip_prefix("missing field ") {
+        Some(name) => format!("the member {name} is missing"),
+        None => said
+            .replace("unknown field", "unknown member")
+            .replace("duplicate field", "duplicate member")
+            .replace("unknown variant", "unknown value"),
     }
 }
 

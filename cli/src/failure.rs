@@ -1,8 +1,10 @@
 //! The exit code of a command, and the error message on stderr.
 
-use std::{error::Error as _, fmt, io, io::Write, process::ExitCode};
+use std::{borrow::Cow, error::Error as _, fmt, io, io::Write, process::ExitCode};
 
 use tetrys::{Error, ErrorKind};
+
+use crate::{safe::safe, text};
 
 /// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +70,40 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints a line to stderr. Ignores a closed stderr.
+/// Most characters of a message. Names and values inside of it may be of any length.
+const LONGEST: usize = 4000;
+/// Characters at the end of a message that is cut: they often say what is wrong, or what to do.
+const END: usize = 1000;
+
+/// Prints a line to stderr. Cuts out the middle of a very long one. Ignores a closed stderr.
 pub(crate) fn say(line: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{}", crate::safe::safe(&line.to_string()));
+    let _ = writeln!(io::stderr(), "{}", safe(&bounded(&line.to_string())));
+}
+
+/// Prints what is wrong with the arguments, or the help that was asked for, and returns the exit code.
+pub(crate) fn report_misuse(error: &clap::Error) -> ExitCode {
+    let said = error.render().to_string();
+    // clap repeats arguments as they are. It also colours its messages, which only happens to those that need no change.
+    if error.use_stderr() && (said.chars().count() > LONGEST || safe(&said) != said) {
+        say(said.trim_end());
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ERROR))
+}
+
+/// Cuts out the middle of a text that is longer than [`LONGEST`].
+fn bounded(text: &str) -> Cow<'_, str> {
+    let count = text.chars().count();
+    let at = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(place, _)| place);
+    match count > LONGEST {
+        false => text.into(),
+        true => {
+            let (start, end) = text.split_at(at(count - END));
+            let left_out = text::count((count - LONGEST) as u64);
+            format!("{} .. ({left_out} characters are left out) .. {end}", &start[..at(LONGEST - END)]).into()
+        }
+    }
 }
 
 /// Formats the error and its causes, one per line. Leaves out a cause whose text is already in an outer message.
@@ -85,4 +118,20 @@ pub(crate) fn chain(error: &Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_keeps_its_start_and_its_end() {
+        let long = format!("error: `{}`: expected a number", "é".repeat(1_000_000));
+        let said = bounded(&long);
+        assert!(said.starts_with("error: `éé") && said.ends_with("é`: expected a number"), "{said}");
+        let left_out = format!(" .. ({} characters are left out) .. ", text::count((long.chars().count() - LONGEST) as u64));
+        assert!(said.contains(&left_out), "{said}");
+        assert_eq!(said.chars().count(), LONGEST + left_out.len());
+        assert_eq!(bounded(&"é".repeat(LONGEST)), "é".repeat(LONGEST));
+    }
 }

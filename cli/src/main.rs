@@ -6,6 +6,7 @@ mod arrays;
 mod cells;
 mod commands;
 mod failure;
+mod interrupt;
 mod npy;
 mod opening;
 mod output;
@@ -74,7 +75,10 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Arguments { command, options, allowed, allow_unpinned } = Arguments::parse();
+    let Arguments { command, options, allowed, allow_unpinned } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_misuse(&error),
+    };
     opening::keep_unpinned(allow_unpinned);
     match opening::keep(&options, &allowed).map_err(Failure::Table).and_then(|()| execute(command)) {
         Ok(outcome) => outcome.code(),
@@ -86,7 +90,7 @@ fn execute(command: Command) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| tetrys::Error::from(error).at("starting threads"))?;
     let mut out = BufWriter::new(safe::Safe::new(std::io::stdout()));
-    let outcome = runtime.block_on(command.run(&mut out))?;
+    let outcome = runtime.block_on(interrupt::unless_interrupted(command.run(&mut out)))?;
     out.flush()?;
     Ok(outcome)
 }

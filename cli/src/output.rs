@@ -69,7 +69,7 @@ impl Format {
                 lines.push(row.into_iter().map(cell).collect::<Vec<_>>());
             }
             let heading =
-                |(name, number): (&String, &bool)| format!("{}{}", if *number { ">" } else { "" }, text::printable(name));
+                |(name, number): (&String, &bool)| format!("{}{}", if *number { ">" } else { "<" }, text::printable(name));
             let headings: Vec<String> = names.iter().zip(&numbers).map(heading).collect();
             write!(out, "{}", text::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &lines))?;
         }

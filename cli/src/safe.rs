@@ -1,62 +1,49 @@
-//! Escapes control characters, so that names and values from files of others cannot control the terminal.
+//! Escapes control characters and hidden characters, so that names and values from files of others can neither control the terminal
+//! nor look like other names.
 //!
-//! A control character is printed as `\u001b`, as JSON writes it. Line feeds and tabs stay.
+//! Such a character is printed as `\\u001b`, as JSON writes it. Line feeds and tabs stay.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
-/// A writer that escapes control characters and passes on all other text.
+use crate::text::{escape, is_hidden};
+
+/// A writer that escapes control characters and hidden characters, and passes on all other text.
 #[derive(Debug)]
 pub(crate) struct Safe<W: Write> {
     inner: W,
-    /// Whether [`LATIN`] was read and not yet passed on: the next byte decides whether the character is a control character.
-    held: bool,
+    /// The first bytes of a character whose other bytes were not written yet.
+    begun: Vec<u8>,
 }
-
-/// The first UTF-8 byte of the characters U+0080 to U+00BF; those below U+00A0 are control characters.
-const LATIN: u8 = 0xc2;
 
 impl<W: Write> Safe<W> {
     pub(crate) fn new(inner: W) -> Self {
-        Self { inner, held: false }
+        Self { inner, begun: Vec::new() }
     }
 }
 
 impl<W: Write> Write for Safe<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut start = 0;
-        for (place, byte) in bytes.iter().enumerate() {
-            let held = std::mem::take(&mut self.held);
-            match byte {
-                0x80..=0x9f if held => write!(self.inner, "\\u{byte:04x}")?,
-                _ => {
-                    if held {
-                        self.inner.write_all(&[LATIN])?;
-                    }
-                    match *byte {
-                        LATIN => self.held = true,
-                        b'\n' | b'\t' => continue,
-                        0..=0x1f | 0x7f => {
-                            self.inner.write_all(bytes.get(start..place).unwrap_or_default())?;
-                            write!(self.inner, "\\u{byte:04x}")?;
-                            start = place + 1;
-                        }
-                        _ => {
-                            if held {
-                                self.inner.write_all(&[*byte])?;
-                                start = place + 1;
-                            }
-                        }
-                    }
-                    if self.held {
-                        self.inner.write_all(bytes.get(start..place).unwrap_or_default())?;
-                        start = place + 1;
-                    }
-                    continue;
-                }
+        let mut text = std::mem::take(&mut self.begun);
+        let text = match text.is_empty() {
+            true => bytes,
+            false => {
+                text.extend_from_slice(bytes);
+                text.as_slice()
             }
-            start = place + 1;
+        };
+        let mut chunks = text.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.inner.write_all(safe(chunk.valid()).as_bytes())?;
+            let is_begun = || str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+            match chunk.invalid() {
+                [] => {}
+                invalid if chunks.peek().is_none() && is_begun() => self.begun = invalid.to_vec(),
+                _ => self.inner.write_all("\u{fffd}".as_bytes())?,
+            }
         }
-        self.inner.write_all(bytes.get(start..).unwrap_or_default())?;
         Ok(bytes.len())
     }
 
@@ -65,17 +52,35 @@ impl<W: Write> Write for Safe<W> {
     }
 }
 
-/// Returns the text with control characters escaped, except line feeds and tabs.
-pub(crate) fn safe(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => safe.push(character),
-            _ if character.is_control() => safe.push_str(&format!("\\u{:04x}", u32::from(character))),
-            _ => safe.push(character),
-        }
+/// Returns the text with control characters and hidden characters escaped, except line feeds and tabs.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    let is_unsafe = |character: char| !matches!(character, '\n' | '\t') && is_hidden(character);
+    let mut safe = String::new();
+    let mut rest = text;
+    while let Some((place, character)) = rest.char_indices().find(|(_, character)| is_unsafe(*character)) {
+        let (before, after) = rest.split_at(place);
+        safe.push_str(before);
+        safe.push_str(&escape(character));
+        rest = after.strip_prefix(character).unwrap_or_default();
     }
-    safe
+    if safe.is_empty() {
+        return text.into();
+    }
+    safe.push_str(rest);
+    safe.into()
+}
+
+/// Returns random numbers below a bound, from the seed of all randomized tests (`TETRYS_SEED`).
+#[cfg(test)]
+pub(crate) fn random() -> impl FnMut(usize) -> usize {
+    let said = std::env::var("TETRYS_SEED").unwrap_or_default();
+    let parsed = said.strip_prefix("0x").map_or_else(|| said.parse(), |digits| u64::from_str_radix(digits, 16));
+    let mut state = parsed.unwrap_or(0x5eed);
+    println!("TETRYS_SEED={state}");
+    move |bound| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    }
 }
 
 #[cfg(test)]
@@ -84,8 +89,9 @@ mod tests {
 
     #[test]
     fn every_text_in_every_cut_comes_out_the_same_way() {
-        let text = "a\u{1b}[1mb\u{9b}31m\u{7f}\u{c2}\u{a0}\u{80}\r\n\t\u{e9}\u{1f600}\u{9f}";
-        let expected = "a\\u001b[1mb\\u009b31m\\u007f\u{c2}\u{a0}\\u0080\\u000d\n\t\u{e9}\u{1f600}\\u009f";
+        let text = "a\u{1b}[1mb\u{9b}31m\u{7f}\u{c2}\u{a0}\u{80}\r\n\t\u{e9}\u{1f600}\u{9f}\u{202e}\u{e0041}\u{200b}x";
+        let expected =
+            "a\\u001b[1mb\\u009b31m\\u007f\u{c2}\u{a0}\\u0080\\u000d\n\t\u{e9}\u{1f600}\\u009f\\u202e\\udb40\\udc41\\u200bx";
         assert_eq!(safe(text), expected);
         for cut in 0..=text.len() {
             for size in [1, 2, 3, text.len()] {
@@ -95,6 +101,26 @@ mod tests {
                 text.as_bytes()[cut..].chunks(size).for_each(|part| writer.write_all(part).unwrap());
                 assert_eq!(String::from_utf8(out).unwrap(), expected, "{cut} {size}");
             }
+        }
+    }
+
+    #[test]
+    fn any_bytes_in_any_cuts_come_out_as_safe_text() {
+        let mut random = random();
+        for case in 0..2_000 {
+            let bytes: Vec<u8> =
+                (0..random(40)).map(|_| [b'a', 0x1b, 0xc2, 0x9b, 0xe2, 0x80, 0xae, 0xf3, 0xff, 0xa0][random(10)]).collect();
+            // A character that was begun and not finished is not written.
+            let whole = [&bytes, b"".as_slice(), b".".as_slice()].concat();
+            let mut out = Vec::new();
+            let mut writer = Safe::new(&mut out);
+            let mut rest = whole.as_slice();
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(1 + random(rest.len()));
+                writer.write_all(now).unwrap();
+                rest = later;
+            }
+            assert_eq!(String::from_utf8(out).unwrap(), safe(&String::from_utf8_lossy(&whole)), "case {case}: {bytes:?}");
         }
     }
 }

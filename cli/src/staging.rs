@@ -1,5 +1,5 @@
 //! Publishes a folder or a file atomically: the command fills it under a temporary name beside its target and renames it when it
-//! is complete. A folder that is dropped before that is removed.
+//! is complete. A folder or a file that is dropped before that is removed, and so is one of a command that is interrupted.
 
 use std::{
     fs, io,
@@ -8,23 +8,54 @@ use std::{
 
 use tetrys::{Error, Result};
 
-/// Creates a temporary file in the folder of `target`, with the permissions of any new file.
-///
-/// # Errors
-/// Errors of the file system.
-pub(crate) fn new_file(target: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // The umask of the process is applied to these permissions.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+use crate::interrupt::Staged;
+
+/// A file that is not published yet.
+#[derive(Debug)]
+pub(crate) struct StagedFile {
+    file: tempfile::NamedTempFile,
+    _staged: Staged,
+}
+
+impl StagedFile {
+    /// Creates a temporary file in the folder of `target`, with the permissions of any new file.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub(crate) fn new(target: &Path) -> io::Result<Self> {
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // The umask of the process is applied to these permissions.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let (file, staged) = Staged::create(|| {
+            let file = builder.tempfile_in(folder)?;
+            let path = file.path().to_owned();
+            Ok((file, path))
+        })?;
+        Ok(Self { file, _staged: staged })
+    }
+
+    /// Returns the temporary file to write into.
+    pub(crate) fn file(&mut self) -> &mut fs::File {
+        self.file.as_file_mut()
+    }
+
+    /// Renames the temporary file to `target`, once its content is on the disk.
+    ///
+    /// # Errors
+    /// Errors of the file system, also if there is a file at `target` and it must not be replaced.
+    pub(crate) fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
+        self.file.as_file().sync_all()?;
+        let published = if replace { self.file.persist(target) } else { self.file.persist_noclobber(target) };
+        published.map(drop).map_err(|error| error.error)
+    }
 }
 
 /// A folder that is not published yet.
 #[derive(Debug)]
 pub(crate) struct Staging {
-    folder: PathBuf,
+    folder: Staged,
     target: PathBuf,
     published: bool,
 }
@@ -41,13 +72,14 @@ impl Staging {
         let name = target.file_name();
         let name = name.ok_or_else(|| Error::invalid(format!("{}: expected the name of a new folder", target.display())))?;
         let folder = target.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-        fs::create_dir(&folder).map_err(|error| Error::from(error).at(folder.display()))?;
+        let created = Staged::create(|| fs::create_dir(&folder).map(|()| ((), folder.clone())));
+        let ((), folder) = created.map_err(|error| Error::from(error).at(folder.display()))?;
         Ok(Self { folder, target: target.to_owned(), published: false })
     }
 
     /// Returns the temporary folder to write into.
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Renames the temporary folder to its target.
@@ -61,7 +93,7 @@ impl Staging {
         if self.target.is_dir() {
             fs::remove_dir(&self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
         }
-        fs::rename(&self.folder, &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
+        fs::rename(self.folder(), &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
         self.published = true;
         Ok(())
     }
@@ -71,9 +103,26 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if !self.published {
             // A failure is ignored: the name of the folder ends in `.tmp`, so that users can tell what it is.
-            let _ = fs::remove_dir_all(&self.folder);
+            let _ = fs::remove_dir_all(self.folder());
         }
     }
+}
+
+/// Lets `write` make the new folder `target`, which it publishes itself, inside of a temporary folder. So an interrupt removes also
+/// what `write` stages.
+///
+/// # Errors
+/// - `Exists`: something is at `target`.
+/// - `Invalid`: `target` has no file name.
+/// - Errors of the file system, and those of `write`.
+pub(crate) async fn folder_of(target: &Path, write: impl AsyncFnOnce(&Path) -> Result<()>) -> Result<()> {
+    if target.symlink_metadata().is_ok() {
+        return Err(Error::exists(format!("{}: expected a new folder, found something there", target.display())));
+    }
+    let staging = Staging::new(target)?;
+    let made = staging.folder().join("new");
+    write(&made).await?;
+    fs::rename(&made, target).map_err(|error| Error::from(error).at(target.display()))
 }
 
 /// Checks that `path` is missing or an empty folder.

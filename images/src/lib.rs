@@ -19,7 +19,8 @@
 //! ```
 //!
 //! The pixels of a JPEG are those of libjpeg, and so those of Pillow. The pixels of a PNG are exact. Resizing is the bilinear
-//! convolution of Pillow's `resize(.., Image.BILINEAR)`, give or take one level of 256.
+//! convolution of Pillow's `resize(.., Image.BILINEAR)`: each value is within one level of 256. Both round between the two passes, with
+//! weights of another precision.
 
 mod jpeg;
 mod png;

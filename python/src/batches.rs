@@ -206,7 +206,7 @@ impl DataLoader {
     }
 
     fn load_state(&self, state: &str) -> PyResult<()> {
-        let state = serde_json::from_str(state).map_err(|error| Invalid::new_err(format!("loader state: {error}")))?;
+        let state = serde_json::from_str(state).map_err(|error| tetrys::Error::invalid_json(&error).at("loader state")).py()?;
         self.with(|loader| loader.load_state(&state).py())
     }
 

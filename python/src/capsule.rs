@@ -157,5 +157,8 @@ fn refused(error: &PolarsError) -> tetrys::Error {
 }
 
 fn malformed(error: &ArrowError) -> tetrys::Error {
-    tetrys::Error::invalid(format!("Arrow: {error}"))
+    match error {
+        ArrowError::CDataInterface(said) => tetrys::Error::invalid(format!("the object's Arrow data are malformed: {said}")),
+        other => tetrys::Error::invalid(format!("Arrow: {other}")),
+    }
 }

@@ -45,12 +45,13 @@ impl Diff {
     }
 
     /// Row numbers in the new table whose key is in both tables and whose index or payload differs, u64 [n].
+    /// If `is_exact` is False, some of them may be equal.
     #[getter]
     fn changed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_slice(py, &self.0.changed)
     }
 
-    /// Number of rows that are equal in both tables.
+    /// Number of rows that are equal in both tables. If `is_exact` is False, there may be more.
     #[getter]
     fn unchanged(&self) -> u64 {
         self.0.unchanged

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use pyo3::PyErr;
 use tetrys::{ColumnType, schema::Primitive};
 
-use crate::error::Invalid;
+use crate::{error::Invalid, known_type::named};
 
 /// A number of any type. f64 holds every value of the float types exactly.
 #[derive(Clone, Copy)]
@@ -176,7 +176,7 @@ pub(crate) fn times(array: &ArrayRef, wanted: &ColumnType, in_utc: bool) -> Resu
             (DataType::Timestamp(_, Some(_)), ColumnType::Timestamp(_, None)) => ": the column has no zone",
             _ => "",
         };
-        Invalid::new_err(format!("{found} does not fit {wanted}{hint}"))
+        Invalid::new_err(format!("{} does not fit {wanted}{hint}", named(&found)))
     };
     let from = from.ok_or_else(misfit)?;
     let ticks: Box<dyn Iterator<Item = Option<i128>>> = match &found {
@@ -200,7 +200,7 @@ pub(crate) fn times(array: &ArrayRef, wanted: &ColumnType, in_utc: bool) -> Resu
                 let exact = Some(nanoseconds / to).filter(|_| nanoseconds % to == 0);
                 let fits = |ticks: &i64| arrow != DataType::Date32 || i32::try_from(*ticks).is_ok();
                 let exact = exact.and_then(|ticks| i64::try_from(ticks).ok()).filter(fits);
-                let said = || format!("value {row}: {ticks} of {found} does not fit {wanted}");
+                let said = || format!("value {row}: {ticks} of {} does not fit {wanted}", named(&found));
                 Some(exact.ok_or_else(|| Invalid::new_err(said()))?)
             }
         });

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use crate::error::{Internal, Invalid};
+use crate::error::{Internal, IntoPython};
 
 /// Converts a value to Python dicts, lists, numbers and text.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -14,5 +14,5 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResul
 /// Converts a Python value that JSON can represent.
 pub(crate) fn from_python<T: serde::de::DeserializeOwned>(what: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let json: String = value.py().import("json")?.call_method1("dumps", (value,))?.extract()?;
-    serde_json::from_str(&json).map_err(|error| Invalid::new_err(format!("{what}: {error}")))
+    serde_json::from_str(&json).map_err(|error| tetrys::Error::invalid_json(&error).at(what)).py()
 }

@@ -13,6 +13,7 @@ mod exact;
 mod images;
 mod index;
 mod json;
+mod known_type;
 mod l5;
 mod loader;
 mod petastorm;

@@ -71,7 +71,7 @@ impl Receipt {
     /// Parses the text that `to_json` returns.
     #[new]
     fn new(json: &str) -> PyResult<Self> {
-        serde_json::from_str(json).map(Self).map_err(|error| Invalid::new_err(format!("this is no receipt: {error}")))
+        serde_json::from_str(json).map(Self).map_err(|error| tetrys::Error::invalid_json(&error).at("this is no receipt")).py()
     }
 
     /// Number of rows of the partition.

@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,6 +55,26 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         with open(file, "a") as lines:
             lines.write(f"skipped: {report.nodeid}: {reason}\n")
+
+
+WORDS = [
+    word
+    for word in (Path(__file__).parents[2] / "tests" / "rust_words.txt").read_text().splitlines()
+    if word and not word.startswith("#")
+]
+leave_raises = pytest.RaisesExc.__exit__
+
+
+def leave_with_plain_words(block: Any, kind: Any, error: Any, trace: Any) -> bool:
+    """Leaves a block of `pytest.raises`, and asserts that the expected error has no word of Rust in its message."""
+    is_expected = bool(leave_raises(block, kind, error, trace))
+    shown = [word for word in WORDS if word in str(error)]
+    assert not shown, f"words of Rust {shown} in: {error}"
+    return is_expected
+
+
+# All tests of errors use `pytest.raises`.
+setattr(pytest.RaisesExc, "__exit__", leave_with_plain_words)
 
 
 def points(row: int) -> np.ndarray:

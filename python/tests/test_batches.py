@@ -108,6 +108,18 @@ def test_pictures_are_cropped_resized_laid_out_and_normalised() -> None:
     np.testing.assert_array_equal(decoded(tt.image((299, 399), fast=True), file), decoded(tt.image((299, 399)), file))
 
 
+@given(data=st.data())
+def test_resized_pixels_are_within_one_level_of_those_of_pillow(data: st.DataObject) -> None:
+    sizes = st.tuples(st.integers(1, 120), st.integers(1, 120))
+    (height, width), size = data.draw(sizes), data.draw(sizes)
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    levels = data.draw(st.sampled_from([2, 3, 256]))
+    noise = random.integers(0, levels, (height, width, 3)) * 255 // (levels - 1)
+    file = file_of(Image.fromarray(noise.astype(np.uint8)), "png")
+    expected = np.asarray(Image.open(io.BytesIO(file)).resize(size[::-1], Image.Resampling.BILINEAR)).astype(int)
+    assert np.abs(decoded(tt.image(size), file) - expected).max() <= 1
+
+
 FILES = [file_of(Image.fromarray(scene(24, 32)), kind) for kind in ("jpeg", "png")]
 
 

@@ -369,7 +369,7 @@ def test_silly_arguments_of_plans_and_reads_are_refused(tmp_path: Path, drives: 
     for number in (2, -1, 2**32, True, 1.0, None):
         with pytest.raises(tt.Invalid):
             plan.task(number)  # type: ignore[arg-type]
-    with pytest.raises(tt.Invalid, match="0..=4294967294"):
+    with pytest.raises(tt.Invalid, match="0 to 4294967294"):
         free.task(2**32 - 1)
     with pytest.raises(tt.Invalid, match="not planned"):
         free.tasks  # noqa: B018

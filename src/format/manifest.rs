@@ -16,7 +16,7 @@ use super::{
     view::{View, ViewSource},
 };
 use crate::{
-    error::{Error, Result, counted, short},
+    error::{Error, Result, counted, json_fault, short},
     id::{Hash, ObjectRef},
     schema::{Column, ColumnGroup, ColumnId, Schema},
 };
@@ -418,7 +418,7 @@ impl Manifest {
     /// - `Unsupported`: this build does not know the format number, a feature, a column type or a codec.
     pub fn parse(bytes: &[u8], version: u64) -> Result<(Self, Hash)> {
         let hash = sealed::check("manifest", bytes)?;
-        let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {}", short(error)));
+        let malformed = |error: serde_json::Error| Error::corrupt(format!("manifest: {}", short(json_fault(&error))));
         let probe: Probe = serde_json::from_slice(bytes).map_err(malformed)?;
         if probe.format != FORMAT {
             return Err(Error::unsupported(format!("manifest: format {}, this build reads {FORMAT}", probe.format)));

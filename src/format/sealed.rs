@@ -8,7 +8,7 @@ use serde::{
 };
 
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, json_fault, short},
     id::Hash,
 };
 
@@ -54,7 +54,7 @@ pub(super) fn check(what: &str, bytes: &[u8]) -> Result<Hash> {
 /// # Errors
 /// - `Corrupt`: the bytes are not such an object, or have a duplicate member.
 pub(super) fn read<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
-    let malformed = |error: serde_json::Error| Error::corrupt(format!("{what}: {}", short(error)));
+    let malformed = |error: serde_json::Error| Error::corrupt(format!("{what}: {}", short(json_fault(&error))));
     serde_json::from_slice::<UniqueMembers>(bytes).map_err(malformed)?;
     serde_json::from_slice(bytes).map_err(malformed)
 }

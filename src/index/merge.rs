@@ -183,7 +183,9 @@ impl Merge {
     pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
         let lists = self.several == Several::Lists;
         if lists && (self.as_of.is_some() || self.on.is_empty()) {
-            return Err(Error::invalid("merge: lists of rows need keys and no time: leave out `as_of`"));
+            return Err(Error::invalid(
+                "merge: lists of rows need key columns, and are not merged by time; leave the time column out",
+            ));
         }
         Ok(lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
     }

@@ -7,6 +7,7 @@ pub mod frame;
 mod local;
 mod nested;
 mod partitions;
+mod seconds;
 
 pub use crate::panics::guarded;
 pub use local::LocalFile;

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     schema::ColumnPattern,
     store::{Store, StoreOptions},
-    table::{Index, MergeWriter, SavedView, SplitWriter, Table, ViewSize, split_name},
+    table::{Index, MergeWriter, SavedView, SplitWriter, Table, ViewSize, check_part_names, split_name},
 };
 
 /// A view that a recipe has made, or would make in a dry run.
@@ -103,6 +103,8 @@ impl Recipe {
     /// - Errors of the stores.
     pub async fn run_with(&self, stores: &StoreOptions, options: &RunOptions) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output]; set `view` there to a URL"))?;
+        // The names become a part of URLs.
+        check_part_names(self.split.iter().flat_map(|split| split.shares.keys()).map(String::as_str))?;
         let stores = &self.allowing(stores);
         let (mut made, mut tables) = (Vec::new(), BTreeMap::new());
         if let Some(merge) = self.large_merge(stores, options, &mut tables).await? {

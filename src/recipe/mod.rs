@@ -263,7 +263,7 @@ impl Recipe {
                 check_words(found, &format!("[{section}]"), words, &[])?;
             }
         }
-        let recipe: Self = serde_json::from_value(value).map_err(|error| Error::invalid(format!("recipe: {error}")))?;
+        let recipe: Self = serde_json::from_value(value).map_err(|error| Error::invalid_json(&error).at("recipe"))?;
         recipe.check()?;
         Ok(recipe)
     }

@@ -37,11 +37,11 @@ pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, Index
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;
-#[cfg(feature = "frame")]
-pub(crate) use table::split_name;
 pub use upkeep::{
     ColumnDiff, Damage, Diff, DiffOptions, GcPlan, GcSettings, GroupDiff, GroupInfo, SourceInfo, TableInfo, Usage, Verification,
     VerifyReach, VersionInfo, VersionUsage, now_ms,
 };
 #[cfg(feature = "frame")]
 pub use views::{SavedView, ViewSize, ViewWriter};
+#[cfg(feature = "frame")]
+pub(crate) use {frame::splits::check_part_names, table::split_name};

@@ -133,7 +133,7 @@ fn a_manifest_that_is_deep_long_doubled_or_no_text_is_refused() {
     refused(
         "a store without a name",
         json.replace("\"stores\":[]", "\"stores\":[{\"url\":\"http://127.0.0.1\"}]").as_bytes(),
-        "missing field `table`",
+        "the member `table` is missing",
     );
     refused(
         "a condemned object in no folder",

@@ -168,6 +168,11 @@ fn an_exact_diff_names_the_rows_that_differ_and_reads_those_that_share_blocks() 
         let said = block_on(b.diff(&a, ["log", "time"])).unwrap();
         assert!(changed.iter().all(|row| said.changed.contains(row)));
         assert!(said.is_exact() || said.changed.len() >= changed.len());
+        let head = said.to_string().lines().next().unwrap().to_owned();
+        assert_eq!(
+            head.contains(&format!(" at most {} changed, at least {} unchanged", said.changed.len(), said.unchanged)),
+            !said.is_exact()
+        );
         counting.reset();
         let exact = block_on(b.diff_exact(&a, ["log", "time"])).unwrap();
         assert!(exact.is_exact() && exact.changed == changed, "{exact:?}, expected {changed:?}");

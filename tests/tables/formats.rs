@@ -12,7 +12,10 @@ use std::{
 use crate::common::tables::block_on;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Decimal128Array, Int64Array, LargeListArray, ListArray, MapArray, RecordBatch,
-    RecordBatchReader, StringArray, StructArray, UInt64Array, cast::AsArray, make_array, new_null_array, types::Int32Type,
+    RecordBatchReader, StringArray, StructArray, TimestampSecondArray, UInt64Array,
+    cast::AsArray,
+    make_array, new_null_array,
+    types::{Date64Type, Int32Type, Time32SecondType, Time64MicrosecondType, TimestampMillisecondType, TimestampSecondType},
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, i256};
 use arrow_data::ArrayData;
@@ -36,7 +39,7 @@ const FORMATS: [ExportFormat; 3] = [ExportFormat::Parquet, ExportFormat::Arrow, 
 
 fn leaf(random: &mut Rng) -> DataType {
     let precision = |random: &mut Rng, most| random.u8(1..=most);
-    match random.u8(0..32) {
+    match random.u8(0..33) {
         0 => DataType::Null,
         1 => DataType::Boolean,
         2 => DataType::Int8,
@@ -64,6 +67,7 @@ fn leaf(random: &mut Rng) -> DataType {
         24 => DataType::Timestamp(TimeUnit::Microsecond, None),
         25 => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
         26 => DataType::Duration(TimeUnit::Millisecond),
+        32 => DataType::Timestamp(TimeUnit::Second, random.bool().then(|| "Europe/Berlin".into())),
         27 => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         28 => {
             let precision = precision(random, 9);
@@ -218,11 +222,17 @@ fn array(random: &mut Rng, ty: &DataType, rows: usize) -> ArrayRef {
             let pairs = StructArray::new(parts.clone(), vec![keys, values], None);
             Arc::new(MapArray::new(Arc::clone(entries), OffsetBuffer::from_lengths(lengths), pairs, nulls, false))
         }
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            // Milliseconds of these times fit 64 bits.
+            let most = i64::MAX / 1000;
+            let times = (0..rows).map(|_| random.bool().then(|| random.i64(-most..=most)));
+            Arc::new(times.collect::<TimestampSecondArray>().with_timezone_opt(zone.clone()))
+        }
         _ => fixed(random, 8),
     }
 }
 
-/// Returns a value as text, equal for all Arrow forms of the value.
+/// Returns a value as text, equal for all Arrow forms of the value, and for the times that Parquet has in other units.
 fn said(array: &ArrayRef, row: usize) -> String {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         return "null".to_owned();
@@ -248,6 +258,17 @@ fn said(array: &ArrayRef, row: usize) -> String {
             let parts: Vec<String> = array.as_struct().columns().iter().map(|part| said(part, row)).collect();
             format!("{{{}}}", parts.join(","))
         }
+        DataType::Date64 => format!("{} ms", array.as_primitive::<Date64Type>().value(row)),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            format!("{} ms", array.as_primitive::<TimestampMillisecondType>().value(row))
+        }
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            format!("{} ms", array.as_primitive::<TimestampSecondType>().value(row) * 1000)
+        }
+        DataType::Time32(TimeUnit::Second) => {
+            format!("{} us", i64::from(array.as_primitive::<Time32SecondType>().value(row)) * 1_000_000)
+        }
+        DataType::Time64(TimeUnit::Microsecond) => format!("{} us", array.as_primitive::<Time64MicrosecondType>().value(row)),
         _ => {
             let one = take(array, &UInt64Array::from(vec![row as u64]), None).unwrap().to_data();
             let width = one.buffers()[0].len();
@@ -256,9 +277,19 @@ fn said(array: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// Returns the type that an export gives for a type: wide offsets, no dictionary, and the field names that Arrow recommends.
-fn widened(ty: &DataType) -> DataType {
+/// Returns the type that an export gives for a type: wide offsets, no dictionary, the field names that Arrow recommends, and in Parquet
+/// times that Parquet has.
+fn given_in(format: ExportFormat, ty: &DataType) -> DataType {
+    let widened = |ty: &DataType| given_in(format, ty);
     let item = |field: &Field| Arc::new(Field::new("item", widened(field.data_type()), true));
+    if format == ExportFormat::Parquet {
+        match ty {
+            DataType::Timestamp(TimeUnit::Second, zone) => return DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+            DataType::Date64 => return DataType::Timestamp(TimeUnit::Millisecond, None),
+            DataType::Time32(TimeUnit::Second) => return DataType::Time64(TimeUnit::Microsecond),
+            _ => {}
+        }
+    }
     match ty {
         DataType::Utf8 => DataType::LargeUtf8,
         DataType::Binary => DataType::LargeBinary,
@@ -365,7 +396,7 @@ fn any_frame_comes_back_from_its_export() {
         for (name, array) in &given {
             let back = column(&back, name);
             // The comparison ignores the metadata of the fields.
-            assert_eq!(widened(back.data_type()), widened(array.data_type()), "{place}: {name}");
+            assert_eq!(given_in(to, back.data_type()), given_in(to, array.data_type()), "{place}: {name}");
             for row in 0..rows {
                 assert_eq!(said(back, row), said(array, row), "{place}: {name} row {row}");
             }
@@ -383,6 +414,60 @@ fn any_frame_comes_back_from_its_export() {
         };
         assert_eq!(columns(&again), columns(&table), "{place}");
     }
+}
+
+#[test]
+fn other_readers_of_an_exported_parquet_file_see_dates_and_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let item = |ty: DataType| Arc::new(Field::new("item", ty, true));
+    let seconds = TimestampSecondArray::from(vec![Some(1), None, Some(-86_400)]);
+    let of_day = Arc::new(arrow_array::Time32SecondArray::from(vec![Some(86_399), None, Some(0)])) as ArrayRef;
+    let days = Arc::new(arrow_array::Date64Array::from(vec![Some(86_400_000), None, Some(1)])) as ArrayRef;
+    let listed = |items: ArrayRef| -> ArrayRef {
+        let item = item(items.data_type().clone());
+        Arc::new(LargeListArray::new(item, OffsetBuffer::from_lengths([2, 0, 1]), items, None))
+    };
+    let given = [
+        ("plain", Arc::new(seconds.clone()) as ArrayRef, "Timestamp(ms)"),
+        ("zoned", Arc::new(seconds.with_timezone("UTC")), "Timestamp(ms, \"UTC\")"),
+        ("time", Arc::clone(&of_day), "Time64(µs)"),
+        ("day", Arc::clone(&days), "Timestamp(ms)"),
+        ("times", listed(of_day), "Time64(µs)"),
+        ("days", listed(days), "Timestamp(ms)"),
+    ];
+    let batch = RecordBatch::try_from_iter(given.iter().map(|(name, array, _)| (*name, Arc::clone(array)))).unwrap();
+    write(&folder.path().join("in"), &batch, ExportFormat::Arrow);
+    let frame = Frame::arrow(folder.path().join("in")).unwrap();
+    let table = taken(&frame, &FrameSettings::default(), &folder.path().join("table")).unwrap();
+    let mut out = Vec::new();
+    block_on(export(&table, &mut out, ExportFormat::Parquet, &ExportSettings::default(), |_| {})).unwrap();
+    // The types of the file alone, without the Arrow schema that the writer adds.
+    let options = parquet::arrow::arrow_reader::ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let bytes = bytes::Bytes::from(out);
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).unwrap();
+    let back = reader.build().unwrap().next().unwrap().unwrap();
+    for (name, array, ty) in given {
+        let found = column(&back, name);
+        let inner = match found.data_type() {
+            DataType::List(item) | DataType::LargeList(item) => item.data_type(),
+            other => other,
+        };
+        assert_eq!(inner.to_string(), ty, "{name}");
+        for row in 0..3 {
+            assert_eq!(said(found, row), said(&array, row), "{name} row {row}");
+        }
+    }
+    let far = TimestampSecondArray::from(vec![i64::MAX / 1000 + 1]);
+    write(
+        &folder.path().join("far"),
+        &RecordBatch::try_from_iter([("far", Arc::new(far) as ArrayRef)]).unwrap(),
+        ExportFormat::Arrow,
+    );
+    let frame = Frame::arrow(folder.path().join("far")).unwrap();
+    let table = taken(&frame, &FrameSettings::default(), &folder.path().join("far table")).unwrap();
+    let error = block_on(export(&table, Vec::new(), ExportFormat::Parquet, &ExportSettings::default(), |_| {})).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("column `far`: Parquet has milliseconds, and 9223372036854776 s do not fit"), "{error}");
 }
 
 /// Writes a table of 300 rows in two sequences, and a second table with labels of some of the rows.

@@ -164,6 +164,27 @@ fn splits_part_by_part_equal_splits_in_memory() {
 }
 
 #[test]
+fn parts_that_are_no_folders_of_their_own_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = block_on(stored(store(folder.path(), "table"), &mut Rng(common::seed()), 9, 1));
+    for (names, said) in [
+        (["a", "a"], "two parts have the name `a`"),
+        (["a", "../b"], "part `../b`: expected the name of a folder, without slash or backslash"),
+        (["a", ""], "part ``: expected"),
+    ] {
+        for memory in [0, u64::MAX] {
+            let writer = table.split_writer(["log"], names.map(|name| (name, 0.5))).memory_limit(memory);
+            let sizes = block_on(writer.sizes()).map(drop).unwrap_err();
+            let saved = block_on(writer.save(&below(folder.path(), "parts/of/it"))).map(drop).unwrap_err();
+            for error in [sizes, saved] {
+                assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(said), "{error}");
+            }
+        }
+    }
+    assert!(!folder.path().join("parts").exists());
+}
+
+#[test]
 fn large_unsigned_keys_split_rows() {
     let folder = tempfile::tempdir().unwrap();
     let schema = Schema::builder().index("id", "u64").group("g", [("n", "i64")]).build().unwrap();

@@ -726,8 +726,16 @@ fn splits_are_by_key_and_stable_under_appends() {
         (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to at most 1"),
         (vec!["log"], vec![("a", -0.1)], "expected positive shares"),
         (vec!["log"], vec![], "expected positive shares"),
+        (vec!["log"], vec![("a", 0.5), ("b", 0.2), ("a", 0.1)], "two parts have the name `a`; give each part its own name"),
+        (vec!["log"], vec![("../x", 0.5)], "part `../x`: expected the name of a folder, without slash or backslash"),
+        (vec!["log"], vec![("a/b", 0.5)], "part `a/b`: expected the name of a folder"),
+        (vec!["log"], vec![("a\\b", 0.5)], "part `a\\b`: expected the name of a folder"),
+        (vec!["log"], vec![("..", 0.5)], "part `..`: expected"),
+        (vec!["log"], vec![(".", 0.5)], "part `.`: expected"),
+        (vec!["log"], vec![("", 0.5)], "part ``: expected"),
     ] {
         let error = a.split(keys, shares, "").unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid || said.starts_with("no column"), "{error}");
         assert!(error.to_string().contains(said), "{error}");
     }
     assert_eq!(a.split(["log"], [("half", 0.5)], "").unwrap()[0].1.len() / 3, HALF);

@@ -78,11 +78,14 @@ impl DiffCommand {
             shown.join(" ")
         };
         let count = |rows: &[u64]| text::count(rows.len() as u64);
+        // All rows of a block that differs count as changed, and some of them may not differ.
+        let is_counted = found.groups.iter().all(|group| group.exact || group.changed.is_none());
+        let (most, least) = if is_counted { ("", "") } else { ("at most ", "at least ") };
         let mut lines = vec![
             vec!["added".to_owned(), count(&found.added), listed(&found.added)],
             vec!["removed".to_owned(), count(&found.removed), listed(&found.removed)],
-            vec!["changed".to_owned(), count(&found.changed), listed(&found.changed)],
-            vec!["unchanged".to_owned(), text::count(found.unchanged), String::new()],
+            vec!["changed".to_owned(), format!("{most}{}", count(&found.changed)), listed(&found.changed)],
+            vec!["unchanged".to_owned(), format!("{least}{}", text::count(found.unchanged)), String::new()],
         ];
         lines.retain(|line| line[1] != "0" || line[0] == "unchanged");
         write!(out, "{}", text::table(&["rows", ">", "row numbers (of removed rows: in the old table)"], &lines))?;

@@ -17,7 +17,9 @@ use tetrys_l5::export_table;
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
-    progress, staging, text,
+    progress,
+    staging::{StagedFile, folder_of},
+    text,
 };
 
 #[derive(Debug, Subcommand)]
@@ -32,7 +34,7 @@ pub(crate) enum Export {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Rows stream through bounded memory. The file appears when it is complete. Columns get back the types that they had before ingest: decimals, times of day, structs, lists of structs, maps; --flat writes them as the table stores them. A tensor with one variable extent becomes a list.
+    after_help = "Rows stream through bounded memory. The file appears when it is complete. Columns get back the types that they had before ingest: decimals, times of day, structs, lists of structs, maps; --flat writes them as the table stores them. A tensor with one variable extent becomes a list. In Parquet, times in seconds and date64 become finer times.
 
 Examples:
   tetrys export parquet drives --columns 'log_id,timestamp,ego.*' --out ego.parquet
@@ -126,13 +128,12 @@ impl File {
             done?;
             return Ok(Outcome::Done);
         }
-        let mut file = staging::new_file(&self.out).map_err(place)?;
-        let done = export(&table, BufWriter::new(file.as_file_mut()), format, &settings, report).await;
+        let mut file = StagedFile::new(&self.out).map_err(place)?;
+        let done = export(&table, BufWriter::new(file.file()), format, &settings, report).await;
         bar.finish_and_clear();
         let rows = done?;
-        let bytes = file.as_file().metadata().map_err(place)?.len();
-        file.as_file().sync_all().map_err(place)?;
-        file.persist_noclobber(&self.out).map_err(|error| place(error.error))?;
+        let bytes = file.file().metadata().map_err(place)?.len();
+        file.publish(&self.out, false).map_err(place)?;
         if self.json {
             let (url, version) = (table.url(), table.version());
             write_json(
@@ -153,7 +154,8 @@ impl L5 {
         let started = Instant::now();
         let table = crate::opening::table(&command.table).await?;
         let bar = progress::rows("export", table.rows(), command.quiet);
-        let done = export_table(&table, &command.target, |rows| bar.set_position(rows)).await;
+        let write = async |folder: &Path| export_table(&table, folder, |rows| bar.set_position(rows)).await;
+        let done = folder_of(&command.target, write).await;
         bar.finish_and_clear();
         done?;
         if command.json {

@@ -7,6 +7,7 @@ use tetrys_l5::GeneratorSettings;
 
 use crate::{
     failure::{Failure, Outcome},
+    staging::folder_of,
     text,
 };
 
@@ -57,7 +58,7 @@ impl Generate {
             mask: command.mask,
             ..GeneratorSettings::default()
         };
-        settings.generate(&command.target).map_err(Failure::Input)?;
+        folder_of(&command.target, async |folder| settings.generate(folder)).await.map_err(Failure::Input)?;
         let frames = u64::from(command.scenes) * u64::from(command.frames);
         if command.json {
             let seconds = started.elapsed().as_secs_f64();

@@ -18,7 +18,8 @@ use tetrys_l5::{
 
 use crate::{
     failure::{Failure, Outcome},
-    staging, text,
+    staging::StagedFile,
+    text,
 };
 
 #[derive(Debug, Subcommand)]
@@ -146,13 +147,13 @@ fn write_png(path: &Path, pixels: &[u8], side: u32) -> Result<(), Failure> {
     if path.exists() {
         return Err(failed(Error::exists("expected a new file, found something there")));
     }
-    let file = staging::new_file(path).map_err(|error| failed(error.into()))?;
-    let mut buffer = BufWriter::new(&file);
+    let mut file = StagedFile::new(path).map_err(|error| failed(error.into()))?;
+    let mut buffer = BufWriter::new(file.file());
     let mut encoder = png::Encoder::new(&mut buffer, side, side);
     encoder.set_color(png::ColorType::Rgb);
     let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels).and_then(|()| writer.finish()));
     written.map_err(|error| failed(Error::internal(format!("PNG: {error}"))))?;
     buffer.flush().map_err(|error| failed(error.into()))?;
     drop(buffer);
-    file.persist_noclobber(path).map(drop).map_err(|error| failed(error.error.into()))
+    file.publish(path, false).map_err(|error| failed(error.into()))
 }

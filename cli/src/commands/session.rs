@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     failure::{Failure, Outcome},
-    opening, staging,
+    opening,
+    staging::StagedFile,
 };
 
 #[derive(Debug, Subcommand)]
@@ -185,10 +186,8 @@ impl Commit {
         let receipts = self.receipts.iter().map(|path| {
             let text = text_of(path)?;
             serde_json::from_str::<Receipt>(&text).map_err(|error| {
-                Failure::Input(Error::invalid(format!(
-                    "{}: expected a receipt of `session write-partition`: {error}",
-                    path.display()
-                )))
+                let place = format!("{}: expected a receipt of `session write-partition`", path.display());
+                Failure::Input(Error::invalid_json(&error).at(place))
             })
         });
         let mut receipts = receipts.collect::<Result<Vec<_>, Failure>>()?;
@@ -227,10 +226,9 @@ fn write_line(out: &mut dyn Write, path: Option<&Path>, line: &str, json: bool) 
         writeln!(out, "{line}")?;
         return Ok(Outcome::Done);
     };
-    let written = staging::new_file(path).and_then(|mut file| {
-        writeln!(file, "{line}")?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)
+    let written = StagedFile::new(path).and_then(|mut file| {
+        writeln!(file.file(), "{line}")?;
+        file.publish(path, true)
     });
     written.map_err(|error| Failure::from(Error::from(error).at(path.display())))?;
     if json {

@@ -30,11 +30,20 @@ pub(crate) fn tetrys(folder: &Path, arguments: &str) -> Ran {
 pub(crate) fn tetrys_with(folder: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
     let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap();
-    Ran {
+    let ran = Ran {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
-    }
+    };
+    assert_plain(&ran.err, &arguments.join(" "));
+    ran
+}
+
+/// Asserts that a message has no word of Rust, except words of the arguments.
+pub(crate) fn assert_plain(message: &str, arguments: &str) {
+    let words = include_str!("../../../tests/rust_words.txt").lines().filter(|word| !word.is_empty() && !word.starts_with('#'));
+    let shown: Vec<&str> = words.filter(|word| message.contains(word) && !arguments.contains(word)).collect();
+    assert!(shown.is_empty(), "tetrys {arguments}: words of Rust {shown:?} in: {message}");
 }
 
 impl Ran {

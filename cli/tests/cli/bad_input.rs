@@ -79,6 +79,86 @@ fn bad_requests_are_errors_that_say_what_is_there() {
 }
 
 #[test]
+fn texts_of_any_length_and_kind_are_shown_without_control_of_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let odd = ["\u{202e}gnp.exe", "a\u{200b}b", "\u{1b}[2J\u{9b}31m", "\u{feff}\u{e0041}", "\u{2028}x"].concat();
+    let texts = ["x".repeat(65_536), "\u{1}".repeat(20_000), odd.clone(), "é".repeat(32_768), String::new()];
+    let lines =
+        texts.iter().enumerate().map(|(row, text)| format!("{}\n", serde_json::json!({"id": row, "text": text, "log.x": row})));
+    fs::write(folder.join("rows.ndjson"), lines.collect::<String>()).unwrap();
+    tetrys(folder, "ingest ndjson rows.ndjson table --index id,text --group log=log.x -q").ok();
+    tetrys_with(folder, &["edit", "table", "--set", &format!("note={odd}"), "--tag", "gold=1"]).ok();
+    let hidden = |character: char| {
+        character != '\n' && (character.is_control() || "\u{202e}\u{200b}\u{feff}\u{e0041}\u{2028}".contains(character))
+    };
+    for arguments in [
+        &["head", "table"][..],
+        &["head", "table", "--json"],
+        &["head", "table", "--ndjson"],
+        &["query", "table", "SELECT * FROM t"],
+        &["query", "table", "SELECT text AS \">\u{202e}\" FROM t"],
+        &["query", "table", "SELECT * FROM t", "--json"],
+        &["get", "table", "2"],
+        &["stats", "table"],
+        &["info", "table"],
+        &["schema", "table"],
+        &["versions", "table"],
+    ] {
+        let said = tetrys_with(folder, arguments).ok();
+        assert!(!said.chars().any(hidden), "{arguments:?}");
+        if !arguments.iter().any(|argument| argument.ends_with("json")) {
+            assert!(said.lines().all(|line| line.chars().count() < 4_000), "{arguments:?}");
+        }
+    }
+    // Programs get the stored text.
+    for (arguments, rows) in [(&["head", "table", "--json"][..], 5), (&["query", "table", "SELECT * FROM t", "--json"], 5)] {
+        let said = tetrys_with(folder, arguments).json();
+        let found: Vec<&str> = said.as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap()).collect();
+        assert!(found.len() == rows && found == texts, "{arguments:?}");
+    }
+    assert_eq!(
+        tetrys_with(folder, &["query", "table", "SELECT text FROM t WHERE id = 2", "--csv"]).ok(),
+        format!("text\n{odd}\n")
+    );
+    for arguments in [vec!["info", &odd], vec!["query", "table", &odd], vec!["paint", &odd], vec![&odd]] {
+        let ran = tetrys_with(folder, &arguments);
+        assert!([1, 2].contains(&ran.code) && !ran.err.chars().any(hidden), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn messages_show_a_part_of_a_long_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    let long = "x".repeat(60_000);
+    fs::write(folder.join("long.toml"), format!("from = '{long}'\n\n[sources]\na = '{long}'\n")).unwrap();
+    fs::write(folder.join("long.csv"), format!("{long},{long}\n1,2\n")).unwrap();
+    for arguments in [
+        &["info", &long][..],
+        &[&long],
+        &["info", "table", &long],
+        &["get", "table", &long],
+        &["get", "table", "0", "--columns", &long],
+        &["get", "table", "0", &format!("--offsets={long}")],
+        &["query", "table", &long],
+        &["query", "table", &format!("SELECT {long} FROM t")],
+        &["select", "table", "--where", &long, "--out", "view"],
+        &["select", "table", "--split", "scene_index", "--shares", &format!("{long}=2"), "--out", "view"],
+        &["run", "long.toml"],
+        &["ingest", "csv", "long.csv", "new"],
+        &["plan", "table", "--latency", &long],
+        &["edit", "table", "--rename", &format!("{long}={long}")],
+        &["diff", "table", "table", "--on", &long],
+    ] {
+        let ran = tetrys_with(folder, arguments);
+        assert!([1, 2].contains(&ran.code), "{:?}: {}", arguments[0], ran.out.len());
+        assert!(ran.err.len() < 10_000, "{:?}: {} bytes", arguments[0], ran.err.len());
+    }
+}
+
+#[test]
 fn an_index_column_that_is_named_is_read_like_any_column() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -1,5 +1,5 @@
 //! Kills the binary at random moments while it makes views part by part: a view is then absent or complete, nothing is left in the
-//! temporary folder that harms the next run, and the next run makes the right view.
+//! temporary folder that harms the next run, and the next run makes the right view. A command that is interrupted leaves nothing.
 
 use crate::common;
 use std::{
@@ -114,4 +114,74 @@ fn a_killed_merge_or_split_leaves_each_view_absent_or_complete_and_the_next_run_
     }
     println!("{killed} kills, {complete} views were complete, {folders} folders of dry runs were left");
     assert!(killed > 0);
+}
+
+/// Returns the names of all files and folders in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_interrupted_command_leaves_nothing_and_ends_by_the_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    crate::binary::small_table(folder, 300);
+    fs::create_dir(folder.join("temporary")).unwrap();
+    let before = names(folder);
+    let all = [
+        ("export parquet table --out out", "out"),
+        ("export arrow table --out out", "out"),
+        ("export l5 table out", "out"),
+        ("generate l5 out --scenes 40", "out"),
+        ("get table 0 --offsets=0..=299 --out out", "out"),
+    ];
+    for (number, (arguments, out)) in all.into_iter().cycle().take(2 * all.len()).enumerate() {
+        let (signal, name) = if number < all.len() { (2, "INT") } else { (15, "TERM") };
+        let mut interrupted = false;
+        // A command may be done before the signal arrives.
+        for _ in 0..20 {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+            command.args(arguments.split(' ')).env("TMPDIR", folder.join("temporary"));
+            command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            while names(folder) == before && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Command::new("kill").args(["-s", name, &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+            let status = child.wait().unwrap();
+            if status.success() {
+                let made = folder.join(out);
+                if made.is_dir() { fs::remove_dir_all(made).unwrap() } else { fs::remove_file(made).unwrap() }
+            } else {
+                assert_eq!(status.signal(), Some(signal), "{arguments}: {status}");
+                interrupted = true;
+            }
+            assert_eq!(names(folder), before, "{arguments} after SIG{name}");
+            assert_eq!(names(&folder.join("temporary")), [""; 0], "{arguments} after SIG{name}");
+            if interrupted {
+                break;
+            }
+        }
+        assert!(interrupted, "{arguments} was never interrupted");
+    }
+}
+
+#[test]
+fn a_signal_that_the_parent_ignores_does_not_end_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The shell ignores SIGINT, and so does the command that it becomes.
+    let script = "trap '' INT; exec \"$0\" generate l5 out --scenes 3 --frames 100";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_tetrys")]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while names(folder).is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(names(folder), ["out"]);
 }

@@ -207,6 +207,9 @@ fn selections_splits_and_diffs_part_by_part_equal_those_in_memory() {
         (&["--keep", "frame_indx"], "nearest: `frame_index`"),
         (&["--split", "scene", "--shares", "a=0.5"], "no column `scene`; there are: "),
         (&["--split", "scene_index", "--shares", "a=1.5"], "positive shares that add up to at most 1"),
+        (&["--split", "scene_index", "--shares", "../x=0.5"], "part `../x`: expected the name of a folder"),
+        (&["--split", "scene_index", "--shares", "a=0.5,b=0.1,a=0.4"], "--shares: found the name `a` twice"),
+        (&["--column", "a=1", "--column", "a=2"], "--column: found the name `a` twice"),
     ] {
         for more in [&small[..], &[]] {
             let error = tetrys_with(folder, &[&["select", "table", "--out", "wrong"], arguments, more].concat()).fails(1);
@@ -284,6 +287,23 @@ fn differences_are_told_and_a_moved_table_is_bound_again() {
     assert!(tetrys(folder, "rebind view labels").fails(1).contains("expected version 1 of table"));
     assert!(tetrys(folder, "rebind view moved").ok().contains("at ../moved, then ../table"));
     assert_eq!(tetrys(folder, "get view 0").code, 0);
+}
+
+#[test]
+fn a_diff_counts_rows_that_may_differ_as_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (0..90).map(|row| format!("{row},{row}\n")).collect();
+    fs::write(folder.join("rows.csv"), format!("key,log.value\n{rows}")).unwrap();
+    tetrys(folder, "ingest csv rows.csv table --index key --group log=log.value -q").ok();
+    fs::write(folder.join("patch.csv"), "key,log.value\n7,-7\n").unwrap();
+    tetrys(folder, "patch table patch.csv --on key").ok();
+    let lines =
+        |said: String| said.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    let said = lines(tetrys(folder, "diff table@1 table@2 --on key").ok());
+    assert!(said.contains(&"changed at most 90".to_owned()) && said.contains(&"unchanged at least 0".to_owned()), "{said:?}");
+    let said = lines(tetrys(folder, "diff table@1 table@2 --on key --exact").ok());
+    assert!(said.contains(&"changed 1 7".to_owned()) && said.contains(&"unchanged 89".to_owned()), "{said:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Supports only what L5 data needs: C order, no filters, Blosc or no compressor, chunks along the first dimension. Everything
 //! else is an error that names the feature. Every chunk file holds a full chunk; `shape` trims the last one. A missing chunk file
-//! stands for the fill value. A cursor holds one decoded chunk: streaming decodes each chunk once, and memory does not grow with
+//! stands for the fill value, since writers of zarr may leave out chunks of fill values; [`Array::missing`] finds them. A cursor holds one decoded chunk: streaming decodes each chunk once, and memory does not grow with
 //! the array.
 
 use std::{ops::Range, sync::Arc};
@@ -288,6 +288,20 @@ impl Array {
             .map_err(|error| Error::invalid(format!(".zarray: expected UTF-8, found {error}")).at(&place))?;
         let meta = ArrayMeta::parse(text).map_err(|error| error.at(&place))?;
         Ok(Some(Self { name: name.to_owned(), source: source.clone(), meta }))
+    }
+
+    /// Returns the numbers of the chunks that have no file or object, in ascending order.
+    ///
+    /// # Errors
+    /// - Errors of the file system or the store.
+    pub fn missing(&self) -> Result<Vec<u64>> {
+        let chunks = (0..self.chunks()).map(|chunk| (chunk, self.meta.chunk_key(chunk)));
+        self.source.missing(&self.name, chunks)
+    }
+
+    /// Returns the number of chunks.
+    pub(super) fn chunks(&self) -> u64 {
+        self.meta.len.div_ceil(self.meta.chunk_len)
     }
 
     /// Returns the name within the group.

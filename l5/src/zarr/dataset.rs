@@ -60,7 +60,8 @@ impl Dataset {
     /// - `NotFound`: nothing exists at `path`.
     /// - `Invalid`: it is not an L5 zarr group.
     /// - `Unsupported`: a type, compressor or order is not supported.
-    /// - `Corrupt`: intervals have gaps, overlap or end outside of their array, or a chunk has the wrong size.
+    /// - `Corrupt`: intervals have gaps, overlap or end outside of their array, a chunk has the wrong size, or a chunk of scenes,
+    ///   frames, agents or faces is missing. A missing chunk of a mask is a [warning](Self::warnings).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::of(ZarrGroup::open(path)?)
     }
@@ -92,7 +93,16 @@ impl Dataset {
                 return Err(Error::unsupported(format!("{}: expected one dimension of records with fields", array.place())));
             }
         }
+        for array in [Some(&scene_array), Some(&frames), Some(&agents), tl_faces.as_ref()].into_iter().flatten() {
+            if let Some(said) = missing_chunks(array)? {
+                return Err(Error::corrupt(format!(
+                    "{said}; records of fill values are no records of Level 5: copy the data set again"
+                )));
+            }
+        }
         for mask in &masks {
+            // A writer of zarr may leave out a chunk of fill values, and a chunk of a mask may have no agent.
+            warnings.extend(missing_chunks(mask)?.map(|said| format!("{said}; their values are the fill value of the array")));
             if mask.meta().len != agents.meta().len {
                 return Err(Error::corrupt(format!(
                     "{}: expected {} records, as agents has, found {}",
@@ -133,7 +143,7 @@ impl Dataset {
         &self.properties
     }
 
-    /// Returns one sentence for each part of the data set that is left out.
+    /// Returns one sentence for each part of the data set that is left out, and for each mask that lacks chunks.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -194,6 +204,27 @@ impl Dataset {
             .map(|array| array.meta().len * array.meta().record_len() as u64)
             .sum()
     }
+}
+
+/// Returns a sentence that names the chunks of an array that are missing: `.. array agents: chunks 3 and 5..=7 of 0..9 are missing`.
+fn missing_chunks(array: &Array) -> Result<Option<String>> {
+    const SHOWN: usize = 10;
+    let missing = array.missing()?;
+    let runs = missing.chunk_by(|before, after| before + 1 == *after).map(|run| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}..={last}"),
+        [] => String::new(),
+    });
+    let (first, last) = match missing.as_slice() {
+        [] => return Ok(None),
+        [one] => (format!("chunk {one}"), "is"),
+        _ => {
+            let runs: Vec<String> = runs.collect();
+            let more = if runs.len() > SHOWN { format!(" and {} more places", runs.len() - SHOWN) } else { String::new() };
+            (format!("chunks {}{more}", runs[..runs.len().min(SHOWN)].join(", ")), "are")
+        }
+    };
+    Ok(Some(format!("{}: {first} of 0..{} {last} missing", array.place(), array.chunks())))
 }
 
 /// Returns the name of a mask below `agents_mask/`, if it is safe as a column name and a folder name.

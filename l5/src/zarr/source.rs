@@ -175,6 +175,36 @@ impl ZarrGroup {
         }
     }
 
+    /// Returns those of `chunks`, which are chunks of the array `name` with their keys inside of it, that do not exist.
+    ///
+    /// # Errors
+    /// - Errors of the file system or the store.
+    pub(super) fn missing(&self, name: &str, chunks: impl Iterator<Item = (u64, String)>) -> Result<Vec<u64>> {
+        let found: Box<dyn Fn(&str) -> Result<bool> + '_> = match &self.kind {
+            Kind::Directory(folder) => Box::new(|key| {
+                let path = folder.join(key);
+                path.try_exists().map_err(|error| Error::from(error).at(path.display()))
+            }),
+            Kind::Store(store) => {
+                let (store, name) = (store.clone(), name.to_owned());
+                let listed = wait(async move { store.list(&name).await }).map_err(|error| error.at(self))?;
+                let listed: BTreeSet<String> = listed.into_iter().map(|(name, _)| name).collect();
+                Box::new(move |key| Ok(listed.contains(key)))
+            }
+            Kind::Zip { archive, prefix, .. } => {
+                let archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
+                Box::new(move |key| Ok(archive.index_for_name(&format!("{prefix}{key}")).is_some()))
+            }
+        };
+        let mut missing = Vec::new();
+        for (chunk, key) in chunks {
+            if !found(&format!("{name}/{key}"))? {
+                missing.push(chunk);
+            }
+        }
+        Ok(missing)
+    }
+
     /// Returns the bytes of all objects of the group, or of the zip file.
     ///
     /// # Errors

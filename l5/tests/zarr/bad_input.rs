@@ -245,6 +245,62 @@ fn every_cut_and_damage_of_a_chunk_is_an_error_or_a_value() {
 }
 
 #[test]
+fn a_missing_chunk_of_records_is_refused_and_one_of_a_mask_is_a_warning() {
+    for array in ["scenes", "frames", "agents", "tl_faces"] {
+        let small = Small::new();
+        fs::remove_file(small.path(array).join("0")).unwrap();
+        let place = format!("array {array}: chunk 0 of 0..");
+        assert_refused(small.read(), ErrorKind::Corrupt, &[&place, "is missing", "copy the data set again"]);
+    }
+    let small = Small::new();
+    let mask =
+        fs::read_dir(small.path("agents_mask")).unwrap().find_map(|entry| entry.ok().filter(|entry| entry.path().is_dir()));
+    let mask = mask.unwrap().path();
+    fs::remove_file(mask.join("0")).unwrap();
+    let dataset = small.open().unwrap();
+    assert_eq!(dataset.warnings().len(), 1);
+    assert!(dataset.warnings()[0].contains("array agents_mask/0.5: chunk 0 of 0.."), "{:?}", dataset.warnings());
+    assert_eq!(small.read().unwrap(), 20);
+}
+
+#[test]
+fn missing_chunks_are_named_in_runs_in_a_folder_a_store_and_a_zip_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.zarr");
+    GeneratorSettings { frames_per_scene: 60, chunk_len: 5, ..Default::default() }.generate(&path).unwrap();
+    let zip = |path: &std::path::Path| {
+        let file = folder.path().join("many.zarr.zip");
+        let mut writer = zip::ZipWriter::new(fs::File::create(&file).unwrap());
+        let mut folders = vec![path.to_owned()];
+        while let Some(inside) = folders.pop() {
+            for entry in fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().path()) {
+                match entry.is_dir() {
+                    true => folders.push(entry),
+                    false => {
+                        let name = entry.strip_prefix(path).unwrap().to_str().unwrap().to_owned();
+                        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+                        std::io::Write::write_all(&mut writer, &fs::read(&entry).unwrap()).unwrap();
+                    }
+                }
+            }
+        }
+        writer.finish().unwrap();
+        file
+    };
+    let opened = |path: &std::path::Path| {
+        let url = format!("file://{}", path.display());
+        [Dataset::open(path), Dataset::open(url), Dataset::open(zip(path))]
+    };
+    opened(&path).into_iter().for_each(|dataset| assert!(dataset.unwrap().warnings().is_empty()));
+    for chunk in [1, 3, 4, 5, 11] {
+        fs::remove_file(path.join("frames").join(chunk.to_string())).unwrap();
+    }
+    for dataset in opened(&path) {
+        assert_refused(dataset.map(|_| 0), ErrorKind::Corrupt, &["array frames: chunks 1, 3..=5, 11 of 0..12 are missing"]);
+    }
+}
+
+#[test]
 fn arrays_that_are_not_known_are_warnings() {
     let small = Small::new();
     fs::create_dir_all(small.path("extra/deep")).unwrap();

@@ -79,7 +79,8 @@ def image(
         fast: With a size: decodes JPEGs at a half, a quarter or an eighth of their size, as long as nothing has to be enlarged (as
             Pillow's `draft` does). Several times faster; the pixels differ a little.
 
-    The pixels of JPEGs are those of Pillow; those of PNGs are exact. Pictures are RGB: grey is repeated, transparency left out. With
+    Without `size`, the pixels of JPEGs are those of Pillow, and those of PNGs are exact. With `size`, each value is within one level of
+    256 of Pillow's bilinear resize (of the reduced picture if `fast`). Pictures are RGB: grey is repeated, transparency left out. With
     `size`, a batch has one array; without, the pictures are a column of variable shape (see `ragged` of `DataLoader`).
 
     Example:

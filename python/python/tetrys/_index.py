@@ -223,7 +223,8 @@ class Index:
 
         Raises:
             NotFound: a column does not exist.
-            Invalid: a key has floats, no key is given, or the shares are not positive or add up to more than 1.
+            Invalid: a key has floats, no key is given, the shares are not positive or add up to more than 1, or the name of a part
+                is not that of a folder.
         """
         parts = self._native.split(texts("by", by), _shares(shares), text("salt", salt))
         return {name: self._of(part) for name, part in parts}
@@ -705,7 +706,8 @@ def split_table(
 
     Raises:
         NotFound: the table or a column does not exist.
-        Invalid: a key has floats, no key is given, or the shares are not positive or add up to more than 1.
+        Invalid: a key has floats, no key is given, the shares are not positive or add up to more than 1, or the name of a part is
+            not that of a folder.
         Unavailable: a temporary file cannot be written, as on a full disk.
         Exists: there is a table at the place of a view and `update` is false.
         Denied: the table cannot be pinned.

@@ -128,10 +128,11 @@ class Diff:
         """Row numbers in the old table whose key the new table does not have, u64 [n]."""
     @property
     def changed(self) -> npt.NDArray[np.uint64]:
-        """Row numbers in the new table whose key is in both tables and whose index or payload differs, u64 [n]."""
+        """Row numbers in the new table whose key is in both tables and whose index or payload differs, u64 [n].
+        If `is_exact` is False, some of them may be equal."""
     @property
     def unchanged(self) -> int:
-        """Number of rows that are equal in both tables."""
+        """Number of rows that are equal in both tables. If `is_exact` is False, there may be more."""
     @property
     def index(self) -> dict[str, int]:
         """Number of rows with equal keys in which each index column differs, {column: rows}."""

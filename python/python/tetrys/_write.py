@@ -373,9 +373,12 @@ def ingest_l5(
         workers: Number of threads; 0 uses all hardware threads.
         progress: Called with the number of frames done, from another thread.
 
+    Warns about arrays that are left out, and about masks that lack chunks.
+
     Raises:
         NotFound: there is no data set at `source`.
         Exists: there is a table at `url`.
+        Corrupt: the data set is damaged, or scenes, frames, agents or faces lack a chunk.
     """
     choice("preset", preset, PRESETS)
     made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))

@@ -112,7 +112,7 @@ class WritePlan:
         number = whole("number", number)
         most = MOST_PARTITIONS if self.partitions is None else self.partitions - 1
         if number > most:
-            raise Invalid(f"partition {number} of {self.url}: the plan has partitions 0..={most}")
+            raise Invalid(f"partition {number} of {self.url}: the plan has partitions 0 to {most}")
         label = None if self.labels is None else self.labels[number]
         return WriteTask(self.url, number, label, self.schema, self._ticket, self._place)
 

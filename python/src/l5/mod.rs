@@ -8,10 +8,14 @@ mod samples;
 mod vectorized;
 mod zarr;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    ffi::CString,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::{
+    exceptions::PyUserWarning,
     prelude::*,
     types::{PyBytes, PyDict},
 };
@@ -238,6 +242,11 @@ fn ingest_l5(
     let mut settings = tetrys_l5::IngestSettings { workers, ..Default::default() };
     settings.write.preset = crate::write::parse_preset(preset)?;
     let dataset = py.detach(|| tetrys_l5::Dataset::open(&source)).py()?;
+    for warning in dataset.warnings() {
+        let said = CString::new(warning.replace('\0', ""))?;
+        // The caller of the function of the package.
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &said, 2)?;
+    }
     let work = async move {
         let report = move |done: u64| {
             if let Some(progress) = &progress {

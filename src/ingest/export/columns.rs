@@ -10,7 +10,7 @@ use arrow_schema::Field;
 use serde_json::Value;
 
 use super::{
-    settings::ExportSettings,
+    settings::{ExportFormat, ExportSettings},
     values::{natural, natural_type},
 };
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
     ingest::{
         foreign::{ARROW, Foreign, PRECISION, SCALE, unlisted},
         nested::{JSON, Leaf, NESTED, NULLS, TYPE, Within, around, lists},
+        seconds::{parquet_type, to_parquet},
     },
     schema::{self, Column, ColumnType, Primitive},
     table::Table,
@@ -30,6 +31,7 @@ pub(super) struct Exported {
     pub(super) index: Option<usize>,
     ty: ColumnType,
     foreign: Option<Foreign>,
+    format: ExportFormat,
     pub(super) leaf: Leaf,
 }
 
@@ -44,7 +46,7 @@ struct Described {
 }
 
 /// Returns the columns that the settings select.
-pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<Vec<Exported>> {
+pub(super) async fn chosen(table: &Table, format: ExportFormat, settings: &ExportSettings) -> Result<Vec<Exported>> {
     let all = described(table).await?;
     let names: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
     let wanted: BTreeSet<usize> = match settings.columns.as_slice() {
@@ -71,7 +73,7 @@ pub(super) async fn chosen(table: &Table, settings: &ExportSettings) -> Result<V
         };
         *way = way.take().filter(|way| !collides(way));
     }
-    Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way, settings.flat)).collect())
+    Ok(columns.into_iter().zip(ways).map(|(column, way)| exported(column, way, format, settings.flat)).collect())
 }
 
 /// Whether the column's type contains all its enclosing lists.
@@ -79,17 +81,20 @@ fn fits(ty: &ColumnType, around: &[Within]) -> bool {
     (0..lists(around)).try_fold(ty.clone(), |ty, _| unlisted(&ty)).is_some()
 }
 
-fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) -> Exported {
+fn exported(column: &Described, way: Option<(Vec<Within>, String)>, format: ExportFormat, flat: bool) -> Exported {
     let (around, name) = way.unwrap_or_else(|| (Vec::new(), column.name.clone()));
     let depth = lists(&around);
     let bottom = (0..depth).fold(column.ty.clone(), |ty, _| unlisted(&ty).unwrap_or(ty));
     // A flat export writes stored values, so the properties need not fit them.
     let foreign = Foreign::of_column(&column.ty, &column.properties).filter(|_| !flat);
     let plain = natural_type(&bottom, depth == 0);
-    let arrow = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
+    let original = foreign.map_or(plain.clone(), |foreign| foreign.given_type(&plain));
+    let arrow = if format == ExportFormat::Parquet { parquet_type(&original) } else { original.clone() };
     let is_nulls = !around.is_empty() && bottom == ColumnType::Scalar(Primitive::Bool) && column.properties.contains_key(NULLS);
     let own = [ARROW, NESTED, PRECISION, SCALE];
-    let is_own = |key: &str| own.contains(&key) && (key == NESTED || foreign.is_some());
+    // The Arrow type of the field says what these properties say, except of a date in Parquet.
+    let is_said = foreign.is_some() && (arrow == original || foreign != Some(Foreign::Date64));
+    let is_own = |key: &str| own.contains(&key) && (key == NESTED || is_said);
     let said: Vec<(&String, &Value)> = column.properties.iter().filter(|(key, _)| !is_own(key)).collect();
     let other: Vec<&String> = said.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| *key).collect();
     let other = (!other.is_empty()).then(|| (JSON.to_owned(), Value::from_iter(other.into_iter().cloned()).to_string()));
@@ -102,7 +107,7 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
     if field.data_type() == &arrow && needs_extension(&bottom) {
         metadata.extend(field.metadata().iter().map(|(key, value)| (key.clone(), value.clone())));
     }
-    if is_ambiguous(&bottom) {
+    if is_ambiguous(&bottom) || arrow != original {
         metadata.insert(TYPE.to_owned(), bottom.to_string());
     }
     let field = Arc::new(Field::new(name, arrow, true).with_metadata(metadata));
@@ -111,6 +116,7 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, flat: bool) 
         index: column.index,
         ty: column.ty.clone(),
         foreign,
+        format,
         leaf: Leaf { around, field, is_nulls },
     }
 }
@@ -119,10 +125,11 @@ impl Exported {
     /// Converts values that were read to the exported type.
     pub(super) fn given(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let array = natural(&self.ty, array, true)?;
-        match self.foreign {
-            Some(foreign) => foreign.given(&array),
-            None => Ok(array),
-        }
+        let array = match self.foreign {
+            Some(foreign) => foreign.given(&array)?,
+            None => array,
+        };
+        if self.format == ExportFormat::Parquet { to_parquet(&array) } else { Ok(array) }
     }
 }
 

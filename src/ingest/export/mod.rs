@@ -2,7 +2,8 @@
 //!
 //! Columns get the Arrow types that they were imported from, as far as their properties tell: times of day, decimals, structs,
 //! lists of structs, maps. A tensor whose only variable dimension is the first one becomes a list; every other tensor gets
-//! Arrow's canonical extension type. The properties of a column become the metadata of its field.
+//! Arrow's canonical extension type. The properties of a column become the metadata of its field. Parquet has no seconds and no
+//! `date64`: its files have timestamps in milliseconds, and times of day in microseconds, for these.
 //!
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
@@ -63,7 +64,7 @@ pub async fn export(
     settings: &ExportSettings,
     progress: impl Fn(u64),
 ) -> Result<u64> {
-    let columns = chosen(table, settings).await?;
+    let columns = chosen(table, format, settings).await?;
     let leaves: Vec<_> = columns.iter().map(|column| column.leaf.clone()).collect();
     let nodes = tree(&leaves);
     let fields: Vec<_> = nodes.iter().map(Node::field).collect();

@@ -24,6 +24,7 @@ use crate::{
     ingest::{
         foreign::{Foreign, unlisted},
         nested::{self, IS_NULL, JSON, Kind, NULLS, TYPE, Within},
+        seconds::{found_in_parquet, from_parquet},
     },
     schema::{Column as TableColumn, ColumnType, Primitive, Schema, TimeUnit},
 };
@@ -199,6 +200,10 @@ impl FrameColumn {
         }
         walk(array, &self.path)
             .and_then(|array| array.ok_or_else(missing))
+            .and_then(|array| match &self.ty {
+                Some(ty) => from_parquet(array, &ty.arrow()),
+                None => Ok(array),
+            })
             .map_err(|error| error.at(format!("column `{}`", self.name)))
     }
 }
@@ -262,8 +267,11 @@ pub(super) fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<Arra
 fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let (ty, foreign) = of_extension(field).or_else(|| of_arrow(field.data_type()))?;
     // Metadata of our exports name the column type, where several column types or none share the Arrow type.
-    let said = field.metadata().get(TYPE).and_then(|said| said.parse::<ColumnType>().ok());
-    Some((said.filter(|said| said.arrow() == ty.arrow()).unwrap_or(ty), foreign))
+    Some(match field.metadata().get(TYPE).and_then(|said| said.parse::<ColumnType>().ok()) {
+        Some(said) if said.arrow() == ty.arrow() => (said, foreign),
+        Some(said) if found_in_parquet(&said) == ty => (said, foreign.map(|_| Foreign::Time(TimeUnit::Second))),
+        _ => (ty, foreign),
+    })
 }
 
 /// Returns the column type of a field, if there is one.

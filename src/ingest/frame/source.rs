@@ -397,7 +397,9 @@ fn open(path: &Path) -> Result<File> {
 }
 
 fn corrupt(kind: &str, error: impl Display) -> Error {
-    Error::corrupt(format!("not a valid {kind} file: {error}"))
+    // The Arrow and Parquet libraries name the types of Rust that a number does not fit.
+    let said = error.to_string().replace(" to usize", " to a place");
+    Error::corrupt(format!("not a valid {kind} file: {said}"))
 }
 
 /// Calls a reader of untrusted bytes. Its errors and panics become `Corrupt`.

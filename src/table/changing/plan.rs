@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result, counted},
+    error::{Error, ErrorKind, Result, counted, json_fault},
     schema::Schema,
     store::Store,
     table::{objects::together, table::Table},
@@ -184,7 +184,7 @@ impl WritePlan {
     /// - `Unsupported`: the plan needs a later build.
     pub fn from_json(text: &str) -> Result<Self> {
         let invalid = |why: &dyn std::fmt::Display| Error::invalid(format!("plan of a session: {why}"));
-        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&error))?;
+        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&json_fault(&error)))?;
         let Record { tetrys_plan, ticket, partitions, labels } = record;
         if tetrys_plan != FORM {
             return Err(Error::unsupported(format!("plan of a session: form {tetrys_plan}, this build reads {FORM}")));

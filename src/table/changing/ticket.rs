@@ -16,7 +16,7 @@ use super::{
     writer::TableWriter,
 };
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, json_fault},
     format::Manifest,
     id::Hash,
     schema::Schema,
@@ -127,7 +127,7 @@ impl Ticket {
     /// - `Unsupported`: the ticket needs a later build.
     pub fn from_json(text: &str) -> Result<Self> {
         let invalid = |why: &dyn std::fmt::Display| Error::invalid(format!("ticket of a session: {why}"));
-        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&error))?;
+        let record: Record = serde_json::from_str(text).map_err(|error| invalid(&json_fault(&error)))?;
         let (plan, _) = Manifest::parse(record.plan.as_bytes(), 1).map_err(|error| match error.kind() {
             ErrorKind::Unsupported => error.at("ticket of a session"),
             _ => invalid(&error),

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, json_fault},
     format::{Manifest, SequenceTracker},
     id::ObjectRef,
     schema::Schema,
@@ -339,7 +339,7 @@ impl TableWriter {
             match store.get_exact(&name, bytes).await {
                 Ok(text) => serde_json::from_slice::<Receipt>(&text)
                     .map(Some)
-                    .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {error}", store.url()))),
+                    .map_err(|error| Error::corrupt(format!("{}: {name}: not a receipt: {}", store.url(), json_fault(&error)))),
                 // Another process has committed the session and swept its folder.
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(error),

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     index::Index,
     scan::IndexPart,
-    splits::{places, ranges},
+    splits::{check_part_names, places, ranges},
 };
 use crate::{
     commit::IndexSegments,
@@ -177,7 +177,8 @@ impl SplitWriter {
     /// - `Exists`: there is a table already.
     /// - `NotFound`: a key or a column does not exist, or the folder for temporary files.
     /// - `Invalid`: there is no key, a key column is not text, integers, booleans or times, there are no shares, a share is not
-    ///   positive, the shares add up to more than 1, or a condition is malformed.
+    ///   positive, the shares add up to more than 1, two parts have one name, the name of a part is not that of a folder, or a
+    ///   condition is malformed.
     /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
     /// - `Denied`: no pin can be written to a source (see [`SplitWriter::allow_unpinned`]).
     /// - `Conflict`: a garbage collection deleted a version of a source.
@@ -191,6 +192,7 @@ impl SplitWriter {
     /// # Errors
     /// Those of [`SplitWriter::save`], and `Invalid` for a malformed option.
     pub async fn save_with(self, url: &str, stores: &StoreOptions) -> Result<Vec<(String, SavedView)>> {
+        check_part_names(self.names().iter().flatten().map(String::as_str))?;
         let mut targets = Vec::new();
         for name in self.names() {
             targets.push((Store::open_with(&below(url, name.as_deref()), stores)?, None));
@@ -248,10 +250,7 @@ impl SplitWriter {
             let (views, parts) = (counted(targets.len(), "view"), counted(names.len(), "part"));
             return Err(Error::invalid(format!("split: {views} for {parts}")));
         }
-        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|held| held == *name)) {
-            let name = name.as_deref().unwrap_or_default();
-            return Err(Error::invalid(format!("split: two parts have the name `{name}`: expected different names")));
-        }
+        check_part_names(names.iter().flatten().map(String::as_str))?;
         for (store, before) in &targets {
             match before {
                 Some(view) => may_be_next(view)?,

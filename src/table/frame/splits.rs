@@ -3,13 +3,14 @@
 //! The part of a row depends only on its key. So all rows of one recording are in one part, and rows that are appended later do
 //! not change the part of any other row.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, Int64Chunked, PolarsError, StringChunked};
 
 use super::index::Index;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
+    hints::listed,
     index::{check_process, is_locator},
 };
 
@@ -36,7 +37,8 @@ impl Index {
     /// # Errors
     /// - `NotFound`: the index has no column with the name of a key.
     /// - `Invalid`: there is no key, a key column is not text, integers, booleans or times, there are no shares, a share is not
-    ///   positive, or the shares add up to more than 1.
+    ///   positive, the shares add up to more than 1, two parts have one name, or the name of a part is empty, `.`, `..`, or has a
+    ///   slash or backslash.
     /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn split<K: AsRef<str>, N: Into<String>>(
         &self,
@@ -57,14 +59,39 @@ impl Index {
     }
 }
 
+/// Checks the names of parts, which become names of folders: they differ, and lead nowhere else.
+///
+/// # Errors
+/// - `Invalid`: two parts have one name, or a name is empty, `.`, `..`, or has a slash or backslash.
+pub(crate) fn check_part_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if ["", ".", ".."].contains(&name) || name.contains(['/', '\\', '\0']) {
+            let name = short(name);
+            return Err(Error::invalid(format!(
+                "split: part `{name}`: expected the name of a folder, without slash or backslash"
+            )));
+        }
+        if !seen.insert(name) {
+            let name = short(name);
+            return Err(Error::invalid(format!("split: two parts have the name `{name}`; give each part its own name")));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the numbers in 0..1 that belong to each share.
 ///
 /// # Errors
-/// - `Invalid`: there are no shares, a share is not positive, or the shares add up to more than 1.
+/// - `Invalid`: there are no shares, a share is not positive, the shares add up to more than 1, or the names of the parts are not
+///   those of different folders.
 pub(super) fn ranges(shares: &[(String, f64)]) -> Result<Vec<Range<f64>>> {
+    check_part_names(shares.iter().map(|(name, _)| name.as_str()))?;
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
-        return Err(Error::invalid(format!("split: shares {shares:?}: expected positive shares that add up to at most 1")));
+        let said: Vec<String> = shares.iter().map(|(name, share)| format!("{}={share}", short(name))).collect();
+        let said = listed(said.iter().map(String::as_str));
+        return Err(Error::invalid(format!("split: shares {said}: expected positive shares that add up to at most 1")));
     }
     let mut start = 0.0;
     let range = |(number, (_, share)): (usize, &(String, f64))| {

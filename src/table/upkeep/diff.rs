@@ -68,7 +68,7 @@ pub struct Diff {
     /// Rows of the second table whose key the first one has, and that differ in the index or in a column group. If
     /// [`Diff::is_exact`] is false, some of them may be equal.
     pub changed: Vec<u64>,
-    /// Number of rows with equal keys that do not differ.
+    /// Number of rows with equal keys that do not differ. If [`Diff::is_exact`] is false, there may be more.
     pub unchanged: u64,
     /// Index columns of both tables that are not keys, with the number of rows with equal keys in which they differ.
     pub index: Vec<ColumnDiff>,
@@ -90,7 +90,12 @@ impl Diff {
     /// Whether every changed row is known to differ and every column was compared. If rows share a block and the block differs,
     /// it is unknown which of its rows differ; [`Table::diff_exact`] reads these rows.
     pub fn is_exact(&self) -> bool {
-        self.not_compared.is_empty() && self.groups.iter().all(|group| group.exact || group.changed.is_none())
+        self.not_compared.is_empty() && self.is_counted()
+    }
+
+    /// Whether every changed row is known to differ.
+    fn is_counted(&self) -> bool {
+        self.groups.iter().all(|group| group.exact || group.changed.is_none())
     }
 
     /// Whether no difference was found and every column was compared.
@@ -120,9 +125,10 @@ impl fmt::Display for Diff {
         let [before, now] = self.rows;
         let Self { added, removed, changed, unchanged, .. } = self;
         let (added, removed, changed) = (added.len(), removed.len(), changed.len());
+        let (most, least) = if self.is_counted() { ("", "") } else { ("at most ", "at least ") };
         write!(
             f,
-            "{} -> {now}: {added} added, {removed} removed, {changed} changed, {unchanged} unchanged",
+            "{} -> {now}: {added} added, {removed} removed, {most}{changed} changed, {least}{unchanged} unchanged",
             counted(before, "row")
         )?;
         for column in self.index.iter().filter(|column| column.changed > 0) {

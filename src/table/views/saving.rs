@@ -434,7 +434,7 @@ pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
     is_new_name(store)?;
     match commit::newest_version(store).await? {
         Some(version) => Err(Error::exists(format!(
-            "{}: a table is there already, at version {version}; use `save_over` for the next version of that view",
+            "{}: a table is there already, at version {version}; choose another place, or update the view there, which writes its next version",
             store.url()
         ))),
         None => Ok(()),

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
-use tetrys::recipe::{Recipe, Several, Source, Split};
+use tetrys::{
+    Error,
+    recipe::{Recipe, Several, Source, Split},
+};
 
 use super::{Memory, Target, make};
 use crate::failure::{Failure, Outcome};
@@ -68,13 +71,28 @@ fn pair<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<(Str
     Ok((name.to_owned(), value.parse().map_err(|error: T::Err| format!("`{value}`: {error}"))?))
 }
 
+/// Returns the pairs as a map.
+///
+/// # Errors
+/// - `Invalid`: a name is there twice.
+fn named_once<T>(pairs: Vec<(String, T)>, option: &str) -> Result<BTreeMap<String, T>, Error> {
+    let mut map = BTreeMap::new();
+    for (name, value) in pairs {
+        if map.contains_key(&name) {
+            return Err(Error::invalid(format!("{option}: found the name `{name}` twice; give each its own name")));
+        }
+        map.insert(name, value);
+    }
+    Ok(map)
+}
+
 impl Select {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let shares: BTreeMap<String, f64> = self.shares.into_iter().collect();
+        let shares = named_once(self.shares, "--shares")?;
         let recipe = Recipe {
             sources: [("table".to_owned(), Source::Table(self.table))].into(),
             from: Some("table".to_owned()),
-            columns: self.columns.into_iter().collect(),
+            columns: named_once(self.columns, "--column")?.into_iter().collect(),
             filter: Several(self.filter),
             sort: Several(self.sort),
             descending: self.descending,

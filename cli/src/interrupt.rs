@@ -1,0 +1,132 @@
+//! Ends a command on SIGINT (Ctrl-C) and SIGTERM: removes the files and folders that are not published yet, and ends the process by
+//! the same signal, as if nothing had caught it.
+//!
+//! A command that waits is dropped, which also removes its temporary files. A command that computes is not waited for.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+/// What this process has staged. The lock is held while something is created, so that an interrupt sees all of it.
+static STAGED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A file or folder that an interrupt removes, until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Staged(PathBuf);
+
+impl Staged {
+    /// Creates a file or folder. `create` returns it with its path.
+    ///
+    /// # Errors
+    /// Those of `create`.
+    pub(crate) fn create<T>(create: impl FnOnce() -> io::Result<(T, PathBuf)>) -> io::Result<(T, Self)> {
+        let mut staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+        let (created, path) = create()?;
+        staged.insert(path.clone());
+        Ok((created, Self(path)))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        STAGED.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Removes everything that is staged, and never lets anything be staged again.
+#[cfg(unix)]
+fn remove_all() {
+    let staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in staged.iter() {
+        // Another thread may add files to a folder while it is removed.
+        let _ = (0..100).find(|_| match fs::symlink_metadata(path).map(|found| found.is_dir()) {
+            Ok(true) => fs::remove_dir_all(path).is_ok(),
+            Ok(false) => fs::remove_file(path).is_ok(),
+            Err(_) => true,
+        });
+    }
+    std::mem::forget(staged);
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> T {
+    work.await
+}
+
+#[cfg(unix)]
+pub(crate) use unix::unless_interrupted;
+
+#[cfg(unix)]
+mod unix {
+    use std::{
+        fs,
+        sync::mpsc::{Receiver, Sender, channel},
+        time::Duration,
+    };
+
+    use signal_hook::{
+        consts::{SIGINT, SIGTERM},
+        iterator::Signals,
+        low_level::emulate_default_handler,
+    };
+    use tokio::sync::oneshot;
+
+    /// How long a command may compute before it notices that it is interrupted.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// What a command that is interrupted says: that it noticed, and that it was dropped.
+    struct Noticed;
+
+    /// Runs a command. After SIGINT or SIGTERM, drops it, removes what is staged, and ends the process by that signal.
+    pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> T {
+        // Without a listener, signals end the process at once.
+        let Some((interrupted, told)) = listen() else { return work.await };
+        {
+            let mut work = std::pin::pin!(work);
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                Ok(()) = interrupted => {}
+            }
+            let _ = told.send(Noticed);
+        }
+        let _ = told.send(Noticed);
+        std::future::pending().await
+    }
+
+    /// Starts the thread that waits for signals.
+    fn listen() -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
+        let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
+        let ((interrupt, interrupted), (told, noticed)) = (oneshot::channel(), channel());
+        let wait = move || {
+            if let Some(signal) = signals.forever().next() {
+                wait_for_drop(interrupt, &noticed);
+                super::remove_all();
+                let _ = emulate_default_handler(signal);
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(wait).ok()?;
+        Some((interrupted, told))
+    }
+
+    /// Interrupts the command, and waits until it is dropped if it notices.
+    fn wait_for_drop(interrupt: oneshot::Sender<()>, noticed: &Receiver<Noticed>) {
+        if interrupt.send(()).is_ok() && noticed.recv_timeout(PATIENCE).is_ok() {
+            let _ = noticed.recv();
+        }
+    }
+
+    /// Whether the parent process wants this process to ignore a signal, as shells do for jobs in the background.
+    fn is_ignored(signal: i32) -> bool {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        ignored.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+    }
+}
