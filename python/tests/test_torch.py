@@ -73,7 +73,7 @@ def test_tensors_that_numpy_does_not_take_are_refused_with_the_next_step(index: 
         with pytest.raises(tt.Invalid, match=f"weights: .*{step}"):
             tt.DataLoader(index, batch_size=4, weights=tensor)
         with pytest.raises(tt.Invalid, match=f"mean: .*{step}"):
-            tt.image(dtype="float32", mean=tensor)
+            tt.image(dtype="float32", mean=tensor, std=(1, 1, 1))
     written = tt.write_table(tmp_path / "t", {"i": torch.arange(2), "x": graded.detach(), "y": brain.float()}, index="i")
     assert tt.row_loader(written).take([0, 1])["y"].tolist() == [1, 1]
 

@@ -680,17 +680,13 @@ fn requests_that_were_sent_are_those_that_the_store_saw() {
 
 #[test]
 fn rows_of_an_endless_iterator_come_however_many_are_asked_for_ahead() {
-    let rows = table().row_loader();
+    let rows = table().row_loader().columns(["camera.gain"]).unwrap();
     block_on(async {
-        for ahead in [usize::MAX, usize::MAX / 2] {
-            let mut endless = rows.rows(std::iter::repeat(7), ahead);
-            assert!(endless.try_next().await.unwrap().is_some());
-            let few: Vec<_> = rows.rows([1, 5, 1], ahead).try_collect().await.unwrap();
-            assert_eq!(few.len(), 3);
-        }
+        let mut endless = rows.rows(std::iter::repeat(7), usize::MAX);
+        assert!(endless.try_next().await.unwrap().is_some());
+        let few: Vec<_> = rows.rows([1, 5, 1], usize::MAX).try_collect().await.unwrap();
+        assert_eq!(few.len(), 3);
         assert_eq!(rows.scan(usize::MAX).count().await, 1);
         assert!(rows.clone().cache_bytes(usize::MAX).take(&[3]).await.is_ok());
-        let endless = tetrys::TimeOffsets::new("time", std::iter::repeat("0"));
-        assert!(endless.is_err_and(|error| error.to_string().contains("too many time offsets")));
     });
 }
