@@ -18,7 +18,7 @@ use tetrys::{ColumnType, TimeUnit, schema::Primitive};
 
 use crate::{
     capsule,
-    error::{Internal, IntoPython, Invalid, no_place, wrong_type},
+    error::{Internal, IntoPython, Invalid, found, no_place, short, wrong_type},
     pickle,
 };
 
@@ -344,12 +344,12 @@ pub(crate) fn restore_ragged(ty: &str, bytes: &[u8]) -> PyResult<Ragged> {
 /// Returns the row that an argument selects: an integer; negative ones count from the end.
 pub(crate) fn place_of(row: &Bound<'_, PyAny>, len: usize) -> PyResult<usize> {
     if row.is_instance_of::<PyBool>() || row.is_none() {
-        return Err(wrong_type(&format!("a row number is an integer, found {}", row.repr()?)));
+        return Err(wrong_type(&format!("a row number is an integer, found {}", found(row)?)));
     }
     match row.extract::<isize>() {
         Ok(row) => place(row, len),
-        Err(_) if row.is_instance_of::<PyInt>() => Err(no_place(&format!("{row} is outside 0..{len}"))),
-        Err(_) => Err(wrong_type(&format!("a row number is an integer, found {}", row.repr()?))),
+        Err(_) if row.is_instance_of::<PyInt>() => Err(no_place(&format!("{} is outside 0..{len}", short(row)?))),
+        Err(_) => Err(wrong_type(&format!("a row number is an integer, found {}", found(row)?))),
     }
 }
 

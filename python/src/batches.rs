@@ -169,6 +169,13 @@ impl DataLoader {
         Ok(Self { loader: Mutex::new(Some(mixed)), times, trace, process: AtomicU32::new(process::id()) })
     }
 
+    /// Returns a loader at the same place, which goes on from there by itself. Both share counts and trace.
+    fn fork(&self) -> PyResult<Self> {
+        let loader = self.with(|loader| Ok(loader.clone()))?;
+        let (times, trace) = (self.times.clone(), self.trace.clone());
+        Ok(Self { loader: Mutex::new(Some(loader)), times, trace, process: AtomicU32::new(process::id()) })
+    }
+
     /// Adds an event to the trace that ends now and took `seconds`.
     fn traced(&self, name: &str, seconds: f64) {
         let ended = Instant::now();
@@ -211,7 +218,7 @@ impl DataLoader {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.with(|loader| Ok(loader.stats()))?;
+        let (stats, planned) = self.with(|loader| Ok((loader.stats(), loader.planned_reads())))?;
         let found = PyDict::new(py);
         found.set_item("batches", stats.batches)?;
         found.set_item("samples", stats.samples)?;
@@ -219,6 +226,8 @@ impl DataLoader {
         found.set_item("skipped", stats.skipped)?;
         found.set_item("requests", stats.requests)?;
         found.set_item("requested_bytes", stats.requested_bytes)?;
+        found.set_item("planned_requests", planned.requests)?;
+        found.set_item("planned_bytes", planned.bytes)?;
         found.set_item("blocks", stats.blocks)?;
         found.set_item("cached_blocks", stats.cached_blocks)?;
         found.set_item("consumer_waited", stats.consumer_waited.as_secs_f64())?;

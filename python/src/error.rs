@@ -54,6 +54,16 @@ fn twofold(class: &str, message: &str) -> PyErr {
     })
 }
 
+/// Returns the text of a value for a message, shortened.
+pub(crate) fn short(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.py().import("tetrys._errors")?.getattr("short")?.call1((value,))?.extract()
+}
+
+/// Returns the type of a value for a message, and its text if that is short.
+pub(crate) fn found(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.py().import("tetrys._errors")?.getattr("found")?.call1((value,))?.extract()
+}
+
 /// Makes the error for a value of another type than expected.
 pub(crate) fn wrong_type(message: &str) -> PyErr {
     twofold("WrongType", message)

@@ -13,7 +13,7 @@ use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 
 use crate::{
     arrays, capsule,
-    error::{Internal, IntoPython, Invalid, no_column, wrong_type},
+    error::{Internal, IntoPython, Invalid, found, no_column, wrong_type},
     index::{Index, parse_pick},
     pickle,
     runtime::{wait, wait_long},
@@ -484,7 +484,7 @@ impl Rows {
     /// Returns the position of a column.
     fn place(&self, name: &Bound<'_, PyAny>) -> PyResult<usize> {
         let Ok(text) = name.extract::<String>() else {
-            return Err(wrong_type(&format!("a column is selected by its name, found {}", name.repr()?)));
+            return Err(wrong_type(&format!("a column is selected by its name, found {}", found(name)?)));
         };
         let schema = self.0.batch().schema_ref();
         schema.index_of(&text).map_err(|_| no_column(&format!("no column `{text}`; there are: {}", self.keys().join(", "))))

@@ -311,7 +311,7 @@ def test_errors_are_those_of_python_too(index: tt.Index) -> None:
     for call, kind, message in [
         (lambda: rows["nothing"], KeyError, "no column `nothing`; there are: lidar.points"),
         (lambda: index["nothing"], KeyError, "no index column `nothing`; there are: log_id"),
-        (lambda: rows[1], TypeError, "found 1"),
+        (lambda: rows[1], TypeError, "a column is selected by its name, found int 1"),
         (lambda: tt.row_loader(index)[99], IndexError, "99 is outside 0..20"),
         (lambda: tt.open_table(5), TypeError, "a URL is text or a path, found int 5"),  # type: ignore[arg-type]
         (lambda: tt.row_loader("x"), TypeError, "a loader reads the rows of an Index or a Table"),  # type: ignore[arg-type]

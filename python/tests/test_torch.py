@@ -61,3 +61,33 @@ def test_other_libraries_take_arrays_by_dlpack(index: tt.Index) -> None:
         taken = np.from_dlpack(array)
         assert taken.__array_interface__["data"][0] == array.__array_interface__["data"][0]
         np.testing.assert_array_equal(taken, array, strict=True)
+
+
+def test_tensors_that_numpy_does_not_take_are_refused_with_the_next_step(index: tt.Index, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    graded, brain = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.bfloat16)
+    meta = torch.ones(2, device="meta")
+    for tensor, step in ((graded, "tensor.detach"), (brain, "tensor.float"), (meta, "tensor.cpu")):
+        for number, values in enumerate((tensor, [tensor, tensor])):
+            with pytest.raises(tt.Invalid, match=f"column `x`: .*{step}"):
+                tt.write_table(tmp_path / f"t{number}", {"i": [0, 1], "x": values}, index="i")
+        with pytest.raises(tt.Invalid, match=step):
+            tt.row_loader(index).take(tensor)
+        with pytest.raises(tt.Invalid, match=f"weights: .*{step}"):
+            tt.DataLoader(index, batch_size=4, weights=tensor)
+        with pytest.raises(tt.Invalid, match=f"mean: .*{step}"):
+            tt.image(dtype="float32", mean=tensor, std=(1, 1, 1))
+    written = tt.write_table(tmp_path / "t", {"i": torch.arange(2), "x": graded.detach(), "y": brain.float()}, index="i")
+    assert tt.row_loader(written).take([0, 1])["y"].tolist() == [1, 1]
+
+
+def test_a_device_that_is_not_there_is_refused_before_the_first_batch(index: tt.Index) -> None:
+    torch = pytest.importorskip("torch")
+    there = torch.cuda.device_count()
+    for device, text in ((f"cuda:{there}", f"finds {there} CUDA devices"), ("gpu", "expected a device of PyTorch"), (1.5, "expected a device of PyTorch")):
+        with pytest.raises(tt.Invalid, match=f"device: .*{text}"):
+            tt.DataLoader(index, batch_size=4, columns=["timestamp"], to="torch", device=device)
+    # PyTorch has the name of this device, but nothing to copy to it with.
+    batches = iter(tt.DataLoader(index, batch_size=4, columns=["timestamp"], to="torch", device="fpga"))
+    with pytest.raises(tt.Unavailable, match="device: a batch cannot be copied to fpga"):
+        next(batches)

@@ -1,7 +1,8 @@
 //! Batches: reads the planned samples, and finds the damaged ones among them.
 
 use super::{
-    draws::{Draw, Sources},
+    draws::{Draw, Drawing, Sources},
+    mix::Mix,
     options::OnError,
 };
 use crate::{
@@ -18,7 +19,7 @@ pub struct Batch {
     /// The number of the loader that each sample belongs to, in the order given to [`DataLoader::mix`](super::DataLoader::mix); 0
     /// without a mix.
     pub sources: Vec<u32>,
-    /// Whether each sample only fills the batch ([`Last::Pad`](super::Last::Pad)).
+    /// Whether each sample only fills the batch ([`Last::Pad`](super::Last::Pad), [`OnError::Skip`]).
     pub padding: Vec<bool>,
     /// The columns without a window, then those of each window, in the order of
     /// [`LoaderOptions::window`](super::LoaderOptions::window). Part i has one window for each sample.
@@ -44,11 +45,46 @@ pub(super) struct ReadBatch {
     pub(super) first_error: Option<Error>,
 }
 
+/// Where the samples come from that fill a batch of which no sample can be read: the start of the epoch.
+#[derive(Clone, Debug)]
+pub(super) struct Filling {
+    pub(super) mix: Option<Mix>,
+    pub(super) epoch: u64,
+    /// Number of samples of the epoch.
+    pub(super) samples: u64,
+    pub(super) ranks: u64,
+}
+
+impl Filling {
+    /// Returns the first sample of the epoch that can be read. Looks at no more damaged samples than all ranks may leave out.
+    ///
+    /// # Errors
+    /// Errors that are not of a sample, as those of a store that does not answer.
+    async fn first_good(&self, sources: &Sources, on_error: OnError) -> Result<Option<Draw>> {
+        let OnError::Skip { limit } = on_error else { return Ok(None) };
+        let mut drawing = Drawing::new(sources, self.mix.as_ref(), self.epoch);
+        for number in 0..self.samples.min(limit.saturating_add(1).saturating_mul(self.ranks)) {
+            let draw = drawing.at(number);
+            match sources.read(&[draw]).await {
+                Ok(_) => return Ok(Some(draw)),
+                Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// Reads batches with one plan. If samples are damaged, reads the batches one by one, so that only those with a damaged sample fail.
 ///
 /// # Errors
 /// Errors that are not of a sample, as those of a store that does not answer.
-pub(super) async fn read(sources: &Sources, batches: Vec<Planned>, on_error: OnError) -> Result<Vec<Result<ReadBatch>>> {
+pub(super) async fn read(
+    sources: &Sources,
+    batches: Vec<Planned>,
+    on_error: OnError,
+    filling: &Filling,
+) -> Result<Vec<Result<ReadBatch>>> {
     let all: Vec<Draw> = batches.iter().flat_map(|batch| &batch.draws).copied().collect();
     let mut found = Vec::with_capacity(batches.len());
     match sources.read(&all).await {
@@ -66,7 +102,7 @@ pub(super) async fn read(sources: &Sources, batches: Vec<Planned>, on_error: OnE
         Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
         Err(_) => {
             for batch in batches {
-                found.push(match without_damaged(sources, batch, on_error).await {
+                found.push(match without_damaged(sources, batch, on_error, filling).await {
                     Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
                     batch => batch,
                 });
@@ -77,8 +113,13 @@ pub(super) async fn read(sources: &Sources, batches: Vec<Planned>, on_error: OnE
 }
 
 /// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
-/// position.
-async fn without_damaged(sources: &Sources, Planned { draws, padding }: Planned, on_error: OnError) -> Result<ReadBatch> {
+/// position. A batch of which nothing is left is filled, because all ranks do the same number of steps.
+async fn without_damaged(
+    sources: &Sources,
+    Planned { draws, padding }: Planned,
+    on_error: OnError,
+    filling: &Filling,
+) -> Result<ReadBatch> {
     let (real, all) = (draws.len() - padding, draws.len());
     let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0 }, None);
     // Places that are not read yet, the first of them on top.
@@ -104,8 +145,14 @@ async fn without_damaged(sources: &Sources, Planned { draws, padding }: Planned,
             }
         }
     }
+    let left_out = (all - good.draws.len()) as u64;
+    if good.draws.is_empty()
+        && let Some(draw) = filling.first_good(sources, on_error).await?
+    {
+        good = Planned { draws: vec![draw; all], padding: all };
+    }
     let windows = sources.read(&good.draws).await?;
-    let (left_out, bytes) = ((all - good.draws.len()) as u64, bytes_of(&windows));
+    let bytes = bytes_of(&windows);
     Ok(ReadBatch { left_out, first_error, ..whole(&good, windows, bytes) })
 }
 

@@ -2,12 +2,15 @@
 
 use std::{
     collections::VecDeque,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use super::{
-    batch::{self, Batch, Planned, ReadBatch},
+    batch::{self, Batch, Filling, Planned, ReadBatch},
     draws::{Drawing, Sources},
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
@@ -35,6 +38,8 @@ pub(super) const PLANS: usize = 16;
 ///
 /// The order depends on the seed and the epoch alone, not on ranks, batch sizes or threads. Batches are read ahead on the
 /// library's threads, up to a bound in bytes, and handed out in order.
+///
+/// A clone is at the same place, and goes on from there by itself. Clones share what [`DataLoader::stats`] counts, and the trace.
 #[derive(Debug)]
 pub struct DataLoader {
     pub(super) sources: Sources,
@@ -48,9 +53,46 @@ pub struct DataLoader {
     /// Samples of the epoch that all ranks together have handed out.
     offset: u64,
     run: Option<Run>,
+    delivered: Arc<Delivered>,
+}
+
+/// What a loader and its clones have delivered. Times are in nanoseconds.
+#[derive(Debug, Default)]
+struct Delivered {
+    batches: AtomicU64,
+    samples: AtomicU64,
+    bytes: AtomicU64,
+    skipped: AtomicU64,
+    consumer_waited: AtomicU64,
+    loader_waited: AtomicU64,
     /// The largest bytes of a sample that were seen.
-    sample_bytes: u64,
-    stats: LoaderStats,
+    sample_bytes: AtomicU64,
+}
+
+fn add(count: &AtomicU64, more: u64) {
+    count.fetch_add(more, Ordering::Relaxed);
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Clone for DataLoader {
+    fn clone(&self) -> Self {
+        let Self { sources, mix, shards, prefetch, on_error, trace, epoch, offset, run: _, delivered } = self;
+        Self {
+            sources: sources.clone(),
+            mix: mix.clone(),
+            shards: *shards,
+            prefetch: *prefetch,
+            on_error: *on_error,
+            trace: trace.clone(),
+            epoch: *epoch,
+            offset: *offset,
+            run: None,
+            delivered: Arc::clone(delivered),
+        }
+    }
 }
 
 /// Counts of what a loader has delivered, and the time that the loader and its consumer waited for each other.
@@ -64,7 +106,8 @@ pub struct LoaderStats {
     pub bytes: u64,
     /// Samples that could not be read and were left out.
     pub skipped: u64,
-    /// Requests to the stores, also for batches that were read and not yet handed out.
+    /// Requests that were sent to the stores, also for batches that were read and not yet handed out; of local tables, reads of
+    /// files. Those for the index and the layouts of a table do not count. See [`DataLoader::planned_reads`] for those of the plans.
     pub requests: u64,
     /// Bytes of these requests.
     pub requested_bytes: u64,
@@ -76,6 +119,17 @@ pub struct LoaderStats {
     pub consumer_waited: Duration,
     /// Time between two calls, in which the loader waited for the consumer.
     pub loader_waited: Duration,
+}
+
+/// The requests that the read plans of a loader name, for all blocks that are not in its block cache. Fewer are sent
+/// ([`LoaderStats::requests`]) if the cache of the store has some of the bytes, or if reads share a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlannedReads {
+    /// Requests of the plans.
+    pub requests: u64,
+    /// Bytes of these requests.
+    pub bytes: u64,
 }
 
 /// The reads of an epoch under way.
@@ -196,8 +250,8 @@ impl DataLoader {
     }
 
     fn of(sources: Sources, mix: Option<Mix>, shards: Shards, prefetch: u64, on_error: OnError) -> Self {
-        let stats = LoaderStats::default();
-        Self { sources, mix, shards, prefetch, on_error, trace: None, epoch: 0, offset: 0, run: None, sample_bytes: 0, stats }
+        let delivered = Arc::default();
+        Self { sources, mix, shards, prefetch, on_error, trace: None, epoch: 0, offset: 0, run: None, delivered }
     }
 
     /// Records what the loader does from here on.
@@ -209,7 +263,8 @@ impl DataLoader {
     ///
     /// # Errors
     /// - `Corrupt`: a sample is damaged; the message names its position. The next call continues with the next batch. With
-    ///   [`OnError::Skip`], only once more samples were left out than its limit says, or if no sample of a batch can be read.
+    ///   [`OnError::Skip`], only once more samples were left out than its limit says, or if no sample of a batch can be read and
+    ///   none at the start of the epoch, which would fill the batch.
     /// - Errors of the stores: the next call tries the same batch again.
     /// - Once, the error that ended the trace.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
@@ -218,12 +273,12 @@ impl DataLoader {
         }
         let began = Instant::now();
         if let Some(before) = self.run.as_mut().and_then(|run| run.last_call.take()) {
-            self.stats.loader_waited += began - before;
+            add(&self.delivered.loader_waited, nanoseconds(began - before));
             self.record("work on a batch", before, began);
         }
         let next = self.next_batch().await;
         let ended = Instant::now();
-        self.stats.consumer_waited += ended - began;
+        add(&self.delivered.consumer_waited, nanoseconds(ended - began));
         self.record("wait for a batch", began, ended);
         if let Some(run) = &mut self.run {
             run.last_call = Some(Instant::now());
@@ -231,10 +286,10 @@ impl DataLoader {
         let next = next?;
         match &next {
             Some(batch) => {
-                self.stats.batches += 1;
-                self.stats.samples += batch.positions.len() as u64;
+                add(&self.delivered.batches, 1);
+                add(&self.delivered.samples, batch.positions.len() as u64);
             }
-            None => self.set_epoch(self.epoch + 1),
+            None => self.set_epoch(self.epoch.wrapping_add(1)),
         }
         Ok(next)
     }
@@ -263,7 +318,7 @@ impl DataLoader {
                 Ok(read) => {
                     for ReadBatch { batch, bytes, .. } in read.iter().flatten() {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
-                        self.sample_bytes = self.sample_bytes.max(bytes);
+                        self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
                     }
                     run.ready.extend(read);
                 }
@@ -279,16 +334,18 @@ impl DataLoader {
     /// Counts the samples that a batch leaves out, and fails if they are too many.
     fn judged(&mut self, read: Result<ReadBatch>) -> Result<Batch> {
         let ReadBatch { batch, bytes, left_out, first_error } = read?;
-        self.stats.bytes += bytes;
+        add(&self.delivered.bytes, bytes);
         let (OnError::Skip { limit }, Some(run)) = (self.on_error, &mut self.run) else { return Ok(batch) };
         run.skipped += left_out;
-        self.stats.skipped += left_out;
+        add(&self.delivered.skipped, left_out);
         match first_error {
             Some(error) if run.skipped > limit => {
                 Err(error.at(format!("{} could not be read, at most {limit} may be left out", counted(run.skipped, "sample"))))
             }
             // All ranks do the same number of steps, so a batch cannot be left out.
-            Some(error) if batch.positions.is_empty() => Err(error.at("no sample of the batch can be read")),
+            Some(error) if batch.positions.is_empty() => {
+                Err(error.at("no sample of the batch can be read, and none at the start of the epoch, to fill it"))
+            }
             _ => Ok(batch),
         }
     }
@@ -303,7 +360,8 @@ impl DataLoader {
         }
         let Some(run) = &mut self.run else { return };
         loop {
-            let batch_bytes = self.sample_bytes.saturating_mul(self.shards.batch_size);
+            let sample_bytes = self.delivered.sample_bytes.load(Ordering::Relaxed);
+            let batch_bytes = sample_bytes.saturating_mul(self.shards.batch_size);
             let waiting = run.bytes + run.ready.len() as u64 * batch_bytes;
             let planner = Planner { shards: self.shards, samples: len, batch_bytes, prefetch: self.prefetch };
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
@@ -317,9 +375,10 @@ impl DataLoader {
             }
             let estimate = batch_bytes.saturating_mul(batches.len() as u64);
             let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
+            let filling = Filling { mix: self.mix.clone(), epoch: self.epoch, samples: len, ranks: self.shards.world_size };
             let read = Ahead::start(async move {
                 let (began, samples) = (Instant::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
-                let read = batch::read(&sources, batches, on_error).await?;
+                let read = batch::read(&sources, batches, on_error, &filling).await?;
                 if let Some(trace) = trace {
                     let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
                     trace.record("read", began, Instant::now(), &[("samples", samples), ("bytes", bytes)]);
@@ -402,12 +461,11 @@ impl DataLoader {
         };
         let seeded = |(source, seed): (&Source, &u64)| source.clone().with_seed(*seed);
         let sources = Sources(self.sources.0.iter().zip(&seeds).map(seeded).collect());
-        let stats = self.stats;
         let loader = Self {
             trace: self.trace.clone(),
             epoch: state.epoch,
             offset: state.offset,
-            stats,
+            delivered: Arc::clone(&self.delivered),
             ..Self::of(sources, mix, self.shards, self.prefetch, self.on_error)
         };
         if state.offset > loader.samples() {
@@ -421,19 +479,38 @@ impl DataLoader {
         *self = loader;
         // A state that was saved behind the last step begins the next epoch.
         if self.remaining() == 0 {
-            self.set_epoch(state.epoch + 1);
+            self.set_epoch(state.epoch.wrapping_add(1));
         }
         Ok(())
     }
 
-    /// Returns what was delivered, and where time went.
+    /// Returns what was delivered, and where time went, for this loader and its clones together.
     pub fn stats(&self) -> LoaderStats {
-        self.sources.0.iter().map(|source| source.rows.counts()).fold(self.stats, |stats, counts| LoaderStats {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let delivered = &*self.delivered;
+        let stats = LoaderStats {
+            batches: of(&delivered.batches),
+            samples: of(&delivered.samples),
+            bytes: of(&delivered.bytes),
+            skipped: of(&delivered.skipped),
+            consumer_waited: Duration::from_nanos(of(&delivered.consumer_waited)),
+            loader_waited: Duration::from_nanos(of(&delivered.loader_waited)),
+            ..LoaderStats::default()
+        };
+        self.sources.0.iter().map(|source| source.rows.counts()).fold(stats, |stats, counts| LoaderStats {
             requests: stats.requests + counts.requests,
             requested_bytes: stats.requested_bytes + counts.bytes,
             blocks: stats.blocks + counts.blocks,
             cached_blocks: stats.cached_blocks + counts.cached_blocks,
             ..stats
+        })
+    }
+
+    /// Returns the requests that the read plans of this loader and its clones named.
+    pub fn planned_reads(&self) -> PlannedReads {
+        self.sources.0.iter().map(|source| source.rows.counts()).fold(PlannedReads::default(), |planned, counts| PlannedReads {
+            requests: planned.requests + counts.planned_requests,
+            bytes: planned.bytes + counts.planned_bytes,
         })
     }
 

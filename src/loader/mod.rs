@@ -17,7 +17,7 @@ mod tests;
 mod trace;
 
 pub use batch::Batch;
-pub use data_loader::{DataLoader, LoaderStats};
+pub use data_loader::{DataLoader, LoaderStats, PlannedReads};
 pub use decode::Decode;
 pub use forecast::Forecast;
 pub use mix::Stop;

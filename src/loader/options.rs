@@ -19,7 +19,8 @@ pub enum OnError {
     /// Returns the error instead of the batch. The next call continues with the next batch.
     #[default]
     Raise,
-    /// Leaves the sample out of its batch, up to this number of samples in an epoch.
+    /// Leaves the sample out of its batch, up to this number of samples in an epoch. A batch of which nothing is left is filled with
+    /// a sample from the start of the epoch, which [`Batch::padding`](super::Batch::padding) marks, so that no rank stops.
     Skip {
         /// Samples that may be left out.
         limit: u64,

@@ -1,9 +1,9 @@
 //! Traces: what a loader did at which time, in a file for the viewer of Perfetto.
 
 use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{self, Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 
 /// A trace of what a loader does. <https://ui.perfetto.dev> and `chrome://tracing` show the file.
 ///
-/// The file has the JSON array format of Chrome's trace events (["Trace Event Format"][format]), whose closing bracket may be missing:
-/// the trace of a killed process can be read.
+/// The file has the JSON array format of Chrome's trace events (["Trace Event Format"][format]). It is valid JSON behind each event,
+/// also if the process is killed at any moment.
 ///
 /// [format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ struct Inner {
 
 #[derive(Debug)]
 enum Written {
-    To(BufWriter<File>),
+    To(Events),
     /// A write failed; the error, until it is returned.
     Failed(Option<Error>),
 }
@@ -50,8 +50,7 @@ impl Trace {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let at = |error| Error::from(error).at(format!("trace {}", path.display()));
-        let mut file = BufWriter::new(File::create_new(&path).map_err(at)?);
-        file.write_all(b"[\n").map_err(at)?;
+        let file = Events::create(&path).map_err(at)?;
         let (began, process, next) = (Instant::now(), std::process::id(), AtomicU64::new(0));
         Ok(Self(Arc::new(Inner { path, began, process, next, file: Mutex::new(Written::To(file)) })))
     }
@@ -72,8 +71,7 @@ impl Trace {
         let mut held = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Written::To(file) = &mut *held else { return };
         // Two lines of one event: an asynchronous event may overlap others of its name.
-        let written = writeln!(file, "{},\n{},", event("b", began), event("e", ended)).and_then(|()| file.flush());
-        if let Err(error) = written {
+        if let Err(error) = file.add(&format!("{},\n{}", event("b", began), event("e", ended))) {
             *held = Written::Failed(Some(Error::from(error).at(format!("trace {}", self.0.path.display()))));
         }
     }
@@ -93,6 +91,107 @@ impl Trace {
     }
 }
 
+/// Bytes within which the system writes all or nothing when the process is killed: a page of its cache.
+const PAGE: u64 = 4096;
+/// The fewest spaces in front of the closing bracket of a new file.
+const RESERVE: u64 = 64 << 10;
+
+/// A JSON array in a file: `[`, the events, a reserve of spaces, and `]`.
+///
+/// An event is written over spaces, so that the bracket stays. A kill may cut a write where a page of the system's cache ends, so an
+/// event does not cross such a place. An event that does not fit the reserve goes to a copy with a larger reserve, which replaces the
+/// file by a rename.
+#[derive(Debug)]
+struct Events {
+    path: PathBuf,
+    file: File,
+    /// The end of the last event.
+    end: u64,
+    /// The end of the spaces.
+    bracket: u64,
+}
+
+impl Events {
+    /// Creates the file with an empty array.
+    fn create(path: &Path) -> io::Result<Self> {
+        // Absolute, because the program may change its folder before the file is replaced.
+        let path = path::absolute(path)?;
+        let mut file = File::create_new(&path)?;
+        file.write_all(b"[\n]")?;
+        Ok(Self { path, file, end: 1, bracket: 1 })
+    }
+
+    /// Adds the text of one or more events.
+    fn add(&mut self, text: &str) -> io::Result<()> {
+        let event = format!("{}\n{text}", if self.end == 1 { "" } else { "," });
+        let bytes = event.len() as u64;
+        let place = match self.end % PAGE + bytes <= PAGE {
+            true => self.end,
+            false => self.end.next_multiple_of(PAGE),
+        };
+        if bytes > PAGE || place + bytes > self.bracket {
+            return self.replace(&event);
+        }
+        self.file.seek(SeekFrom::Start(place))?;
+        self.file.write_all(event.as_bytes())?;
+        self.end = place + bytes;
+        Ok(())
+    }
+
+    /// Replaces the file by a copy with one more event and a new reserve.
+    fn replace(&mut self, event: &str) -> io::Result<()> {
+        let mut new = self.path.clone().into_os_string();
+        new.push(".new");
+        let reserve = RESERVE.max(self.end / 4);
+        let mut file = File::create_new(&new)?;
+        let written = self.copy_to(&mut file, event, reserve).and_then(|()| fs::rename(&new, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written?;
+        self.file = file;
+        self.end += event.len() as u64;
+        self.bracket = self.end + reserve;
+        Ok(())
+    }
+
+    fn copy_to(&mut self, file: &mut File, event: &str, reserve: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut (&self.file).take(self.end), file)?;
+        file.write_all(event.as_bytes())?;
+        io::copy(&mut io::repeat(b' ').take(reserve), file)?;
+        file.write_all(b"\n]")
+    }
+}
+
 fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_valid_json_behind_every_event_and_no_event_crosses_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let mut events = Events::create(&path).unwrap();
+        let mut rng = fastrand::Rng::with_seed(7);
+        for number in 0..400_usize {
+            let parsed: Vec<String> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            assert_eq!(parsed.len(), number);
+            let length = rng.usize(1..if number % 50 == 0 { 2 * RESERVE as usize } else { 900 });
+            let (before, bracket) = (events.end, events.bracket);
+            events.add(&format!("{:?}", "x".repeat(length))).unwrap();
+            assert!(
+                events.bracket != bracket
+                    || before / PAGE == (events.end - 1) / PAGE
+                    || before % PAGE == 0
+                    || events.end - before > PAGE - before % PAGE
+            );
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
+    }
 }

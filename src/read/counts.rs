@@ -1,23 +1,31 @@
-//! Counts of what the reads of a loader asked for.
+//! Counts of what the reads of a loader planned, and of what they sent to the stores.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use super::plan::{BlockBytes, ReadPlan};
-use crate::store::range_parts;
+use crate::store::{Sent, range_parts};
 
-/// What the reads of a loader asked for, for all its clones together.
+/// What the reads of a loader planned and sent, for all its clones together.
 #[derive(Debug, Default)]
 pub struct ReadCounts {
     requests: AtomicU64,
     bytes: AtomicU64,
     blocks: AtomicU64,
     cached_blocks: AtomicU64,
+    sent: Arc<Sent>,
 }
 
 /// The values of [`ReadCounts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Requests to the stores; a request that two reads share counts for both.
+    /// Requests that the read plans name: for all blocks that are not in the block cache.
+    pub planned_requests: u64,
+    /// Bytes of these requests.
+    pub planned_bytes: u64,
+    /// Requests that were sent. A cache answers some that were planned, and reads share others.
     pub requests: u64,
     /// Bytes of these requests.
     pub bytes: u64,
@@ -28,7 +36,7 @@ pub struct Counted {
 }
 
 impl ReadCounts {
-    /// Adds the reads of a plan.
+    /// Adds a plan.
     pub fn add(&self, plan: &ReadPlan) {
         for group in &plan.groups {
             let lengths = || group.ranges.iter().map(|range| range.range.end - range.range.start);
@@ -40,10 +48,22 @@ impl ReadCounts {
         }
     }
 
+    /// Returns the counts of what is sent: handles of stores add to them.
+    pub(crate) fn sent(&self) -> &Arc<Sent> {
+        &self.sent
+    }
+
     /// Returns the counts.
     pub fn get(&self) -> Counted {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let Self { requests, bytes, blocks, cached_blocks } = self;
-        Counted { requests: of(requests), bytes: of(bytes), blocks: of(blocks), cached_blocks: of(cached_blocks) }
+        let (requests, bytes) = self.sent.get();
+        Counted {
+            planned_requests: of(&self.requests),
+            planned_bytes: of(&self.bytes),
+            requests,
+            bytes,
+            blocks: of(&self.blocks),
+            cached_blocks: of(&self.cached_blocks),
+        }
     }
 }

@@ -100,9 +100,12 @@ impl TimeOffsets {
     /// # Errors
     /// - `Invalid`: there are no offsets, more than 16,777,216, or one of them is not a span of time.
     pub fn new<D: AsRef<str>>(column: impl Into<String>, deltas: impl IntoIterator<Item = D>) -> Result<Self> {
-        let deltas = deltas.into_iter().map(|delta| delta.as_ref().parse()).collect::<Result<Vec<Delta>>>()?;
+        // One more than the limit, so that an endless iterator ends.
+        let deltas = deltas.into_iter().take(MAX_WINDOW + 1).map(|delta| delta.as_ref().parse());
+        let deltas = deltas.collect::<Result<Vec<Delta>>>()?;
         if deltas.is_empty() || deltas.len() > MAX_WINDOW {
-            return Err(Error::invalid(format!("{} time offsets: expected 1 to {MAX_WINDOW}", deltas.len())));
+            let found = if deltas.is_empty() { "no" } else { "too many" };
+            return Err(Error::invalid(format!("{found} time offsets: expected 1 to {MAX_WINDOW}")));
         }
         Ok(Self { column: column.into(), deltas, pick: Pick::Nearest, tolerance: None })
     }

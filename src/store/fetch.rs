@@ -13,6 +13,7 @@ use super::{
     inner::{Inner, blocking},
     ranges::{RangeRequest, SPLIT_ABOVE},
     remote::wire::{Measured, reading},
+    sent::Sent,
     store::Store,
 };
 use crate::{Error, ErrorKind, Result};
@@ -98,7 +99,11 @@ impl Inner {
         requests.iter().map(|request| files.read(request)).collect()
     }
 
-    pub(super) async fn read_objects(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+    pub(super) async fn read_objects(
+        self: &Arc<Self>,
+        requests: &[RangeRequest],
+        sent: Option<&Arc<Sent>>,
+    ) -> Result<Vec<Bytes>> {
         let mut fetches = Vec::new();
         let mut counts = Vec::with_capacity(requests.len());
         for request in requests {
@@ -114,7 +119,13 @@ impl Inner {
                         whole.split_off(usize::try_from(part.end - part.start).unwrap_or(usize::MAX).min(whole.capacity()));
                     std::mem::replace(whole, rest)
                 });
-                fetches.push(reading(Arc::clone(self).fetch(request.clone(), part, buffer)));
+                let (inner, request, sent) = (Arc::clone(self), request.clone(), sent.cloned());
+                fetches.push(reading(async move {
+                    if let Some(sent) = sent {
+                        sent.add(part.end - part.start);
+                    }
+                    inner.fetch(request, part, buffer).await
+                }));
             }
             counts.push(fetches.len() - before);
         }

@@ -18,6 +18,7 @@ mod inner;
 mod leftovers;
 mod local;
 mod remote;
+mod sent;
 mod size;
 #[expect(clippy::module_inception, reason = "the file is named after the type `Store`")]
 mod store;
@@ -37,6 +38,7 @@ pub use options::StoreOptions;
 pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};
 pub use remote::{Listed, install_crypto_provider};
 pub use selftest::{Verdict, selftest};
+pub(crate) use sent::Sent;
 pub use size::parse_size;
 pub use store::Store;
 pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};

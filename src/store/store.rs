@@ -29,6 +29,7 @@ use super::{
         backend::{self, Remote},
         wire::reading,
     },
+    sent::Sent,
     upload::PART,
 };
 use crate::{Error, ErrorKind, Result, error::counted, threads};
@@ -54,6 +55,8 @@ pub struct Store {
     pub(super) inner: Arc<Inner>,
     /// Present if reads go through the cache.
     trial: Option<Arc<Trial>>,
+    /// Counts what this handle sends.
+    sent: Option<Arc<Sent>>,
 }
 
 impl Store {
@@ -135,7 +138,7 @@ impl Store {
     }
 
     pub(super) fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner), trial: None }
+        Self { inner: Arc::new(inner), trial: None, sent: None }
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
@@ -221,7 +224,18 @@ impl Store {
     /// ```
     pub fn on_trial(&self) -> Self {
         let trial = self.inner.cache.as_ref().and_then(Trial::new).map(Arc::new);
-        Self { inner: Arc::clone(&self.inner), trial }
+        Self { trial, ..self.clone() }
+    }
+
+    /// Returns a handle whose reads of byte ranges are counted in `sent`.
+    pub(crate) fn counting(&self, sent: &Arc<Sent>) -> Self {
+        Self { sent: Some(Arc::clone(sent)), ..self.clone() }
+    }
+
+    fn sends(&self, request: &RangeRequest) {
+        if let Some(sent) = &self.sent {
+            sent.add(request.bytes());
+        }
     }
 
     /// Whether this store has a cache.
@@ -344,9 +358,12 @@ impl Store {
             request.check(&self.inner.url)?;
         }
         match &self.trial {
-            Some(trial) => trial.read(&self.inner, requests).await,
-            None if self.inner.files.is_some() => self.inner.read_files(requests).await,
-            None => self.inner.read_objects(requests).await,
+            Some(trial) => trial.read(&self.inner, requests, self.sent.as_ref()).await,
+            None if self.inner.files.is_some() => {
+                requests.iter().for_each(|request| self.sends(request));
+                self.inner.read_files(requests).await
+            }
+            None => self.inner.read_objects(requests, self.sent.as_ref()).await,
         }
     }
 
@@ -371,7 +388,9 @@ impl Store {
     /// # Ok::<(), tetrys::Error>(()) }).unwrap();
     /// ```
     pub fn read_now(&self, request: &RangeRequest) -> Option<Result<Bytes>> {
-        self.inner.files.as_ref().map(|files| files.read(request))
+        let files = self.inner.files.as_ref()?;
+        self.sends(request);
+        Some(files.read(request))
     }
 
     /// Returns the number of ranges that were read from local files, through this handle and its clones; 0 if the objects are not
@@ -395,7 +414,9 @@ impl Store {
     /// Reads one byte range into `parts`, on the calling thread; `None` if the objects are not local files. The parts together
     /// are as long as the range.
     pub(crate) fn read_into_now(&self, request: &RangeRequest, parts: [&mut [u8]; 2]) -> Option<Result<()>> {
-        self.inner.files.as_ref().map(|files| files.read_into(request, parts))
+        let files = self.inner.files.as_ref()?;
+        self.sends(request);
+        Some(files.read_into(request, parts))
     }
 
     /// Writes an object if no object of this name exists. An existing object is not changed.

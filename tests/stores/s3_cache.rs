@@ -19,6 +19,7 @@ use crate::common::{
 };
 use tetrys::{
     ErrorKind, Result, Store, StoreOptions, Table,
+    loader::{DataLoader, LoaderOptions},
     store::{CacheFolder, RangeRequest},
 };
 use tetrys_s3_server::{Fault, Request, Server};
@@ -126,6 +127,26 @@ fn a_second_read_asks_for_nothing_but_what_is_newest() {
     // Without the cache, the same reads send the same requests: a cache is only used if it was asked for.
     block_on(read_all(&s3::options(&server), &all)).unwrap();
     assert!(payload(&server).len() > 6);
+}
+
+#[test]
+fn a_loader_counts_what_it_sent_apart_from_what_it_planned() {
+    let (server, folder) = (s3::server(), tempfile::tempdir().unwrap());
+    table(&server);
+    let options = cached(&server, folder.path(), &[]);
+    let epoch = || {
+        block_on(async {
+            let table = Table::open_with("s3://data/t", &options).await.unwrap();
+            let mut loader = DataLoader::new(table.row_loader().cache_bytes(0), LoaderOptions::new(4)).await.unwrap();
+            while loader.next().await.unwrap().is_some() {}
+            let sent = payload(&server).iter().filter(|request| request.key.contains("/chunks/")).count() as u64;
+            assert_eq!(loader.stats().requests, sent);
+            (sent, loader.stats().requested_bytes, loader.planned_reads())
+        })
+    };
+    let (first, second) = (epoch(), epoch());
+    assert!(first.0 > 0 && first.0 <= first.2.requests, "{first:?}");
+    assert_eq!((second.0, second.1, second.2), (0, 0, first.2), "the cache answers, and the plans are the same");
 }
 
 #[test]

@@ -9,11 +9,12 @@ use std::{
 };
 
 use arrow_array::{Int64Array, RecordBatch};
+use futures::{StreamExt, TryStreamExt};
 use polars::prelude::{col, lit};
 use tetrys::{
     Edge, ErrorKind, Offsets, Preset, RowLoader, Schema, Table, Window, WriteOptions,
     loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle, Stop},
-    store::{Fault, Faults, FaultyStore},
+    store::{CountingStore, Fault, Faults, FaultyStore},
     table::Coalesce,
 };
 
@@ -594,4 +595,98 @@ fn a_store_that_fails_now_and_then_delays_batches_and_loses_none() {
     let expected: Vec<u64> = (0..ROWS).flat_map(|row| [row; 8]).collect();
     assert_eq!(found, expected, "{failed} batches failed and were read again");
     assert!(faulty.operations() > 20, "{} operations", faulty.operations());
+}
+
+#[test]
+fn clones_go_on_by_themselves_from_where_the_loader_stands() {
+    let rows = table().row_loader();
+    let options = || LoaderOptions::new(8).last(Last::Short).seed(3);
+    let order = positions(&rest(&mut block_on(DataLoader::new(rows.clone(), options())).unwrap()));
+    let mut loader = block_on(DataLoader::new(rows, options())).unwrap();
+    for taken in 0..18 {
+        let mut clone = loader.clone();
+        let next = block_on(loader.next()).unwrap().unwrap();
+        assert_eq!(next.positions, order[taken * 8..order.len().min(taken * 8 + 8)]);
+        assert_eq!(positions(&rest(&mut clone)), order[taken * 8..], "the loader has gone on meanwhile");
+        assert_eq!((clone.epoch(), loader.epoch(), clone.stats().samples), (1, 0, loader.stats().samples));
+    }
+}
+
+#[test]
+fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = folder.path().join("t").display().to_string();
+    let store = tetrys::Store::open(&url).unwrap();
+    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap();
+    damage_a_chunk(&folder.path().join("t/chunks"));
+    let rows = block_on(Table::open(&url)).unwrap().row_loader();
+    let bad: Vec<u64> = (0..ROWS).filter(|row| block_on(rows.take(&[*row])).is_err()).collect();
+    let good = |row: &u64| !bad.contains(row);
+    for (ranks, batch, last) in [(1, 1, Last::Short), (2, 1, Last::Drop), (3, 2, Last::Pad)] {
+        let (mut found, mut steps) = (Vec::new(), Vec::new());
+        for rank in 0..ranks {
+            let skip = OnError::Skip { limit: bad.len() as u64 };
+            let options = LoaderOptions::new(batch).last(last).shuffle(Shuffle::None).rank(rank, ranks).on_error(skip);
+            let mut loader = block_on(DataLoader::new(rows.clone(), options)).unwrap();
+            let batches = rest(&mut loader);
+            assert!(batches.iter().all(|batch| !batch.positions.is_empty() && batch.positions.iter().all(good)));
+            assert!(ranks > 1 || loader.stats().skipped == bad.len() as u64);
+            found.extend(positions(&batches));
+            steps.push(batches.len() as u64 - loader.len());
+        }
+        assert!(steps.iter().all(|beyond| *beyond == 0), "no rank stops earlier");
+        found.sort_unstable();
+        assert_eq!(found, (0..ROWS - if last == Last::Drop { ROWS % 2 } else { 0 }).filter(good).collect::<Vec<_>>());
+    }
+    // Where nothing at all can be read, there is nothing to fill a batch with.
+    let index = block_on(block_on(Table::open(&url)).unwrap().index()).unwrap();
+    let alone = bad.iter().fold(index.filter(lit(false)).unwrap(), |held, row| {
+        let one = index.frame().slice(i64::try_from(*row).unwrap(), 1);
+        held.with_frame(held.frame().vstack(&one).unwrap()).unwrap()
+    });
+    let options = LoaderOptions::new(1).on_error(OnError::Skip { limit: u64::MAX });
+    let mut loader = block_on(DataLoader::new(RowLoader::new(&alone).unwrap(), options)).unwrap();
+    let error = block_on(loader.next()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("none at the start of the epoch"), "{error}");
+}
+
+#[test]
+fn the_last_epoch_of_all_ends_too() {
+    let mut loader = block_on(DataLoader::new(table().row_loader(), LoaderOptions::new(128))).unwrap();
+    loader.set_epoch(u64::MAX);
+    assert_eq!((rest(&mut loader).len(), loader.epoch()), (1, 0));
+}
+
+#[test]
+fn requests_that_were_sent_are_those_that_the_store_saw() {
+    let objects = CountingStore::new(object_store::memory::InMemory::new());
+    let taste = cut_by(tiny_cuts()).preset(Preset::Fast);
+    let table = block_on(tables::write(over(Arc::new(objects.clone())), schema(), taste, &[written()])).unwrap();
+    // Reads of neighbours share blocks, some of which the block cache holds, and requests in flight.
+    for prefetch in [1, 1 << 30] {
+        objects.reset();
+        let options = LoaderOptions::new(4).seed(5).prefetch(prefetch);
+        let mut loader = block_on(DataLoader::new(table.row_loader(), options)).unwrap();
+        for _ in 0..2 {
+            rest(&mut loader);
+        }
+        let (stats, planned) = (loader.stats(), loader.planned_reads());
+        let gets: Vec<u64> =
+            objects.snapshot().gets.iter().filter(|get| get.path.contains("chunks/")).map(|get| get.bytes).collect();
+        assert_eq!((stats.requests, stats.requested_bytes), (gets.len() as u64, gets.iter().sum()));
+        assert!(planned.requests >= stats.requests && planned.bytes >= stats.requested_bytes && stats.requests > 0);
+    }
+}
+
+#[test]
+fn rows_of_an_endless_iterator_come_however_many_are_asked_for_ahead() {
+    let rows = table().row_loader().columns(["camera.gain"]).unwrap();
+    block_on(async {
+        let mut endless = rows.rows(std::iter::repeat(7), usize::MAX);
+        assert!(endless.try_next().await.unwrap().is_some());
+        let few: Vec<_> = rows.rows([1, 5, 1], usize::MAX).try_collect().await.unwrap();
+        assert_eq!(few.len(), 3);
+        assert_eq!(rows.scan(usize::MAX).count().await, 1);
+        assert!(rows.clone().cache_bytes(usize::MAX).take(&[3]).await.is_ok());
+    });
 }

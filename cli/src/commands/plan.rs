@@ -207,7 +207,7 @@ impl Throughput {
         }
         let took = began.elapsed().as_secs_f64();
         bar.finish_and_clear();
-        let stats = loader.stats();
+        let (stats, planned) = (loader.stats(), loader.planned_reads());
         if stats.batches == 0 {
             return Err(Error::invalid(format!("{}: an epoch has no batches", table.url())).into());
         }
@@ -218,7 +218,8 @@ impl Throughput {
         if self.json {
             let measured = json!({
                 "seconds": took, "batches": stats.batches, "samples": stats.samples, "decoded_bytes": stats.bytes,
-                "requests": stats.requests, "requested_bytes": stats.requested_bytes, "samples_per_second": samples / took,
+                "requests": stats.requests, "requested_bytes": stats.requested_bytes, "planned_requests": planned.requests,
+                "planned_bytes": planned.bytes, "samples_per_second": samples / took,
             });
             write_json(out, &json!({"plan": forecast, "predicted_samples_per_second": predicted, "measured": measured}))?;
             return Ok(Outcome::Done);

@@ -104,6 +104,7 @@ fn plan_predicts_what_throughput_measures() {
         assert_eq!(throughput["plan"], plan["plan"]);
         let measured = |name: &str| throughput["measured"][name].as_f64().unwrap();
         assert_eq!((measured("batches"), measured("samples")), (15.0, 105.0), "the last batch is padded");
+        assert!(measured("planned_requests") >= measured("requests") && measured("requests") > 0.0, "{throughput}");
         let found = measured("requested_bytes") / measured("batches");
         // The first batch is read alone, and later plans may share blocks that the forecast counts for each of its plans.
         assert!((0.2..5.0).contains(&(found / of("bytes_of_batch"))), "{choices}: {found} {plan}");

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sized
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import OutOfRange, WrongType, found
+from ._errors import OutOfRange, WrongType, array_of, found, short
 from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
@@ -30,7 +31,7 @@ def url_of(url: object) -> str:
         if isinstance(path, str):
             # `Path` collapses the `//` of a URL to one slash.
             if scheme := re.match(r"[a-z][a-z0-9+.-]+:/(?!/)", path):
-                raise Invalid(f"{path!r}: a path made from a URL lacks a slash: pass {scheme[0]}/... as text")
+                raise Invalid(f"{short(repr(path))}: a path made from a URL lacks a slash: pass {scheme[0]}/... as text")
             return path
     raise WrongType(f"a URL is text or a path, found {found(url)}")
 
@@ -57,6 +58,20 @@ def several(what: str, values: object) -> Iterable[Any]:
     return values
 
 
+def limited(what: str, values: object, most: int) -> list[Any]:
+    """Returns the values of an iterable as a list. Checks that there are at most `most`, without taking more of them."""
+    given = several(what, values)
+    try:
+        is_more = isinstance(given, Sized) and len(given) > most
+    except OverflowError:
+        # As of a range of 2^63 values.
+        is_more = True
+    taken = [] if is_more else list(islice(given, most + 1))
+    if is_more or len(taken) > most:
+        raise Invalid(f"{what}: found more than {most} values, expected at most {most}")
+    return taken
+
+
 def text(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise WrongType(f"{what}: expected text, found {found(value)}")
@@ -76,7 +91,7 @@ def exactly(name: str) -> str:
 def choice(what: str, value: object, allowed: Collection[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *most, last = allowed
-        raise Invalid(f"{what} `{value}`: expected {', '.join(most)} or {last}")
+        raise Invalid(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")
     return value
 
 
@@ -106,7 +121,7 @@ def size(what: str, value: object) -> int:
     units |= {f"{unit}iB": 1024**power for power, unit in enumerate("KMGT", 1)} | {"KB": 1000}
     parsed = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", value)
     if parsed is None or parsed[2] not in units:
-        raise Invalid(f"{what}: `{value}`: expected a size such as 512MiB")
+        raise Invalid(f"{what}: `{short(value)}`: expected a size such as 512MiB")
     return int(float(parsed[1]) * units[parsed[2]])
 
 
@@ -155,6 +170,9 @@ def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.N
     `of` names the object with the rows in messages. Negative numbers count from the end if `negative` is true. Floats, text and
     nulls are rejected.
     """
+    if isinstance(rows, range) and rows:
+        # Checked before the numbers take memory.
+        _within(min(rows[0], rows[-1]), max(rows[0], rows[-1]), count, negative)
     array = _typed(rows, count, of)
     if array.dtype.kind == "b":
         return np.flatnonzero(array).astype(np.int64)
@@ -163,16 +181,23 @@ def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.N
     if array.dtype.kind not in "iu":
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {array.dtype}")
     least, most = int(array.min()), int(array.max())
-    if least < 0 and not negative:
-        raise OutOfRange(f"row {least}: expected 0 or more")
-    if most >= count or least < -count:
-        raise OutOfRange(f"row {most if most >= count else least} is outside 0..{count}")
+    _within(least, most, count, negative)
     numbers = array.astype(np.int64)
     return np.where(numbers < 0, numbers + count, numbers) if least < 0 else numbers
 
 
+def _within(least: int, most: int, count: int, negative: bool) -> None:
+    """Checks the least and the largest of some row numbers."""
+    if least < 0 and not negative:
+        raise OutOfRange(f"row {short(least)}: expected 0 or more")
+    if most >= count or least < -count:
+        raise OutOfRange(f"row {short(most if most >= count else least)} is outside 0..{count}")
+
+
 def mask_of(rows: object, count: int, of: str) -> npt.NDArray[np.bool_]:
     """Returns a mask of `count` booleans."""
+    if isinstance(rows, range) and rows:
+        raise WrongType(f"a predicate is a polars expression or a mask of booleans, found {found(rows)}")
     array = _typed(rows, count, of)
     if array.dtype.kind != "b" and (len(array) or count):
         raise WrongType(f"a predicate is a polars expression or a mask of booleans, found {found(rows)}")
@@ -209,9 +234,9 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
             raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
         if nulls:
             raise Invalid(f"rows are chosen by integers or booleans, found {nulls} null")
-        return np.asarray(rows)
+        return array_of("rows", rows)
     if hasattr(rows, "__array__"):
-        return np.asarray(rows)
+        return array_of("rows", rows)
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
@@ -232,5 +257,5 @@ def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             raise WrongType(f"rows are chosen by integers alone, or by booleans alone, found {found(value)} at {place}")
         if not -(2**63) <= value < 2**63:
-            raise OutOfRange(f"row {value} is outside 0..{count}")
+            raise OutOfRange(f"row {short(value)} is outside 0..{count}")
     return np.array(values, np.int64)

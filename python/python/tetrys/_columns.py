@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ._errors import WrongType, found
+from ._errors import WrongType, array_of, found
 from ._tetrys import Column, Error, Invalid, Unsupported
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +64,7 @@ def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, (str, bytes, bytearray, memoryview, Mapping, set, frozenset)) or values is None or np.isscalar(values):
         raise WrongType(f"expected a list or an array with a value for each row, found {found(values)}")
     if hasattr(values, "__array__"):
-        return _of_array(np.asarray(values), declared)
+        return _of_array(array_of("values", values), declared)
     if not isinstance(values, Iterable):
         raise WrongType(f"expected a list or an array with a value for each row, found {found(values)}")
     return _of_list(list(values), declared)
@@ -146,7 +146,7 @@ def _bare(value: Any) -> Any:
         return value if value.ndim else _bare(value[()])
     if isinstance(value, np.generic | str | bytes | list | tuple):
         return value
-    return np.asarray(value) if hasattr(value, "__array__") and not isinstance(value, (date, timedelta)) else value
+    return array_of("a value", value) if hasattr(value, "__array__") and not isinstance(value, (date, timedelta)) else value
 
 
 def _kind(value: Any) -> str:

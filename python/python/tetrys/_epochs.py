@@ -8,6 +8,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from inspect import isroutine
+from numbers import Number
 from time import perf_counter
 from typing import Any
 
@@ -16,20 +18,46 @@ import numpy as np
 from . import _tetrys
 from ._arguments import whole
 from ._batches import Batch, Maker, Read
-from ._errors import WrongType, found, imported
-from ._tetrys import Ragged
+from ._errors import WrongType, array_of, found, imported, short
+from ._tetrys import Invalid, Ragged, Unavailable
 from ._torch import pytorch
 
 Transform = Callable[[dict[str, Any]], Any]
 
 
+class _Run:
+    """Where an epoch stands. A loader shares it with its newest iterator."""
+
+    def __init__(self, native: _tetrys.DataLoader) -> None:
+        self.native = native
+        self.epoch = native.sizes()[3]
+        # Whether the epoch is not begun, or has ended: the next iterator goes on here. Otherwise it runs the next epoch.
+        self.is_fresh = True
+        # The state behind the last batch that the loop got, if batches are transformed ahead of the loop.
+        self.behind: str | None = None
+        # Grows when the loader goes to another place.
+        self.jumps = 0
+
+    def rest(self) -> None:
+        """Notes that the native loader is where the next iterator goes on."""
+        self.epoch, self.is_fresh, self.behind = self.native.sizes()[3], True, None
+
+    def jump(self) -> None:
+        """Notes that the native loader is at another place. The iterator drops the batches that it transformed ahead."""
+        self.rest()
+        self.jumps += 1
+
+    def state(self) -> str:
+        return self.behind or self.native.state()
+
+
 class Loader:
     """Base class of `DataLoader` and `MixedLoader`: iteration, state and statistics."""
 
-    _native: _tetrys.DataLoader
-
     def __init__(self, native: _tetrys.DataLoader, maker: Maker, settings: Mapping[str, Any]) -> None:
-        self._native = native
+        # Has the seed and the weights; iterators read with forks of it.
+        self._base = native
+        self._run = _Run(native.fork())
         self._maker = maker
         self._settings = dict(settings)
         self._transform: Transform | None = settings["transform"]
@@ -39,42 +67,47 @@ class Loader:
         self._device = None if settings["device"] is None else _Device(settings["device"])
         self._pool: ThreadPoolExecutor | None = None
         self._of_process = os.getpid()
-        self._generation = 0
-        self._is_fresh = True
-        self._restart()
 
-    def _restart(self) -> None:
-        """Continues where the native loader is. Iterators that are under way drop the batches that they transformed ahead."""
-        self._generation += 1
-        self._running = self._native.sizes()[3]
-        # The state behind the last batch that the loop got, if batches are transformed ahead of the loop.
-        self._behind: str | None = None
+    @property
+    def _native(self) -> _tetrys.DataLoader:
+        return self._run.native
 
     def __iter__(self) -> Iterator[Batch]:
-        """Runs the next epoch, or the rest of the epoch of a loaded state."""
-        if not self._is_fresh:
-            # The loop before was left early: its epoch ends here.
-            self._native.set_epoch(self._running + 1)
-        self._is_fresh = False
-        self._restart()
-        return _Epoch(self)
+        """Runs the next epoch, or the rest of the epoch of a loaded state, whatever other iterators do."""
+        return self._next_epoch()
+
+    def _next_epoch(self) -> _Epoch:
+        """Begins the epoch behind that of the newest iterator. The loader follows the new one."""
+        before = self._run
+        if before.is_fresh:
+            native = before.native.fork()
+            if before.behind is not None:
+                native.load_state(before.behind)
+        else:
+            # Another thread may wait for a batch of the newest iterator, so its native loader is not asked.
+            native = self._base.fork()
+            native.set_epoch((before.epoch + 1) % 2**64)
+        self._run = _Run(native)
+        self._run.is_fresh = False
+        return _Epoch(self, self._run)
 
     def _made(self, read: Read) -> tuple[Batch, Any]:
         """Makes and transforms a batch, and begins to copy it to the device. Runs on a thread."""
-        batch = self._maker.batch(read)
+        batch: Any = self._maker.batch(read)
+        positions: list[int] = read[0].tolist()
         if self._samples is not None:
-            batch = self._maker.arrays(self._samples(read[0].tolist())) | batch
+            with _Calls("source", positions):
+                made = self._samples(positions)
+                if not isinstance(made, Mapping):
+                    raise WrongType(f"a source of samples returns a dict of arrays, found {found(made)}")
+            batch = self._maker.arrays(made) | batch
         if self._transform is not None:
             began = perf_counter()
-            try:
-                batch = _by_row(self._transform, batch, len(read[0])) if self._by_row else self._transform(batch)
-            except StopIteration as error:
-                # It would end the loop.
-                raise RuntimeError("the transform raised StopIteration") from error
-            except Exception as error:
-                _note(error, f"in the transform of the samples at positions {_few(read[0].tolist())}")
-                raise
-            self._native.traced("transform", perf_counter() - began)
+            with _Calls("transform", positions):
+                batch = _by_row(self._transform, batch, len(positions)) if self._by_row else self._transform(batch)
+                if not _is_batch(batch):
+                    raise WrongType(f"a transform returns the batch that the loop gets, found {found(batch)}: return a dict, a tuple, a list or an array")
+            self._base.traced("transform", perf_counter() - began)
         return (batch, None) if self._device is None else self._device.copied(batch)
 
     def _workers(self) -> ThreadPoolExecutor:
@@ -91,13 +124,12 @@ class Loader:
     @property
     def epoch(self) -> int:
         """Number of the epoch that the next batch belongs to, from 0."""
-        return self._native.sizes()[3] if self._is_fresh else self._running
+        return self._run.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the start of an epoch: the next loop runs it."""
+        """Goes to the start of an epoch, with the newest iterator: the next loop runs it."""
         self._native.set_epoch(whole("epoch", epoch))
-        self._is_fresh = True
-        self._restart()
+        self._run.jump()
 
     @property
     def samples(self) -> int:
@@ -110,7 +142,7 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for
-        each loader of a mix).
+        each loader of a mix). Of several iterators, the state is that of the newest.
 
         A batch that the loop body works on counts as delivered; batches that were read ahead do not. All ranks save at the same
         step. The state of any rank fits all ranks.
@@ -123,11 +155,12 @@ class Loader:
             >>> state["epoch"], state["offset"]
             (0, 8)
         """
-        state: dict[str, Any] = json.loads(self._behind or self._native.state())
+        state: dict[str, Any] = json.loads(self._run.state())
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state: with its seed, and with exactly the samples behind it, in the same order.
+        """Continues behind a saved state: with its seed, and with exactly the samples behind it, in the same order. The newest
+        iterator goes on there too.
 
         Batch size, number of ranks, threads and machine may differ from those that saved the state. A state that was saved at the
         end of an epoch starts the next one. A mix may have other weights than the state: it goes on with them from there.
@@ -137,18 +170,21 @@ class Loader:
         """
         if not isinstance(state, Mapping):
             raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
-        self._native.load_state(json.dumps(dict(state)))
-        self._is_fresh = True
-        self._restart()
+        text = json.dumps(dict(state))
+        self._native.load_state(text)
+        self._base.load_state(text)
+        self._run.jump()
 
     def stats(self) -> dict[str, Any]:
-        """Returns what was delivered, and where time went.
+        """Returns what was delivered by all iterators of the loader, and where time went.
 
         Returns a dict with `batches`, `samples`, `bytes` (of the decoded columns), `skipped` (samples left out by `on_error`),
-        `requests` and `requested_bytes` (to the stores), `blocks` and `cached_blocks` (needed, and found in the block cache),
-        `consumer_waited` (seconds that the loop waited for batches) and `loader_waited` (seconds that the loop body took).
+        `requests` and `requested_bytes` (sent to the stores; of a local table, reads of files), `planned_requests` and
+        `planned_bytes` (what the read plans name; a cache of the store, and reads that share a request, send fewer), `blocks` and
+        `cached_blocks` (needed, and found in the block cache), `consumer_waited` (seconds that the loop waited for batches) and
+        `loader_waited` (seconds that the loop body took). Requests for the index and the layouts of a table do not count.
         """
-        return self._native.stats()
+        return self._base.stats()
 
     def quality(self) -> dict[str, float]:
         """Measures how well the order of this epoch mixes the index; of a mix, the index of the first loader.
@@ -163,40 +199,52 @@ class Loader:
 class _Epoch(Iterator[Batch]):
     """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, run: _Run) -> None:
         self._loader = loader
+        self._run = run
         self._is_ahead = any(part is not None for part in (loader._transform, loader._device, loader._samples))
         # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
         self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
-        self._generation = loader._generation
+        self._jumps = run.jumps
         self._process = os.getpid()
         if self._is_ahead:
-            loader._behind = loader._native.state()
+            run.behind = run.native.state()
         # Whether the native loader has given all batches: it would go on with the next epoch.
         self._is_read = False
         self._is_over = False
-        self._bar = _bar(loader) if loader._settings["progress"] else None
+        self._bar = _bar(loader, run) if loader._settings["progress"] else None
 
     def __next__(self) -> Batch:
-        batch = self._transformed() if self._is_ahead else self._read()
-        if self._bar is not None:
-            if batch is None:
-                self._bar.close()
-            else:
-                self._bar.update()
-        if batch is None:
-            if not self._is_over:
-                self._is_over = self._loader._is_fresh = True
+        if self._is_over:
             raise StopIteration
+        try:
+            batch = self._transformed() if self._is_ahead else self._loader._maker.batch(self.read())
+        except StopIteration:
+            self._is_over = True
+            if self._bar is not None:
+                self._bar.close()
+            raise
+        if self._bar is not None:
+            self._bar.update()
         return batch
 
-    def _read(self) -> Batch | None:
-        read = None if self._is_read else self._loader._native.next()
-        self._is_read = read is None
-        return None if read is None else self._loader._maker.batch(read)
+    def read(self) -> Read:
+        """Returns the next batch as it was read.
 
-    def _transformed(self) -> Batch | None:
-        loader = self._loader
+        Raises:
+            StopIteration: the epoch has ended.
+        """
+        if self._is_read:
+            raise StopIteration
+        read = self._run.native.next()
+        if read is None:
+            self._is_read = True
+            self._run.rest()
+            raise StopIteration
+        return read
+
+    def _transformed(self) -> Batch:
+        loader, run = self._loader, self._run
         self._catch_up()
         # A call starts at most two batches, so that the first batch does not wait until the queue is full.
         for _ in range(2):
@@ -205,7 +253,7 @@ class _Epoch(Iterator[Batch]):
             work: Future[tuple[Batch, Any]]
             outage = False
             try:
-                read = loader._native.next()
+                read = run.native.next()
                 if read is None:
                     self._is_read = True
                     break
@@ -215,13 +263,13 @@ class _Epoch(Iterator[Batch]):
                 work = Future()
                 work.set_exception(error)
                 outage = not isinstance(error, _tetrys.Corrupt)
-            self._ahead.append((work, loader._native.state(), outage))
+            self._ahead.append((work, run.native.state(), outage))
         if not self._ahead:
-            loader._behind = None
-            return None
+            run.rest()
+            raise StopIteration
         # If Ctrl-C interrupts the wait, the batch stays in the queue.
         wait([self._ahead[0][0]])
-        work, loader._behind, _ = self._ahead.popleft()
+        work, run.behind, _ = self._ahead.popleft()
         batch, copy = work.result()
         if copy is not None:
             copy.finish(batch)
@@ -231,14 +279,37 @@ class _Epoch(Iterator[Batch]):
         """Clears the queue if the loader has moved to another place, or if this process is a fork: the threads of its parent, which
         transform the batches, do not exist here.
         """
-        loader = self._loader
+        run = self._run
         is_child = self._process != os.getpid()
-        if is_child and self._generation == loader._generation and loader._behind is not None:
-            loader._native.load_state(loader._behind)
-        if is_child or self._generation != loader._generation:
+        if is_child and self._jumps == run.jumps and run.behind is not None:
+            run.native.load_state(run.behind)
+        if is_child or self._jumps != run.jumps:
             self._ahead.clear()
             self._is_read = False
-            self._process, self._generation = os.getpid(), loader._generation
+            self._process, self._jumps = os.getpid(), run.jumps
+
+
+class _Calls:
+    """Notes in an error of a function of the caller which samples it was called with."""
+
+    def __init__(self, what: str, positions: list[int]) -> None:
+        self._what = what
+        self._positions = positions
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StopIteration):
+            # It would end the loop.
+            raise RuntimeError(f"the {self._what} raised StopIteration") from error
+        if isinstance(error, Exception):
+            _note(error, f"in the {self._what} of the samples at positions {_few(self._positions)}")
+
+
+def _is_batch(value: Any) -> bool:
+    """Whether a value can be a batch: a dict, a tuple, a list, an array, or an object of the caller. A number or text is none."""
+    none = (str, bytes, bytearray, Number, np.generic, Iterator, type, BaseException)
+    return value is not None and value is not Ellipsis and not isinstance(value, none) and not isroutine(value) and getattr(value, "shape", None) != ()
 
 
 def _by_row(transform: Transform, batch: Batch, samples: int) -> Batch:
@@ -274,7 +345,7 @@ def _stacked(values: list[Any]) -> Any:
             is_one_shape = all(value.shape == first.shape for value in values)
             return sys.modules[stacking].stack(values) if is_one_shape else values
     if isinstance(first, (bool, int, float, np.generic, np.ndarray)):
-        arrays = [np.asarray(value) for value in values]
+        arrays = [array_of("a value that a transform of rows returned", value) for value in values]
         if all(array.shape == arrays[0].shape and array.dtype == arrays[0].dtype for array in arrays):
             return np.stack(arrays)
     return values
@@ -284,11 +355,23 @@ class _Device:
     """Copies batches of tensors to a device of PyTorch."""
 
     def __init__(self, device: Any) -> None:
-        self._torch = pytorch()
-        self._device = self._torch.device(device)
+        torch = self._torch = pytorch()
+        try:
+            self._device = torch.device(device)
+        except (RuntimeError, TypeError) as error:
+            raise Invalid(f'device: expected a device of PyTorch, such as "cuda:0", found {found(device)}') from error
+        # Counts the devices without a context of CUDA, which a forked process could not use.
+        if self._device.type == "cuda" and (self._device.index or 0) >= (there := torch.cuda.device_count()):
+            raise Invalid(f'device: {self._device}, and PyTorch finds {there} CUDA devices here: use another one, or device="cpu"')
 
     def copied(self, batch: Batch) -> tuple[Batch, _Copy | None]:
         """Begins to copy a batch. The copies to a CUDA device are made from pinned memory, on a stream of their own."""
+        try:
+            return self._copied(batch)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            raise Unavailable(f"device: a batch cannot be copied to {self._device}: {short(error)}") from error
+
+    def _copied(self, batch: Batch) -> tuple[Batch, _Copy | None]:
         torch = self._torch
         if self._device.type != "cuda":
             return self._moved(batch, lambda tensor: tensor.to(self._device)), None
@@ -325,10 +408,10 @@ class _Copy:
         _mapped(batch, lambda value: value.record_stream(current) if self._torch.is_tensor(value) else None)
 
 
-def _bar(loader: Loader) -> Any:
+def _bar(loader: Loader, run: _Run) -> Any:
     bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tetrys[progress]")
-    batches, left, *_ = loader._native.sizes()
-    return bars.tqdm(total=batches, initial=batches - left, desc=f"epoch {loader.epoch}", unit="batch")
+    batches, left, *_ = run.native.sizes()
+    return bars.tqdm(total=batches, initial=batches - left, desc=f"epoch {run.epoch}", unit="batch")
 
 
 def _note(error: Exception, text: str) -> None:

@@ -5,7 +5,38 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ._tetrys import Corrupt, Exists, Invalid, NotFound, Unsupported
+import numpy as np
+import numpy.typing as npt
+
+from ._tetrys import Corrupt, Error, Exists, Invalid, NotFound, Unsupported
+
+SHOWN = 200
+"""Characters of a value that a message shows."""
+_HEAD, _TAIL = 1200, 600
+"""Characters that stay of a message that is too long."""
+
+
+def short(value: object) -> str:
+    """Returns the text of a value for a message, shortened: an argument may have many megabytes."""
+    # Python refuses to write integers of more than 4,300 digits.
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    said = str(value)
+    return said if len(said) <= SHOWN else f"{said[:SHOWN]}.."
+
+
+def _cut(message: Any) -> Any:
+    if not isinstance(message, str) or len(message) <= _HEAD + _TAIL:
+        return message
+    return f"{message[:_HEAD]} .. {len(message) - _HEAD - _TAIL} more characters .. {message[-_TAIL:]}"
+
+
+def _of_cut_messages(self: Error, *arguments: Any) -> None:
+    Exception.__init__(self, *map(_cut, arguments))
+
+
+# Here pass the messages of this package and those of the native module alike.
+Error.__init__ = _of_cut_messages  # type: ignore[method-assign, assignment]
 
 
 class WrongType(Invalid, TypeError):
@@ -56,6 +87,31 @@ def imported(module: str, without: str) -> Any:
 
 def found(value: object) -> str:
     """Describes a value in a message: its type, and its text if that is short."""
-    said = repr(value)
-    name = type(value).__name__
+    name = short(type(value).__name__)
+    try:
+        said = repr(value)
+    except Exception:
+        # As of an integer of more than 4,300 digits.
+        return name
     return f"{name} {said}" if len(said) <= 40 and value is not None else "None" if value is None else name
+
+
+def array_of(what: str, value: Any) -> npt.NDArray[Any]:
+    """Converts a value to a numpy array: a list, or an array of another library, such as a tensor."""
+    try:
+        return np.asarray(value)
+    except (RuntimeError, TypeError, ValueError, MemoryError, OverflowError) as error:
+        raise WrongType(f"{what}: {found(value)} does not become an array: {_advice(value) or short(error)}") from error
+
+
+def _advice(value: Any) -> str | None:
+    """Says how a tensor of PyTorch becomes one that numpy takes."""
+    if not type(value).__module__.startswith("torch"):
+        return None
+    if getattr(value, "requires_grad", False):
+        return "it is part of a graph of gradients: pass tensor.detach()"
+    if value.device.type != "cpu":
+        return f"it is on the device {value.device}: pass tensor.cpu()"
+    if str(value.dtype) == "torch.bfloat16":
+        return "numpy has no bfloat16: pass tensor.float()"
+    return None

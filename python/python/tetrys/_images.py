@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, truth, whole
-from ._errors import WrongType, found, imported
+from ._errors import WrongType, array_of, found, imported
 from ._tetrys import Corrupt, Image, Invalid
 
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
@@ -114,7 +114,7 @@ def _numbers(what: str, values: Sequence[int], count: int, names: str) -> tuple[
 
 
 def _channels(what: str, values: Sequence[float]) -> tuple[float, ...]:
-    array = np.asarray(values)
+    array = array_of(what, values)
     if array.shape != (3,) or array.dtype.kind not in "iuf":
         raise WrongType(f"{what}: expected three numbers, for red, green and blue, found {found(values)}")
     return tuple(float(value) for value in array)

@@ -11,10 +11,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from . import _tetrys
-from ._arguments import choice, size, span, text, texts, truth, whole
+from ._arguments import choice, limited, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
-from ._errors import WrongType, found
+from ._errors import WrongType, array_of, found, short
 from ._images import image
 from ._index import Index, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
@@ -44,7 +44,8 @@ class DataLoader(Loader):
     so that an epoch can be resumed with other sizes.
 
     Each `for` loop runs one epoch; the next loop runs the next one, in another order. A loop after `load_state_dict` runs the
-    rest of the epoch of the state.
+    rest of the epoch of the state. Iterators are independent: while one of them runs, `iter(loader)` begins the epoch behind that of
+    the newest one, and each gives every sample of its epoch. Each of them reads up to `prefetch` bytes ahead.
 
     Args:
         source: An `Index` or a `Table`; or samples that are computed from rows, such as a `tetrys.l5.EgoDataset`, whose arrays then
@@ -74,14 +75,17 @@ class DataLoader(Loader):
         decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
             all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
-        on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises.
+        on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises. A batch
+            of which nothing is left is filled with a sample from the start of the epoch (marked in `batch["padding"]`), so that all
+            ranks do the same number of steps.
         to: Type of the arrays: `"numpy"`, `"torch"`, `"jax"`, or `"arrow"` (pyarrow arrays; tensors as lists of fixed size).
         ragged: How bytes, lists of numbers and tensors of variable shape are given. `"list"`: a list of arrays, None for null; for a
             window, a list of such lists.
             `"pad"`: one array, filled up with zeros, and the shapes as `NAME.shapes`, i64 [batch, rank]. `"offsets"`: the flat values
             of all samples, with `NAME.shapes` and `NAME.offsets`, i64 [batch + 1]. Default: `Ragged` for numpy, a list for torch and
             jax.
-        transform: Called with each batch, returns what the loop gets. Runs ahead of the loop, on up to 4 threads; batches keep their
+        transform: Called with each batch, returns what the loop gets: a dict, a tuple, a list, an array or an object of yours, but not
+            None, a number or text. Runs ahead of the loop, on up to 4 threads; batches keep their
             order. An exception has a note that names the samples; an iterator (`iter(loader)`) can go on behind it. Up to five batches
             wait for the loop besides those of `prefetch`.
         transform_rows: Calls `transform` with each sample instead, a dict without the batch dimension, and stacks what it returns.
@@ -93,7 +97,7 @@ class DataLoader(Loader):
 
     A batch is a dict: the columns by name, [batch, *shape] or for windows [batch, time, *shape]; `positions`, i64 [batch], the
     positions of the samples in the index; for each column with a window `NAME.mask`, bool [batch, time], whether the row exists;
-    and with `last="pad"` also `padding`, bool [batch]. A null number reads as 0.
+    and with `last="pad"` or `on_error` also `padding`, bool [batch]. A null number reads as 0.
 
     Example:
         >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, columns=["camera.intrinsics", "timestamp"], seed=7)
@@ -183,7 +187,7 @@ class DataLoader(Loader):
         masks = self._rows.columns if windows else []
         if ragged in ("pad", "offsets"):
             masks = [*masks, *self._rows.columns]
-        taken = {"positions", *(["padding"] if last == "pad" else []), *(f"{name}.{kind}" for name in masks for kind in ("mask", "shapes", "offsets"))}
+        taken = {"positions", *(["padding"] if _has_padding(settings) else []), *(f"{name}.{kind}" for name in masks for kind in ("mask", "shapes", "offsets"))}
         if both := sorted(taken.intersection(self._rows.columns)):
             raise Invalid(f"column `{both[0]}` has the name of another entry of a batch: leave it out of columns")
         self.rank, self.world_size = _rank(rank, world_size)
@@ -209,7 +213,7 @@ class DataLoader(Loader):
             samples=None if samples is None else whole("samples", samples, 1),
             trace=None if trace is None else os.fspath(trace),
         )
-        super().__init__(native, Maker(to, ragged, last == "pad", False), settings)
+        super().__init__(native, Maker(to, ragged, _has_padding(settings), False), settings)
         self._samples = None if computed is None else computed.batch
 
     def _with(self, **settings: Any) -> DataLoader:
@@ -282,7 +286,7 @@ class MixedLoader(Loader):
         if "sources" in loaders[0]._rows.columns:
             raise Invalid("column `sources` has the name of another entry of a batch: leave it out of columns")
         choice("stop", stop, ("first", "longest"))
-        values = np.asarray(list(weights))
+        values = array_of("weights", limited("weights", weights, 2**16))
         if values.dtype.kind not in "iuf" or values.ndim != 1:
             raise WrongType(f"weights: expected a number for each loader, found {found(weights)}")
         self._loaders = loaders
@@ -290,11 +294,11 @@ class MixedLoader(Loader):
         self._stop = stop
         self._most = None if samples is None else whole("samples", samples, 1)
         first = loaders[0]
-        natives = [loader._native for loader in loaders]
+        natives = [loader._base for loader in loaders]
         native = _tetrys.DataLoader.mix(natives, self._weights, stop == "longest", self._most)
         settings = first._settings
         self.rank, self.world_size = first.rank, first.world_size
-        super().__init__(native, Maker(settings["to"], settings["ragged"], settings["last"] == "pad", True), settings)
+        super().__init__(native, Maker(settings["to"], settings["ragged"], _has_padding(settings), True), settings)
 
     def _with(self, **settings: Any) -> MixedLoader:
         """Returns a loader of the same samples with other settings, at the same state."""
@@ -314,6 +318,11 @@ def _remixed(loaders: list[DataLoader], weights: list[float], stop: str, samples
     loader = MixedLoader(loaders, weights, stop, samples)
     loader.load_state_dict(state)
     return loader
+
+
+def _has_padding(settings: Mapping[str, Any]) -> bool:
+    """Whether batches have the entry `padding`."""
+    return settings["last"] == "pad" or settings["on_error"] is not None
 
 
 def _windows(offsets: Mapping[str, Window] | Window | None) -> list[tuple[str, Window]]:
@@ -362,12 +371,17 @@ def _column(source: Index | Table, name: str) -> Any:
     index = source if isinstance(source, Index) else read_index(source)
     frame = index.to_polars()
     if name not in frame.columns:
-        raise _tetrys.NotFound(f"no index column `{name}`; there are: {', '.join(index.columns)}")
+        raise _tetrys.NotFound(f"no index column `{short(name)}`; there are: {', '.join(index.columns)}")
     return frame[name]
 
 
+def _of_each(what: str, values: Any, source: Index | Table) -> np.ndarray[Any, Any]:
+    """Returns the values for the positions of a source as an array."""
+    return array_of(what, limited(what, values, len(source)) if isinstance(values, range) else values)
+
+
 def _weights(source: Index | Table, weights: str | Iterable[float]) -> list[float]:
-    values = _column(source, weights).to_numpy() if isinstance(weights, str) else np.asarray(weights)
+    values = _column(source, weights).to_numpy() if isinstance(weights, str) else _of_each("weights", weights, source)
     if values.dtype.kind not in "iufb" or values.ndim != 1:
         raise WrongType(f"weights: expected one number for each position, found {found(weights)}")
     numbers: list[float] = values.astype(np.float64).tolist()
@@ -376,7 +390,7 @@ def _weights(source: Index | Table, weights: str | Iterable[float]) -> list[floa
 
 def _classes(source: Index | Table, classes: str | Iterable[int]) -> list[int]:
     if not isinstance(classes, str):
-        numbers = np.asarray(classes)
+        numbers = _of_each("balance_by", classes, source)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
             raise WrongType(f"balance_by: expected the name of a column or one class number for each position, found {found(classes)}")
         codes: list[int] = np.unique(numbers, return_inverse=True)[1].tolist()

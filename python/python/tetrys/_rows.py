@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Span, choice, chosen, several, span, text, texts, whole
+from ._arguments import Span, choice, chosen, limited, span, text, texts, whole
 from ._errors import WrongType, found
 from ._index import Index, _restore
 from ._table import Table
@@ -19,6 +19,7 @@ from ._tetrys import Image, Rows
 from ._windows import Windows
 
 CACHE_BYTES = 64 << 20
+MOST_OFFSETS = 1 << 24
 Window = Iterable[int] | str | _tetrys.Times
 Columns = str | Iterable[str] | None
 """Patterns of column names; None stands for the columns of the loader."""
@@ -311,7 +312,7 @@ def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
     if isinstance(offsets, (str, _tetrys.Times)):
         return offsets
-    return [whole("an offset", offset, -(2**63)) for offset in several("offsets", offsets)]
+    return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
 
 def _parts(offsets: Mapping[str, Window]) -> list[tuple[str, Any]]:
@@ -363,6 +364,6 @@ def times(
         Invalid: there is no offset, a text is no span of time, or `pick` is unknown.
     """
     alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
-    spans = [span("a delta", delta) for delta in ([deltas] if alone else several("deltas", deltas))]
+    spans = [span("a delta", delta) for delta in ([deltas] if alone else limited("deltas", deltas, MOST_OFFSETS))]
     choice("pick", pick, ("nearest", "before", "after"))
     return _tetrys.Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ._epochs import _Epoch as _Batches
 from ._errors import WrongType, found
-from ._loader import Batch, DataLoader, _windows
+from ._loader import Batch, DataLoader, _has_padding, _windows
 from ._rows import _window
 from ._tetrys import Invalid, Ragged, Rows, Unsupported
 
@@ -51,7 +51,7 @@ def dataset(loader: DataLoader) -> tf.data.Dataset:
 
     A column with a window is [batch, time, ...], and `NAME.mask`, bool [batch, time], says whether each row exists. Where none
     does, numbers and times are 0, text and bytes are empty, and ragged rows have no elements. `positions` is int64 [batch]. With
-    `last="pad"`, `padding` is bool [batch]. Batches may be shorter with `last="short"` or `on_error`: then the batch dimension of
+    `last="pad"` or `on_error`, `padding` is bool [batch]. Batches may be shorter with `last="short"` or `on_error`: then the batch dimension of
     the spec is None.
 
     TensorFlow has no null. An iteration raises an error at a null value, or at a row without a partner in a merge, and names
@@ -62,7 +62,7 @@ def dataset(loader: DataLoader) -> tf.data.Dataset:
     out, and `state_dict()` raises `Invalid` while another thread waits for a batch. Save the state between two epochs then, or
     transform each batch in the loop. The loader itself reads ahead, without `prefetch`.
 
-    One iteration runs at a time: when another one begins, it runs the next epoch, and the earlier one fails. The data set cannot
+    Iterations are independent: when another one begins, it runs the next epoch, and the earlier one goes on. The data set cannot
     be saved, or sent to another process. Its cardinality is unknown, because an epoch after `load_state_dict` is shorter; for whole
     epochs, `batches.apply(tf.data.experimental.assert_cardinality(len(loader)))` sets it.
 
@@ -105,34 +105,21 @@ class _Epochs:
     def __init__(self, loader: DataLoader, spec: dict[str, tf.TypeSpec]) -> None:
         self.loader = loader
         self.spec = spec
-        # A loop that was left early may still wait for a batch that it prefetches.
-        self.lock = threading.Lock()
-        self.newest: _Epoch | None = None
 
     def __call__(self) -> _Epoch:
-        with self.lock:
-            iter(self.loader)
-            self.newest = _Epoch(self)
-            return self.newest
+        return _Epoch(self.loader._next_epoch(), self.spec)
 
 
 class _Epoch(Iterator[Batch]):
     """The batches of an epoch. An error does not end it: the next batch follows."""
 
-    def __init__(self, epochs: _Epochs) -> None:
-        self._epochs = epochs
+    def __init__(self, batches: _Batches, spec: dict[str, tf.TypeSpec]) -> None:
+        self._batches = batches
+        self._spec = spec
 
     def __next__(self) -> Batch:
-        epochs = self._epochs
-        with epochs.lock:
-            if epochs.newest is not self:
-                raise Invalid("another iteration of this data set has begun: make a loader and a data set for each of them")
-            read = epochs.loader._native.next()
-            if read is None:
-                epochs.loader._is_fresh = True
-                raise StopIteration
-        positions, padding, _, parts = read
-        return _batch(epochs.spec, positions, padding, parts)
+        positions, padding, _, parts = self._batches.read()
+        return _batch(self._spec, positions, padding, parts)
 
 
 def _spec(loader: DataLoader) -> dict[str, tf.TypeSpec]:
@@ -140,7 +127,7 @@ def _spec(loader: DataLoader) -> dict[str, tf.TypeSpec]:
     settings, rows = loader._settings, loader._rows
     size = settings["batch_size"] if settings["last"] != "short" and settings["on_error"] is None else None
     spec = {"positions": tf.TensorSpec([size], tf.int64)}
-    if settings["last"] == "pad":
+    if _has_padding(settings):
         spec["padding"] = tf.TensorSpec([size], tf.bool)
     types = rows.take([]).types
     for pattern, decoder in (settings["decode"] or {}).items():

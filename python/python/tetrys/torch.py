@@ -97,8 +97,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         # The epoch that `set_epoch` chose, and how often: shared with the workers.
         self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()
         self._seen = 0
-        # In a worker: whether its epoch has ended, and a state that it got before its first loop.
-        self._is_over = False
+        # In a worker: whether its newest epoch has ended, and a state that it got before its first loop.
+        self._end = _End()
         self._loaded: Mapping[str, Any] | None = None
 
     def set_epoch(self, epoch: int) -> None:
@@ -111,7 +111,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         """Returns the state of the loader; in a worker, that of its share. Batches of workers are not counted in the main process."""
         if self._share is None:
             return self._loader.state_dict()
-        return {"share": self._share.state_dict(), "is_over": self._is_over}
+        return {"share": self._share.state_dict(), "is_over": self._end.is_over}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues behind a state, as `tetrys.DataLoader.load_state_dict` does."""
@@ -134,30 +134,36 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         if times != self._seen:
             self._seen = times
             self._share.set_epoch(epoch)
-        self._is_over = False
+        self._end = _End()
         if self._loaded is not None:
             loaded, self._loaded = self._loaded, None
             self._share.load_state_dict(loaded["share"])
             # The other workers may have batches left: this one must not begin the next epoch before them.
             if loaded["is_over"] or self._share.epoch != loaded["share"]["epoch"]:
-                self._is_over = True
+                self._end.is_over = True
                 return iter(())
-        return _Share(self, iter(self._share))
+        return _Share(iter(self._share), self._end)
 
     def __len__(self) -> int:
         return len(self._loader)
 
 
-class _Share(Iterator[Batch]):
-    """The batches of a worker. Notes in the data set when they have ended."""
+class _End:
+    """Whether an epoch of a worker has ended."""
 
-    def __init__(self, data: IterableDataset, batches: Iterator[Batch]) -> None:
-        self._data = data
+    is_over = False
+
+
+class _Share(Iterator[Batch]):
+    """The batches of a worker. Notes when they have ended."""
+
+    def __init__(self, batches: Iterator[Batch], end: _End) -> None:
         self._batches = batches
+        self._end = end
 
     def __next__(self) -> Batch:
         try:
             return next(self._batches)
         except StopIteration:
-            self._data._is_over = True
+            self._end.is_over = True
             raise

@@ -20,6 +20,7 @@ use crate::{
     store::{
         inner::{Inner, blocking},
         ranges::RangeRequest,
+        sent::Sent,
     },
 };
 
@@ -54,7 +55,12 @@ impl Trial {
     }
 
     /// Reads all requests, in order. Fetches at most one byte range per request, which never exceeds the request.
-    pub(in crate::store) async fn read(&self, inner: &Arc<Inner>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
+    pub(in crate::store) async fn read(
+        &self,
+        inner: &Arc<Inner>,
+        requests: &[RangeRequest],
+        sent: Option<&Arc<Sent>>,
+    ) -> Result<Vec<Bytes>> {
         let keys: Vec<Option<ObjectKey>> = requests.iter().map(|request| inner.cache_key(request)).collect();
         let mut found = self.find(requests, &keys).await?;
         let mut missing = Vec::new();
@@ -66,7 +72,7 @@ impl Trial {
             missing.push(RangeRequest { range, ..request.clone() });
         }
         // An empty range needs no request.
-        let mut fetched = inner.read_objects(&missing).await?.into_iter();
+        let mut fetched = inner.read_objects(&missing, sent).await?.into_iter();
         let mut missing = missing.into_iter();
         let mut whole = Vec::with_capacity(requests.len());
         let mut answers = self.answers();

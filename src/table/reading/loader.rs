@@ -602,7 +602,7 @@ impl RowLoader {
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
                 let plan = source.plan(wanted, &groups?, self.coalesce, self.cached_blocks(number)).await?;
                 self.counts.add(&plan.plan);
-                let found = source.read(plan, &self.flights).await?;
+                let found = source.read(plan, &self.flights, self.counts.sent()).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)
             }

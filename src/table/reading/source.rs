@@ -17,7 +17,7 @@ use crate::{
         CachedBlocks, Coalesce, Explain, Flights, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, file_reads, plan,
     },
     schema::{ColumnId, ColumnType},
-    store::Store,
+    store::{Sent, Store},
     table::{lists::Lists, objects::is_missing, table::Table},
 };
 
@@ -247,14 +247,16 @@ impl LoaderSource {
         columns.iter().zip(&stored.columns).filter(|(id, _)| wanted.contains(id)).map(|(_, bytes)| bytes.stored).sum()
     }
 
-    /// Executes a plan, and returns one array for each part and column.
+    /// Executes a plan, and returns one array for each part and column. Counts the requests in `sent`.
     pub(in crate::table) async fn read(
         &self,
         planned: SourcePlan,
         flights: &Flights,
+        sent: &Arc<Sent>,
     ) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
         let SourcePlan { plan, layouts, cache, spans } = planned;
-        let stores = self.table.stores_of(&plan).await?;
+        let mut stores = self.table.stores_of(&plan).await?;
+        stores.values_mut().for_each(|store| *store = store.counting(sent));
         let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
         let found = match self.execute(&stores, &layouts, plan, &cache, flights).await {
             Ok(found) => found,

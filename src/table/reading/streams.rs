@@ -13,6 +13,8 @@ use crate::{
 
 /// Number of batches that are prefetched while the caller uses one.
 const SCAN_AHEAD: usize = 2;
+/// The most rows that [`RowLoader::rows`] reads together.
+const MOST_AHEAD: usize = 1 << 16;
 
 impl RowLoader {
     /// Reads all positions in order, in batches of `batch_rows` rows. While the caller uses one batch, the next two are
@@ -46,7 +48,7 @@ impl RowLoader {
     ///
     /// The loader plans and reads `ahead` rows together, as [`RowLoader::take`] does, and prefetches the next `ahead` rows while
     /// the caller uses these. So at most `2 * ahead` rows are in memory, and positions are not taken from the iterator earlier
-    /// than needed. A row shares the memory of the rows that were read with it.
+    /// than needed. A row shares the memory of the rows that were read with it. An `ahead` above 65,536 counts as 65,536.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -85,7 +87,7 @@ impl RowLoader {
     {
         let mut positions = positions.into_iter().fuse();
         let batches = std::iter::from_fn(move || {
-            let batch: Vec<u64> = positions.by_ref().take(ahead).collect();
+            let batch: Vec<u64> = positions.by_ref().take(ahead.min(MOST_AHEAD)).collect();
             (!batch.is_empty()).then_some(batch)
         });
         let (reads, alone) = (self.clone(), self.clone());

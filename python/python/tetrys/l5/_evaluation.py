@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import WrongType, WrongValue, found
+from .._errors import WrongType, WrongValue, array_of, found
 from ._files import written_whole
 
 __all__ = [
@@ -138,7 +138,7 @@ def write_gt_csv(
     Raises:
         ValueError: shapes do not fit together.
     """
-    positions, steps = _coords(coords, (3,)), np.asarray(avails)
+    positions, steps = _coords(coords, (3,)), array_of("avails", avails)
     if steps.shape != positions.shape[:2]:
         raise WrongValue(f"avails: expected the shape {positions.shape[:2]}, found {steps.shape}")
     times, tracks = _names("timestamps", timestamps, len(positions)), _names("track_ids", track_ids, len(positions))
@@ -170,7 +170,7 @@ def write_pred_csv(
         raise WrongValue(f"coords of shape {positions.shape}: confs belong to coords [N, M, T, 2] and to no other ones")
     confidences = None
     if confs is not None:
-        confidences = np.asarray(confs)
+        confidences = array_of("confs", confs)
         if confidences.shape != positions.shape[:2] or not 1 <= positions.shape[1] <= MAX_MODES:
             raise WrongValue(f"confs of shape {confidences.shape}: expected {positions.shape[:2]}, with 1 to {MAX_MODES} modes")
         confidences = np.ascontiguousarray(confidences, np.float32 if confidences.dtype == np.float32 else np.float64).reshape(-1)
@@ -318,7 +318,7 @@ def _opened(file: File, mode: str) -> Iterator[IO[Any]]:
 
 
 def _coords(coords: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
-    positions = np.ascontiguousarray(coords, np.float64)
+    positions = np.ascontiguousarray(array_of("coords", coords), np.float64)
     if positions.ndim not in dimensions or positions.shape[-1] != 2:
         expected = " or ".join({3: "[N, T, 2]", 4: "[N, M, T, 2]"}[count] for count in dimensions)
         raise WrongValue(f"coords: expected the shape {expected}, found {positions.shape}")
@@ -326,7 +326,7 @@ def _coords(coords: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
 
 
 def _names(what: str, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
-    array = np.asarray(values)
+    array = array_of(what, values)
     if array.shape != (count,):
         raise WrongValue(f"{what}: expected the shape {(count,)}, found {array.shape}")
     return _numbers(what, array)
