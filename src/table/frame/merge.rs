@@ -185,6 +185,7 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: there are no indexes, or a column is missing in an index or differs in type; the message names the column.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn concat<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         Self::concatenated(indexes, false)
     }
@@ -193,11 +194,13 @@ impl Index {
     ///
     /// # Errors
     /// - `Invalid`: there are no indexes, or columns of the same name differ in type; the message names the column.
+    /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn concat_filling<'a>(indexes: impl IntoIterator<Item = &'a Self>) -> Result<Self> {
         Self::concatenated(indexes, true)
     }
 
     fn concatenated<'a>(indexes: impl IntoIterator<Item = &'a Self>, fill: bool) -> Result<Self> {
+        check_process()?;
         let mut indexes = indexes.into_iter();
         let mut all = indexes.next().ok_or_else(|| Error::invalid("concat: no index: expected at least one"))?.clone();
         for next in indexes {
