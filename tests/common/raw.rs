@@ -133,6 +133,10 @@ impl Shared {
                 return Ok(());
             }
             read.extend_from_slice(&buffer[..bytes]);
+            if !read[0].is_ascii_uppercase() {
+                // A client that speaks TLS to a plain server.
+                return stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+            }
             let text = String::from_utf8_lossy(&read);
             if let Some((head, body)) = text.split_once("\r\n\r\n") {
                 let head = head.to_lowercase();

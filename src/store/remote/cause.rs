@@ -131,9 +131,8 @@ pub(super) fn check_runtime() -> Result<(), Known> {
         /// The runtime that this thread found complete.
         static COMPLETE: Cell<Option<tokio::runtime::Id>> = const { Cell::new(None) };
     }
-    const BUILD: &str = "tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(..)";
     let refuse = |what: &str| {
-        let text = format!("{what}; call it in a runtime with timers and I/O ({BUILD}), or use tetrys::blocking");
+        let text = format!("{what}; build the runtime with enable_all and call this inside of it, or use tetrys::blocking");
         Err(Known { kind: ErrorKind::Invalid, text })
     };
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
