@@ -339,5 +339,5 @@ fn a_pipe_has_no_name_that_says_a_format_and_lies_in_no_folder() {
     assert!(said.contains("not a valid Parquet file") && said.contains("set --format"), "{said}");
     fs::write(folder.join("note.txt"), "rain").unwrap();
     run(folder, "ingest csv {} noted --blob note=path --drop path -q", b"id,path\n1,note.txt\n", "pipe").ok();
-    assert_eq!(cell(folder, "noted", 0, "note")["bytes"], 4);
+    assert_eq!(tetrys(folder, "head noted --columns note --json").json()[0]["note"]["bytes"], 4);
 }

@@ -51,9 +51,16 @@ def refuse_objects(name: str, dtype: pl.DataType) -> None:
         raise Invalid(f"column `{name}`: polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
 
 
+def has_null_items(dtype: pl.DataType) -> bool:
+    """Whether a polars column has lists without a type: polars exports their items wrongly."""
+    return isinstance(dtype, pl.List) and "Null" in repr(dtype)
+
+
 def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, pl.Series):
         refuse_objects(values.name, values.dtype)
+        if has_null_items(values.dtype):
+            return _of_list(values.to_list(), declared)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         try:
             return Column.arrow(values)
@@ -291,7 +298,10 @@ def _of_arrays(arrays: Sequence[Array | None], valid: Mask, declared: str | None
     ranks = {array.ndim for array in known}
     if len(ranks) != 1:
         raise Invalid(f"arrays of {sorted(ranks)} dimensions in one column")
-    common, rank = _common(known), ranks.pop()
+    rank = ranks.pop()
+    # Arrays without elements have no values of another type than the declared one.
+    typed = known if declared is None else [array for array in known if array.size]
+    common = _common(typed) if typed else np.dtype(np.bool_ if declared is not None and declared.startswith("bool[") else np.float64)
     shapes = np.array([[0] * rank if array is None else array.shape for array in arrays], np.int32).reshape(-1, rank)
     flat = np.concatenate([np.ma.getdata(array).astype(common).reshape(-1) for array in known])
     hidden = None

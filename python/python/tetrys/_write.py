@@ -11,7 +11,7 @@ import polars as pl
 
 from . import _tetrys
 from ._arguments import Url, choice, several, text, url_of, urls_of, whole
-from ._columns import as_declared, column, refuse_objects
+from ._columns import as_declared, column, has_null_items, refuse_objects
 from ._errors import WrongType, found
 from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
@@ -398,6 +398,8 @@ def parts_of(
     if isinstance(data, pl.DataFrame):
         for name, dtype in data.schema.items():
             refuse_objects(name, dtype)
+        if any(has_null_items(dtype) for dtype in data.dtypes):
+            return parts_of(data.to_dict(), schema, otherwise)
     if not hasattr(data, "__arrow_c_stream__"):
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:

@@ -21,13 +21,16 @@ mod changes;
 mod columns;
 mod infer;
 mod nulls;
+mod numbers;
 mod settings;
 mod source;
 mod spool;
 mod table;
+mod text;
 mod wanted;
 
 pub use changes::{add_group, patch, replace_group};
 pub use settings::{Blob, FrameSettings, Missing, MissingFiles};
-pub use source::{Frame, FrameFormat, TextSettings};
+pub use source::{Frame, FrameFormat};
 pub use table::{ingest, write_partition};
+pub use text::TextSettings;

@@ -4,7 +4,7 @@
 //! The Parquet and Arrow readers may panic on damaged bytes. A panic counts as damage, like any other error.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fmt::Display,
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
@@ -24,6 +24,7 @@ use parquet::arrow::{
 use super::{
     columns::{FrameColumn, columns},
     nulls, spool,
+    text::TextSettings,
 };
 use crate::{
     error::{Error, ErrorKind, Result, counted, short},
@@ -70,30 +71,6 @@ impl FrameFormat {
             _ => Self::Parquet,
         }
     }
-}
-
-/// How to read text: CSV and line-delimited JSON.
-///
-/// Rows that join a table should be read with its types. Otherwise `9` is a whole number, although the table's column has floats.
-///
-/// ```no_run
-/// # async fn example() -> tetrys::Result<()> {
-/// use tetrys::{Table, ingest::frame::{Frame, FrameFormat, FrameSettings, TextSettings, patch}};
-/// let table = Table::open("drives").await?;
-/// let text = TextSettings { table: Some(table.schema().clone()), ..TextSettings::default() };
-/// let frame = Frame::open("relabelled.csv", FrameFormat::Csv, &text)?;
-/// let table = patch(&frame, &table, &["log_id", "timestamp"], &FrameSettings::default()).await?;
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TextSettings {
-    /// Separator of CSV cells. `None`: a tab in files that end in `.tsv`, else a comma.
-    pub delimiter: Option<u8>,
-    /// Types of columns by name. Every other column has the type that it has in `table`, or else a type that reproduces all its
-    /// values exactly.
-    pub types: BTreeMap<String, ColumnType>,
-    /// Schema of the table that the rows are for.
-    pub table: Option<Schema>,
 }
 
 /// A file whose rows become a table: Parquet, Arrow, CSV or line-delimited JSON.

@@ -22,7 +22,7 @@ use tempfile::TempPath;
 use super::{
     columns::type_of,
     infer::{csv_columns, json_columns},
-    source::TextSettings,
+    text::TextSettings,
     wanted::Types,
 };
 use crate::{

@@ -10,8 +10,8 @@ use half::f16;
 
 use super::{
     columns::type_of,
-    infer::{comes_back, is_float, is_whole},
-    source::TextSettings,
+    numbers::{comes_back, is_float, is_whole, time_of},
+    text::TextSettings,
 };
 use crate::{
     error::{Error, Result, short},
@@ -309,7 +309,7 @@ impl ZonedTimes {
             }
             _ => offset == "UTC",
         };
-        let digits = super::infer::time_of(naive).filter(|(zoned, _)| !zoned && is_offset(offset)).map(|(_, digits)| digits)?;
+        let digits = time_of(naive).filter(|(zoned, _)| !zoned && is_offset(offset)).map(|(_, digits)| digits)?;
         Some(Self { offset: Some(offset.to_owned()), digits })
     }
 
