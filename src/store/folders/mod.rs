@@ -5,6 +5,7 @@
 //! An object is written to a name that ends in `#` and a number, synced, linked to its own name, and its folder is synced. Follows
 //! `format-spec/manifest.md#commit`.
 
+mod kind;
 #[cfg(not(unix))]
 mod paths;
 #[cfg(unix)]
@@ -12,6 +13,7 @@ mod unix;
 
 use std::{fs, fs::File, io, path::Path};
 
+use self::kind::{Kind, Target};
 #[cfg(not(unix))]
 use self::paths::Folder;
 #[cfg(unix)]
@@ -27,22 +29,6 @@ use crate::{Error, Result};
 
 /// The longest name that is listed, in bytes: it also bounds the depth of folders.
 const LONGEST: usize = 4096;
-
-/// What a name in a folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    File,
-    Folder,
-    Link,
-    Other,
-}
-
-/// What a name in a folder leads to, behind any links.
-struct Target {
-    kind: Kind,
-    bytes: u64,
-    modified_ms: i64,
-}
 
 /// Why a folder was not opened.
 enum Closed {

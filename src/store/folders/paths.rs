@@ -7,7 +7,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use super::{Kind, Target};
+use super::kind::{Kind, Target};
 
 /// A folder that is no link.
 pub(super) struct Folder(PathBuf);

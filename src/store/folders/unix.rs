@@ -4,7 +4,7 @@ use std::{fs::File, io, os::fd::OwnedFd, path::Path};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use super::{Kind, Target};
+use super::kind::{Kind, Target};
 
 /// An open folder.
 pub(super) struct Folder(OwnedFd);
