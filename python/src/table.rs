@@ -325,6 +325,22 @@ impl Table {
         to_python(py, &wait_long(py, work)?)
     }
 
+    /// Deletes what writers left at `url` that never committed a first version, if all of it is at least `age` old. Returns the
+    /// plan; without `apply`, the call is a dry run.
+    #[staticmethod]
+    #[pyo3(signature = (url, *, age = None, apply = false))]
+    fn collect_abandoned(py: Python<'_>, url: String, age: Option<Duration>, apply: bool) -> PyResult<Bound<'_, PyAny>> {
+        let age = age.unwrap_or(GcSettings::default().age);
+        let work = async move {
+            let store = tetrys::Store::open(&url)?;
+            match apply {
+                true => tetrys::Table::collect_abandoned(&store, age, now_ms()).await,
+                false => tetrys::Table::plan_abandoned(&store, age, now_ms()).await,
+            }
+        };
+        to_python(py, &wait_long(py, work)?)
+    }
+
     fn __len__(&self) -> usize {
         usize::try_from(self.table.rows()).unwrap_or(usize::MAX)
     }

@@ -207,6 +207,25 @@ def test_segments_are_put_together_and_garbage_is_collected(tmp_path: Path) -> N
     assert read(tt.open_table(f"{old.url}@kept")) == {0: row(0)} and read(tt.open_table(old.url)) == {9: row(9)}
 
 
+def test_changes_of_nothing_return_this_version(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", {0: row(0)}).tag("gold", 1)
+    assert [table.delete([]).version, table.compact().version, table.tag("gold", 1).version] == [2, 2, 2]
+    assert len(table.versions()) == 2
+
+
+def test_what_was_never_committed_is_deleted_only_on_request(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", {0: row(0)})
+    with pytest.raises(tt.Exists, match="a table is there, at version 1"):
+        tt.Table.collect_abandoned(table.url, apply=True)
+    (tmp_path / "t" / "manifests").rename(tmp_path / "away")
+    with pytest.raises(tt.NotFound, match="nothing is deleted.*collect_abandoned"):
+        table.gc(age=timedelta(0), apply=True)
+    plan = tt.Table.collect_abandoned(table.url, age=timedelta(0))
+    assert plan["sweep"] and not plan["done"] and all((tmp_path / "t" / name).exists() for name in plan["sweep"])
+    assert tt.Table.collect_abandoned(table.url, age=timedelta(0), apply=True)["done"]
+    assert not any((tmp_path / "t" / name).exists() for name in plan["sweep"])
+
+
 def test_damage_is_listed_with_its_place(tmp_path: Path) -> None:
     table = made(tmp_path / "t", {time: row(time) for time in range(5)})
     told: list[tuple[int, int]] = []

@@ -1,5 +1,7 @@
 //! Writes and changes tables without `async`: write sessions, versions with other rows or columns, and maintenance.
 
+use std::time::Duration;
+
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use serde_json::Value;
@@ -218,8 +220,9 @@ impl Table {
     /// Returns what [`Table::collect_garbage`] would do now: a dry run.
     ///
     /// # Errors
-    /// - `NotFound`: there is no table, and no uncommitted first version.
-    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `NotFound`: there is no table.
+    /// - `Unsupported`: a version needs a later writer.
+    /// - `Denied`: a folder of a local table is a link.
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the store.
     pub fn plan_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
@@ -230,14 +233,36 @@ impl Table {
     /// [`crate::Table::collect_garbage`] does.
     ///
     /// # Errors
-    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `NotFound`: there is no table.
     /// - `Conflict`: other writers committed again and again meanwhile.
-    /// - `Denied`: a pin cannot be written into a table whose chunks this table uses.
-    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Denied`: a pin cannot be written into a table whose chunks this table uses, or a folder of a local table is a link.
+    /// - `Unsupported`: a version needs a later writer.
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the store.
     pub fn collect_garbage(&self, settings: GcSettings) -> Result<GcPlan> {
         wait(table::Table::collect_garbage(self.0.store(), settings, now_ms()))
+    }
+
+    /// Returns what [`Table::collect_abandoned`] would do now: a dry run.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table.
+    /// - `NotFound`: there is nothing that a writer left.
+    /// - Errors of the store.
+    pub fn plan_abandoned(store: &Store, age: Duration) -> Result<GcPlan> {
+        wait(table::Table::plan_abandoned(store, age, now_ms()))
+    }
+
+    /// Deletes what writers left that never committed a first version, as [`crate::Table::collect_abandoned`] does.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table.
+    /// - `NotFound`: there is nothing that a writer left.
+    /// - `Conflict`: a writer wrote something meanwhile.
+    /// - `Denied`: a folder of a local directory is a link.
+    /// - Errors of the store.
+    pub fn collect_abandoned(store: &Store, age: Duration) -> Result<GcPlan> {
+        wait(table::Table::collect_abandoned(store, age, now_ms()))
     }
 
     /// Returns the store of the table.

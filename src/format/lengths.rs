@@ -4,7 +4,7 @@
 //! The structure of pages, the layouts and the sequence lengths use this node. Layouts keep it packed in memory and compute
 //! single numbers and prefix sums from it.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -12,15 +12,15 @@ use crate::error::{Error, Result};
 /// Interval of the stored prefix sums, in numbers.
 const CHECKPOINT: usize = 16;
 
-/// Packed `u32` lengths with prefix sums.
+/// Packed `u32` lengths with prefix sums. Clones share their memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedLengths {
     count: usize,
     base: u32,
     width: u8,
-    bits: Box<[u8]>,
+    bits: Arc<[u8]>,
     /// `checkpoints[k]` is the sum of the first `(k + 1) * CHECKPOINT` numbers. Empty if all numbers are equal.
-    checkpoints: Box<[u64]>,
+    checkpoints: Arc<[u64]>,
 }
 
 impl PackedLengths {
@@ -61,7 +61,7 @@ impl PackedLengths {
         }
         let bits = count.checked_mul(usize::from(width)).ok_or_else(|| Error::corrupt("packed lengths: too many"))?;
         let bytes = cursor.take(bits.div_ceil(8))?;
-        let mut lengths = Self { count, base, width, bits: bytes.into(), checkpoints: Box::default() };
+        let mut lengths = Self { count, base, width, bits: bytes.into(), checkpoints: Arc::default() };
         if width > 0 {
             lengths.check(bits)?;
         }

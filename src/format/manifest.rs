@@ -544,8 +544,16 @@ impl Manifest {
             return Err(Error::corrupt("manifest: the sizes of all objects sum to 2^64 bytes or more"));
         }
         let index: Vec<ColumnId> = self.schema.index().map(|column| column.id).collect();
-        let mut next = 0_u64;
+        let (mut next, mut indexes) = (0_u64, BTreeMap::new());
         for (number, segment) in self.segments.iter().enumerate() {
+            // A sequence occurs once. Without this check, one object would stand for any number of sequences.
+            let first = *indexes.entry(segment.index.blake3).or_insert(number);
+            if first < number && segment.sequences > 1 {
+                return Err(Error::corrupt(format!(
+                    "manifest: segments {first} and {number} have the same index object, so its {} would occur twice",
+                    counted(segment.sequences, "sequence")
+                )));
+            }
             let columns_fit = segment.groups.len() == self.schema.groups().len()
                 && segment.groups.iter().zip(self.schema.groups()).all(|(stored, group)| {
                     stored.columns.len() == group.columns.len()

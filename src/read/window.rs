@@ -221,34 +221,76 @@ impl std::str::FromStr for Offsets {
     }
 }
 
-/// The sequences of a table, given by their first rows.
+/// The sequences of a table. They stay packed as the segments have them, so that they take no more memory than what is stored, also
+/// where several segments have the same lengths.
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
-    /// The first row of each sequence, then the number of rows of the table.
-    starts: Vec<u64>,
+    segments: Vec<SegmentRuns>,
+    rows: u64,
+    len: usize,
+}
+
+/// The runs of a segment: its parts of sequences.
+#[derive(Clone, Debug)]
+struct SegmentRuns {
+    runs: PackedLengths,
+    first_row: u64,
+    /// Number of the sequences that begin in the segments before.
+    before: usize,
+    /// Whether the first run continues the last sequence of the segment before.
+    continues: bool,
+    /// First row of the sequence of the first run.
+    start: u64,
+    /// End of the sequence of the last run.
+    end: u64,
+}
+
+impl SegmentRuns {
+    /// Returns the rows of the sequence of run `number`; `None` if there is no such run.
+    fn sequence(&self, number: usize) -> Option<Range<u64>> {
+        let last = self.runs.len().checked_sub(1)?;
+        if number > last {
+            return None;
+        }
+        let first_row = self.first_row + self.runs.sum_of_first(number);
+        let start = if number == 0 { self.start } else { first_row };
+        let end = if number == last { self.end } else { first_row + u64::from(self.runs.get(number)) };
+        Some(start..end)
+    }
 }
 
 impl Sequences {
     /// Creates the sequences from the run lengths of each segment. The flag of a segment says whether its first run continues the
     /// last sequence of the segment before.
     pub fn new<'a>(segments: impl IntoIterator<Item = (bool, &'a PackedLengths)>) -> Self {
-        let mut starts: Vec<u64> = Vec::new();
-        let mut row = 0;
-        for (continues, runs) in segments {
-            for (number, run) in runs.iter().enumerate() {
-                if !(continues && number == 0) {
-                    starts.push(row);
-                }
-                row += u64::from(run);
-            }
+        let (mut found, mut rows, mut len): (Vec<SegmentRuns>, u64, usize) = Default::default();
+        for (continues, runs) in segments.into_iter().filter(|(_, runs)| !runs.is_empty()) {
+            let (first_row, last) = (rows, found.last());
+            let continues = continues && last.is_some();
+            // The end of the last sequence, for now: a later segment may continue it.
+            rows = rows.saturating_add(runs.sum());
+            let start = match last {
+                Some(last) if continues => last.sequence(last.runs.len() - 1).map_or(first_row, |rows| rows.start),
+                _ => first_row,
+            };
+            found.push(SegmentRuns { runs: runs.clone(), first_row, before: len, continues, start, end: rows });
+            len += runs.len() - usize::from(continues);
         }
-        starts.push(row);
-        Self { starts }
+        let mut after: Option<(bool, u64)> = None;
+        for segment in found.iter_mut().rev() {
+            if let Some((true, end)) = after {
+                segment.end = end;
+            }
+            let first_end =
+                if segment.runs.len() == 1 { segment.end } else { segment.first_row + u64::from(segment.runs.get(0)) };
+            after = Some((segment.continues, first_end));
+        }
+        Self { segments: found, rows, len }
     }
 
     /// Returns the number of sequences.
     pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
+        self.len
     }
 
     /// Whether there are no sequences.
@@ -258,13 +300,17 @@ impl Sequences {
 
     /// Returns the rows of sequence `number`; `None` if there is no such sequence.
     pub fn rows(&self, number: usize) -> Option<Range<u64>> {
-        Some(*self.starts.get(number)?..*self.starts.get(number + 1)?)
+        // Of the segments before which so many sequences begin, the last one has it: in the others, none begins.
+        let place = self.segments.partition_point(|segment| segment.before <= number).checked_sub(1)?;
+        let segment = self.segments.get(place).filter(|_| number < self.len)?;
+        segment.sequence(number - segment.before + usize::from(segment.continues))
     }
 
     /// Returns the rows of the sequence that holds `row`; `None` if the row is outside the table.
     pub fn around(&self, row: u64) -> Option<Range<u64>> {
-        let number = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
-        self.rows(number)
+        let place = self.segments.partition_point(|segment| segment.first_row <= row).checked_sub(1)?;
+        let segment = self.segments.get(place)?;
+        segment.sequence(segment.runs.find(row - segment.first_row)?.0)
     }
 }
 
@@ -273,9 +319,7 @@ impl Sequences {
 /// # Errors
 /// - `Invalid`: `row` is outside the table, or a row is missing under [`Edge::Error`].
 pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) -> Result<Vec<Option<u64>>> {
-    let sequence = sequences
-        .around(row)
-        .ok_or_else(|| Error::invalid(format!("row {row} is outside 0..{}", sequences.starts.last().copied().unwrap_or(0))))?;
+    let sequence = sequences.around(row).ok_or_else(|| Error::invalid(format!("row {row} is outside 0..{}", sequences.rows)))?;
     let mut rows = Vec::with_capacity(offsets.len());
     for offset in offsets.as_slice() {
         match row.checked_add_signed(*offset).filter(|row| sequence.contains(row)) {
@@ -316,14 +360,66 @@ impl Edge {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests may panic")]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may panic")]
 mod tests {
     use super::*;
 
-    fn sequences(runs: &[u32]) -> Sequences {
+    fn packed(runs: &[u32]) -> PackedLengths {
         let mut node = Vec::new();
         PackedLengths::write(runs, &mut node);
-        Sequences::new([(false, &PackedLengths::from_bytes(&node, runs.len()).unwrap())])
+        PackedLengths::from_bytes(&node, runs.len()).unwrap()
+    }
+
+    fn sequences(runs: &[u32]) -> Sequences {
+        Sequences::new([(false, &packed(runs))])
+    }
+
+    #[test]
+    fn sequences_of_random_segments_are_those_of_a_plain_list() {
+        // A generator of small numbers, so that runs that fill whole segments and continue are frequent.
+        let mut state = 7_u64;
+        let mut below = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        for _ in 0..2_000 {
+            let segments: Vec<(bool, PackedLengths)> = (0..1 + below(6))
+                .map(|_| {
+                    let runs: Vec<u32> = (0..1 + below(4)).map(|_| u32::try_from(1 + below(3)).unwrap()).collect();
+                    (below(2) == 0, packed(&runs))
+                })
+                .collect();
+            let (mut starts, mut rows) = (Vec::new(), 0);
+            for (number, (continues, runs)) in segments.iter().enumerate() {
+                for (place, run) in runs.iter().enumerate() {
+                    if place > 0 || number == 0 || !continues {
+                        starts.push(rows);
+                    }
+                    rows += u64::from(run);
+                }
+            }
+            let count = starts.len();
+            starts.push(rows);
+            let found = Sequences::new(segments.iter().map(|(continues, runs)| (*continues, runs)));
+            let plain: Vec<Range<u64>> = starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
+            assert_eq!((0..count).map(|number| found.rows(number).unwrap()).collect::<Vec<_>>(), plain, "{segments:?}");
+            assert_eq!((found.len(), found.rows(count), found.around(rows)), (count, None, None));
+            for row in 0..rows {
+                assert_eq!(found.around(row), plain.iter().find(|rows| rows.contains(&row)).cloned(), "{row} of {segments:?}");
+            }
+        }
+        assert!(Sequences::new([]).is_empty() && Sequences::new([]).around(0).is_none());
+    }
+
+    #[test]
+    fn sequences_take_no_more_memory_than_what_is_stored() {
+        // A node of five bytes says that each of 4,194,304 rows is a sequence: 64 GB, were each of them a number.
+        let mut node = Vec::new();
+        PackedLengths::write(&[1], &mut node);
+        let runs = PackedLengths::from_bytes(&node, 4_194_304).unwrap();
+        let sequences = Sequences::new((0..2_000).map(|_| (false, &runs)));
+        assert_eq!(sequences.len(), 2_000 * 4_194_304);
+        assert_eq!((sequences.rows(5_000_000_000), sequences.around(7)), (Some(5_000_000_000..5_000_000_001), Some(7..8)));
     }
 
     #[test]

@@ -175,6 +175,20 @@ pub(super) fn disk(error: &io::Error, doing: Doing, name: &str, url: &str) -> Er
     of_disk(error, false, doing, name, url)
 }
 
+/// Converts an error of the operating system that came when the object `name` became visible, or after that.
+pub(super) fn disk_publishing(error: &io::Error, name: &str, url: &str) -> Error {
+    of_disk(error, true, Doing::Writing, name, url)
+}
+
+/// Creates the error for the object or folder `name` in the folder `folder`, which is a link.
+pub(super) fn linked_folder(folder: &str, doing: Doing, name: &str, url: &str) -> Error {
+    let text = format!(
+        "its folder {folder} is a symbolic link, and may lead to files of others: nothing was changed; put the folder itself in \
+         the place of the link (the root of a table may be a link, its folders may not)"
+    );
+    place(ErrorKind::Denied, doing, name, url, &text)
+}
+
 fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &str) -> Error {
     use io::ErrorKind as Io;
     let (kind, text) = match error.kind() {

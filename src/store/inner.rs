@@ -103,12 +103,22 @@ impl Inner {
         }
     }
 
+    /// Runs `work` on the local files, where blocking is allowed; `None` if the objects are not local files.
+    pub(super) async fn on_disk<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&LocalFiles) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        if self.files.is_none() {
+            return Ok(None);
+        }
+        let inner = Arc::clone(self);
+        blocking(move || inner.files.as_ref().map(work).transpose()).await
+    }
+
     /// Syncs an object of another writer, so that it is as durable as our own objects before a commit refers to it.
     pub(super) async fn already_there(self: &Arc<Self>, name: &str) -> Result<Put> {
-        if self.files.is_some() {
-            let (inner, name) = (Arc::clone(self), name.to_owned());
-            blocking(move || inner.files.as_ref().map_or(Ok(()), |files| files.sync(&name))).await?;
-        }
+        let name = name.to_owned();
+        self.on_disk(move |files| files.sync(&name)).await?;
         Ok(Put::AlreadyThere)
     }
 

@@ -4,9 +4,10 @@
 //! take all descriptors of the process. Objects are immutable, so a handle never becomes stale; a file that is truncated after it
 //! was opened gives a short read. Long ranges are read into recycled [`buffers`]. Only regular files under the root are
 //! opened: a link that leads out of the root, a device or a pipe is refused.
+//! `folders/` lists, writes and deletes files.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -81,34 +82,9 @@ impl LocalFiles {
         &self.root
     }
 
-    /// Returns the names of the objects directly in a folder, in no order. A folder that does not exist is an empty folder.
-    pub(super) fn names_in(&self, folder: &str) -> Result<Vec<String>> {
-        let failed = |error: io::Error| failure::disk(&error, Doing::Listing, folder, &self.url);
-        let entries = match fs::read_dir(self.root.join(folder)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(failed)?;
-            let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
-            if is_unfinished(&name) {
-                continue;
-            }
-            let is_file = entry.file_type().and_then(|kind| match kind.is_symlink() {
-                true => fs::metadata(entry.path()).map(|about| about.is_file()),
-                false => Ok(kind.is_file()),
-            });
-            match is_file {
-                Ok(true) => names.push(name),
-                Ok(false) => {}
-                // Deleted in the meantime, or a link to nothing.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Ok(names)
+    /// Returns the URL of the directory.
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Returns the number of ranges that were read.
@@ -242,6 +218,11 @@ impl LocalFiles {
         let disk = |error: io::Error| failure::disk(&error, Doing::Reading, name, &self.url);
         let real = path.canonicalize().map_err(disk)?;
         if real != path && !real.starts_with(self.root.canonicalize().map_err(disk)?) {
+            let mut folders = name.match_indices('/').map(|(end, _)| name.split_at(end).0);
+            let is_link = |folder: &&str| self.root.join(folder).is_symlink();
+            if let Some(folder) = folders.find(is_link) {
+                return Err(failure::linked_folder(folder, Doing::Reading, name, &self.url));
+            }
             return Err(Error::denied(format!("reading {name} in {}: a link leads out of the store's directory", self.url)));
         }
         // Checked before the file is opened, because opening a pipe would block until there is a writer.

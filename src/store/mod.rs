@@ -14,6 +14,7 @@ mod ranges;
 mod buffers;
 mod cache;
 mod fetch;
+mod folders;
 mod inner;
 mod leftovers;
 mod local;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
+use std::io::Write;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -84,7 +85,8 @@ impl Store {
     ///
     /// A web server has no listings: open its tables as `URL@VERSION`.
     ///
-    /// A write to a directory syncs the object to disk before it returns. The store sends no request before the first read or
+    /// A write to a directory syncs the object to disk before it returns. The directory may be a link; folders below it that are
+    /// links are neither written nor listed, and nothing behind them is deleted. The store sends no request before the first read or
     /// write. Credentials of S3 come from the options, else from the environment, else from a profile in `~/.aws/config` and
     /// `~/.aws/credentials`, else from the metadata service of the machine. The option `skip_signature=true` reads
     /// public buckets.
@@ -187,7 +189,8 @@ impl Store {
             return Err(Error::invalid(format!("{url}: {} is not a directory", there.display())));
         }
         let backend = |error: object_store::Error| failure::backend(error, Doing::Reading, "", &url, &[]);
-        let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?.with_fsync(true);
+        // Only listings of the root, and questions for times, go through this backend: see `folders/`.
+        let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?;
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
         let files = Some(LocalFiles::new(root, url.clone()));
         let (objects, options, allowed) = (Arc::new(objects), options.clone(), options.allowed_places()?.into());
@@ -425,7 +428,7 @@ impl Store {
     /// - `OutcomeUnknown`: the object may be visible without being durable.
     /// - `Unavailable`: the disk is full, or the store does not answer. A remote store may still have written the object: read
     ///   the name back.
-    /// - `Denied`: the store refuses.
+    /// - `Denied`: the store refuses, or a folder below the root of a local directory is a link.
     /// - `Unsupported`: the store is a web server.
     pub async fn put_new(&self, name: &str, payload: PutPayload) -> Result<Put> {
         self.inner.beyond_http(Doing::Writing)?;
@@ -438,6 +441,17 @@ impl Store {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
+        }
+        if self.inner.files.is_some() {
+            let owned = name.to_owned();
+            let put = self.inner.on_disk(move |files| {
+                let disk = |error: std::io::Error| failure::disk(&error, Doing::Writing, &owned, files.url());
+                files.put(&owned, |out| payload.iter().try_for_each(|part| out.write_all(part)).map_err(disk))
+            });
+            return match put.await? {
+                Some(Put::AlreadyThere) => self.inner.already_there(name).await,
+                _ => Ok(Put::Created),
+            };
         }
         match self.inner.objects.put_opts(&location, payload, PutMode::Create.into()).await {
             Ok(_) => Ok(Put::Created),
@@ -533,16 +547,16 @@ impl Store {
     /// Deletes an object. Deleting an object that does not exist is not an error.
     ///
     /// # Errors
-    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer, or a folder below the root of a local directory is a link.
     /// - `Unsupported`: the store is a web server.
     pub async fn delete(&self, name: &str) -> Result<()> {
         self.inner.beyond_http(Doing::Deleting)?;
         let location = self.inner.locate(name)?;
-        let deleted = self.inner.objects.delete(&location).await;
-        if let Some(files) = &self.inner.files {
-            files.forget(name);
+        let owned = name.to_owned();
+        if let Some(()) = self.inner.on_disk(move |files| files.remove(&owned)).await? {
+            return Ok(());
         }
-        match deleted {
+        match self.inner.objects.delete(&location).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => match self.inner.fail(error, Doing::Deleting, name) {
                 error if error.kind() == ErrorKind::NotFound => Ok(()),

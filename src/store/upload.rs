@@ -1,6 +1,8 @@
-//! Multipart uploads: parts of 8 MiB, a few at a time. The object becomes visible when the upload completes, or never.
+//! Multipart uploads: parts of 8 MiB, a few at a time. The object becomes visible when the upload completes, or never. To a local
+//! directory, the parts are written one after another.
 
 use std::fs::File;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,8 +12,8 @@ use object_store::ObjectStoreExt;
 use object_store::path::Path;
 
 use super::{
-    failure::Doing,
-    inner::{Inner, blocking},
+    failure::{self, Doing},
+    inner::{Inner, Put, blocking},
     local,
 };
 use crate::Result;
@@ -29,6 +31,9 @@ impl Inner {
     }
 
     pub(super) async fn upload(self: &Arc<Self>, name: &str, location: &Path, file: &Arc<File>, bytes: u64) -> Result<()> {
+        if self.files.is_some() {
+            return self.copy(name, file, bytes).await;
+        }
         let fail = |error| self.fail(error, Doing::Writing, name);
         let mut upload = self.objects.put_multipart(location).await.map_err(fail)?;
         let part = PART.max(bytes.div_ceil(MOST_PARTS));
@@ -58,6 +63,28 @@ impl Inner {
         match self.size(name).await {
             Ok(found) if found == bytes => Ok(()),
             _ => Err(fail(error)),
+        }
+    }
+
+    /// Writes the first `bytes` bytes of `file` to a local directory.
+    async fn copy(self: &Arc<Self>, name: &str, file: &Arc<File>, bytes: u64) -> Result<()> {
+        let (file, owned) = (Arc::clone(file), name.to_owned());
+        let copied = self.on_disk(move |files| {
+            files.put(&owned, |out| {
+                for start in (0..bytes).step_by(PART as usize) {
+                    let part = local::read_part(&file, &owned, files.url(), start..(start + PART).min(bytes))?;
+                    out.write_all(&part).map_err(|error| failure::disk(&error, Doing::Writing, &owned, files.url()))?;
+                }
+                Ok(())
+            })
+        });
+        match copied.await? {
+            // Another writer was faster.
+            Some(Put::AlreadyThere) => {
+                self.same_size(name, bytes, self.size(name).await?)?;
+                self.already_there(name).await.map(drop)
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! loads the segments that have its rows, and segments that were not used for long are dropped.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, atomic::Ordering},
 };
 
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     environment::setting,
     error::{Error, ErrorKind, Result, counted},
-    format::{LayoutRun, Segment, read_layout},
+    format::{GroupSegment, LayoutRun, Segment, read_layout},
     offload::offload_large,
     read::Layout,
     store::parse_size,
@@ -158,13 +158,29 @@ impl Table {
                 if let Some(error) = damaged {
                     return Err(error);
                 }
+                // Segments of equal blocks have the same layout object. It is read once, and its lengths are shared.
+                let (mut distinct, mut seen) = (Vec::new(), BTreeMap::new());
                 let segments = &table.manifest().segments;
-                let read: Vec<_> = segments.iter().map(|segment| table.segment_layout(segment, group)).collect();
+                let place = |(number, segment): (usize, &Segment)| {
+                    let GroupSegment { layout, runs, blocks, stored_bytes, .. } = &segment.groups[group];
+                    *seen.entry((layout.blake3, layout.bytes, segment.rows, *runs, *blocks, *stored_bytes)).or_insert_with(|| {
+                        distinct.push(number);
+                        distinct.len() - 1
+                    })
+                };
+                let places: Vec<usize> = segments.iter().enumerate().map(place).collect();
+                let read: Vec<_> = distinct.into_iter().map(|number| table.segment_layout(&segments[number], group)).collect();
                 let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
                 let expansion = table.expansion(group);
-                let bytes = runs.iter().map(|runs| size_of_val(runs.as_slice())).sum();
-                offload_large(bytes, move |_| {
-                    Ok(Arc::new(Layout::new(runs.into_iter().flatten().collect()).with_expansion(expansion)))
+                let count = places.iter().map(|place| runs[*place].len()).sum::<usize>();
+                offload_large(count.saturating_mul(size_of::<LayoutRun>()), move |_| {
+                    let mut all = Vec::new();
+                    if all.try_reserve_exact(count).is_err() {
+                        let runs = counted(count, "run");
+                        return Err(Error::unsupported(format!("the layout has {runs}, for which there is no memory")));
+                    }
+                    all.extend(places.into_iter().flat_map(|place| &runs[place]).cloned());
+                    Ok(Arc::new(Layout::new(all).with_expansion(expansion)))
                 })
                 .await
             }

@@ -462,10 +462,44 @@ impl Table {
     }
 
     fn sequences_of(&self, objects: &[Bytes]) -> Result<Arc<Sequences>> {
-        let segments = &self.inner.manifest.segments;
-        let runs = objects.iter().zip(segments).map(|(bytes, segment)| recorded_sequences(bytes, segment));
+        let (segments, (firsts, places)) = (&self.inner.manifest.segments, self.distinct_indexes());
+        let runs = firsts.into_iter().map(|number| recorded_sequences(&objects[number], &segments[number]));
         let runs = runs.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs))))
+        let runs = places.into_iter().map(|place| &runs[place]);
+        Ok(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(runs))))
+    }
+
+    /// Returns the first of the segments with the same index object, for each such object, and for each segment the place of its
+    /// object among these. A manifest of a few bytes may name one object many times.
+    pub(super) fn distinct_indexes(&self) -> (Vec<usize>, Vec<usize>) {
+        let (mut firsts, mut seen) = (Vec::new(), BTreeMap::new());
+        let place = |(number, segment): (usize, &Segment)| {
+            let tail = segment.tail.as_ref().map(|tail| tail.blake3);
+            *seen.entry((segment.index.blake3, segment.index.bytes, segment.rows, segment.sequences, tail)).or_insert_with(|| {
+                firsts.push(number);
+                firsts.len() - 1
+            })
+        };
+        let places = self.inner.manifest.segments.iter().enumerate().map(place).collect();
+        (firsts, places)
+    }
+
+    /// Checks that the system has memory for so many bytes for each row. A manifest of a few bytes can claim 2^48 rows.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the system does not have the memory.
+    pub(super) fn fits_in_memory(&self, bytes_of_row: u64) -> Result<()> {
+        let bytes = self.rows().saturating_mul(bytes_of_row);
+        match usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok()) {
+            true => Ok(()),
+            false => Err(Error::unsupported(format!(
+                "{} version {}: {} need {} of memory, which the system does not have",
+                self.url(),
+                self.version(),
+                counted(self.rows(), "row"),
+                counted(bytes, "byte")
+            ))),
+        }
     }
 
     /// Reads and verifies the index objects of all segments, in order.
@@ -482,10 +516,19 @@ impl Table {
         }
     }
 
-    /// Reads several objects concurrently and returns them in order.
+    /// Reads several objects concurrently and returns them in order. An object that is named several times is read once.
     async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
-        let reads: Vec<_> = objects.map(|object| async move { self.object(folder, &object).await }).collect();
-        stream::iter(reads).buffered(OBJECTS_AT_ONCE).try_collect().await
+        let (mut distinct, mut seen) = (Vec::new(), BTreeMap::new());
+        let place = |object: ObjectRef| {
+            *seen.entry((object.blake3, object.bytes)).or_insert_with(|| {
+                distinct.push(object);
+                distinct.len() - 1
+            })
+        };
+        let places: Vec<usize> = objects.map(place).collect();
+        let reads: Vec<_> = distinct.into_iter().map(|object| async move { self.object(folder, &object).await }).collect();
+        let read: Vec<Bytes> = stream::iter(reads).buffered(OBJECTS_AT_ONCE).try_collect().await?;
+        Ok(places.into_iter().map(|place| read[place].clone()).collect())
     }
 
     /// Returns the sequences if they are loaded.
@@ -501,11 +544,17 @@ impl Table {
     ///   too.
     /// - Any error of the store.
     pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let (mut batches, seen) = (Vec::new(), seen_columns(self.manifest()));
-        for (bytes, segment) in self.index_objects().await?.into_iter().zip(&self.inner.manifest.segments) {
-            batches.push(index_columns_reader(bytes, &self.inner.manifest.schema, segment.rows, &seen)?);
-        }
-        Ok(batches.into_iter().flatten())
+        let (objects, seen, table) = (self.index_objects().await?, seen_columns(self.manifest()), self.clone());
+        // A segment is opened when its turn comes: of an object that many segments name, there is one reader at a time.
+        let batches = objects.into_iter().enumerate().flat_map(move |(number, bytes)| {
+            let manifest = table.manifest();
+            let rows = manifest.segments.get(number).map_or(0, |segment| segment.rows);
+            match index_columns_reader(bytes, &manifest.schema, rows, &seen) {
+                Ok(batches) => Box::new(batches) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        });
+        Ok(batches)
     }
 
     /// Checks that this build may write the next version.

@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::table::Table;
 use crate::{
     error::{Error, ErrorKind, Result},
-    format::{IndexTail, Segment},
+    format::{IndexTail, PackedLengths, Segment},
     id::Hash,
     offload::offload_large,
     read::Sequences,
@@ -69,20 +69,20 @@ impl Table {
         if segments.iter().any(|segment| segment.tail.is_none()) {
             return Ok(None);
         }
-        let read = |number| async move {
-            match self.inner.tails.get(number) {
-                Some(held) => Ok(Some(held)),
-                None => self.read_tail(number).await,
-            }
+        let read = |number: usize| async move {
+            let tail = match self.inner.tails.get(number) {
+                Some(held) => Some(held),
+                None => self.read_tail(number).await?,
+            };
+            let runs = tail.and_then(|tail| tail.sequences().ok());
+            Ok::<_, Error>(runs.filter(|runs| runs.len() as u64 == segments[number].sequences))
         };
-        let read: Vec<_> = (0..segments.len()).map(read).collect();
-        let tails: Vec<Option<Arc<IndexTail>>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
-        let runs = tails.iter().zip(segments).map(|(tail, segment)| {
-            let runs = tail.as_ref()?.sequences().ok()?;
-            (runs.len() as u64 == segment.sequences).then_some(runs)
-        });
-        let Some(runs) = runs.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        Ok(Some(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(&runs)))))
+        let (firsts, places) = self.distinct_indexes();
+        let read: Vec<_> = firsts.into_iter().map(read).collect();
+        let runs: Vec<Option<PackedLengths>> = stream::iter(read).buffered(TAILS_AT_ONCE).try_collect().await?;
+        let Some(runs) = runs.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let runs = places.into_iter().map(|place| &runs[place]);
+        Ok(Some(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(runs)))))
     }
 
     /// Reads and verifies the byte ranges of a part of a segment. `None` if the part fails its checks.

@@ -9,6 +9,7 @@ mod chunks;
 mod common;
 mod forge;
 mod manifest;
+mod repeated;
 mod segments;
 #[path = "../../fuzz/src/lib.rs"]
 #[allow(dead_code, reason = "its re-making of checksums is used here")]

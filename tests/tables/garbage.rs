@@ -20,6 +20,9 @@ use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::
 use tetrys::{ErrorKind, Store, Table, WriteOptions, store::CountingStore, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
+/// A name that the hash of an object could have, and one that the folder of a session could have.
+const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+const SESSION: &str = "sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8";
 
 fn store(folder: &Path, name: &str) -> Store {
     Store::open(folder.join(name).to_str().unwrap()).unwrap()
@@ -144,6 +147,75 @@ fn nothing_goes_where_all_versions_are_kept() {
         versions[2].edit().tag("gold", 1).commit().await.unwrap();
         let plan = Table::plan_garbage(&store, keep(1), later(1_000)).await.unwrap();
         assert_eq!(plan.expired, [3, 2], "the tagged version stays");
+    });
+}
+
+#[test]
+fn a_version_of_a_collection_lives_as_long_as_the_version_whose_rows_it_repeats() {
+    block_on(async {
+        let store = memory("repeats");
+        let (versions, _) = table(store.clone()).await;
+        append(&versions[2], 1).await.unwrap();
+        let all = GcSettings { keep_versions: 0, age: HOUR };
+        // What a writer left is condemned and marked: versions 5 and 6 repeat version 4.
+        let left = format!("hashes/{HASH}.parquet");
+        store.put_new(&left, "left".into()).await.unwrap();
+        for hours in [2, 4] {
+            Table::collect_garbage(&store, all, later(hours)).await.unwrap();
+        }
+        assert!(!store.list("hashes").await.unwrap().iter().any(|(name, _)| *name == left));
+        assert_eq!(numbers(&store).await, [6, 5, 4, 3, 2, 1]);
+        let newest = append(&Table::open_in(store.clone()).await.unwrap(), 2).await.unwrap();
+        assert_eq!(newest.version(), 7);
+        for (keep_versions, expired) in [(0, vec![]), (9, vec![]), (4, vec![1]), (2, vec![3, 2, 1]), (1, vec![6, 5, 4, 3, 2, 1])]
+        {
+            let plan = Table::plan_garbage(&store, GcSettings { keep_versions, age: HOUR }, later(4)).await.unwrap();
+            assert_eq!(plan.expired, expired, "keep {keep_versions}");
+        }
+        newest.edit().tag("gold", 4).commit().await.unwrap();
+        let plan = Table::plan_garbage(&store, keep(1), later(4)).await.unwrap();
+        assert_eq!(plan.expired, [7, 3, 2, 1], "versions 5 and 6 stay with version 4");
+    });
+}
+
+#[test]
+fn a_kept_version_of_a_later_build_stops_the_collection() {
+    block_on(async {
+        let (objects, store) = tables::memory();
+        let (versions, _) = table(store.clone()).await;
+        let name = tetrys::format::manifest_name(2);
+        let text = store.get(&name, 1 << 20).await.unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        manifest.as_object_mut().unwrap().remove("blake3");
+        manifest["write_features"] = serde_json::json!(["stars"]);
+        let json = serde_json::to_vec(&manifest).unwrap();
+        let body = json.strip_suffix(b"}").unwrap();
+        let sealed = [body, format!(",\"blake3\":\"{}\"}}\n", tetrys::id::Hash::of(body)).as_bytes()].concat();
+        tables::overwrite(&*objects, &name, &sealed).await;
+        store.put_new(&format!("hashes/{HASH}.parquet"), "an object of version 2".into()).await.unwrap();
+        for settings in [keep(0), keep(2)] {
+            let error = Table::collect_garbage(&store, settings, later(2)).await.unwrap_err();
+            let text = error.to_string();
+            assert!(error.kind() == ErrorKind::Unsupported && text.contains("version 2") && text.contains("`stars`"), "{text}");
+        }
+        assert_eq!(Table::open_in(store).await.unwrap().version(), versions.len() as u64);
+    });
+}
+
+#[test]
+fn a_version_that_was_deleted_gets_no_tag() {
+    block_on(async {
+        let store = memory("tags");
+        let (versions, _) = table(store.clone()).await;
+        collect_all(&store, 1).await;
+        let newest = Table::open_in(store.clone()).await.unwrap();
+        assert!(!numbers(&store).await.contains(&1));
+        let error = newest.edit().tag("gold", 1).commit().await.unwrap_err();
+        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("version 1 was deleted"), "{error}");
+        let error = versions[2].edit().tag("gold", 1).commit().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "of a version that is not the newest: {error}");
+        assert_eq!(Table::open_in(store).await.unwrap().version(), newest.version());
+        assert_eq!(newest.edit().tag("gold", 3).commit().await.unwrap().tags()["gold"], 3);
     });
 }
 
@@ -334,6 +406,10 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
                 };
                 match changed {
                     Ok(changed) => held.push(changed),
+                    // A tag for a version that a collection has deleted.
+                    Err(error) if step == 2 && error.kind() == ErrorKind::NotFound => {
+                        assert!(error.to_string().contains("was deleted by a garbage collection"), "{error}");
+                    }
                     Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "history {history} {said:?}: {error}"),
                 }
                 assert_all_sound(&store).await;
@@ -346,7 +422,7 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
 }
 
 #[test]
-fn collections_do_not_count_as_versions_and_leave_no_trail() {
+fn collections_do_not_count_as_versions_and_leave_no_trail_behind_the_kept_ones() {
     block_on(async {
         let store = memory("trail");
         let (versions, _) = table(store.clone()).await;
@@ -357,13 +433,23 @@ fn collections_do_not_count_as_versions_and_leave_no_trail() {
         for _ in 0..4 {
             collect_all(&store, 3).await;
         }
+        // The versions of collections stay with version 6, whose rows they repeat.
         let left = numbers(&store).await;
-        assert!(left[0] > 6 && left[1..] == [6, 5, 4], "{left:?}");
+        assert!(left[0] > 6 && left.iter().copied().eq((4..=left[0]).rev()), "{left:?}");
         assert_eq!(Table::open_version_in(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
         let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
         assert!(plan.is_empty() && plan.expired.is_empty(), "{plan:?}");
         let manifest = Table::open_in(store.clone()).await.unwrap().manifest().clone();
         assert!(manifest.condemned.is_empty() && manifest.deleting.is_none(), "a table that is tidy announces nothing");
+        let mut appended = Vec::new();
+        for seed in 20..23 {
+            appended.push(append(&Table::open_in(store.clone()).await.unwrap(), seed).await.unwrap().version());
+        }
+        for _ in 0..4 {
+            collect_all(&store, 3).await;
+        }
+        let left = numbers(&store).await;
+        assert_eq!(left.last(), appended.first(), "{left:?}");
     });
 }
 
@@ -596,8 +682,8 @@ fn a_plan_can_be_made_at_any_time_of_any_clock() {
                 let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 1, age }, now).await.unwrap();
                 assert_eq!(!plan.condemn.is_empty(), is_old, "at {now}, age {age:?}: {plan:?}");
                 let created = memory("begun");
-                created.put_new("sessions/one/part", "rows".into()).await.unwrap();
-                let plan = Table::plan_garbage(&created, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                created.put_new(&format!("{SESSION}/plan.json"), "a plan".into()).await.unwrap();
+                let plan = Table::plan_abandoned(&created, age, now).await.unwrap();
                 assert_eq!((plan.sweep.len(), plan.waiting), if is_old { (1, 0) } else { (0, 1) }, "at {now}, age {age:?}");
             }
         }
@@ -650,27 +736,35 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         let store = store(folder.path(), "table");
         let place = folder.path().join("table");
         let (schema, partitions) = two_partitions(1);
-        let missing = Table::plan_garbage(&store, keep(1), now()).await.unwrap_err();
-        assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+        for missing in [Table::plan_garbage(&store, keep(1), now()).await, Table::plan_abandoned(&store, HOUR, now()).await] {
+            assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
+        }
         let writer = Table::create_in(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write(&partitions[0]).await.unwrap();
         partition.finish().await.unwrap();
         drop(writer);
         // A file that a killed process was writing, and a file that does not belong to the table.
-        std::fs::write(place.join("chunks/half#1"), b"half of it").unwrap();
+        let half = format!("hashes/{HASH}.parquet#1");
+        std::fs::create_dir_all(place.join("hashes")).unwrap();
+        std::fs::write(place.join(&half), b"half of it").unwrap();
         std::fs::write(place.join("notes.txt"), b"mine").unwrap();
         let before = leaves(&place);
-        let plan = Table::collect_garbage(&store, keep(1), now()).await.unwrap();
+        let plan = Table::collect_abandoned(&store, HOUR, now()).await.unwrap();
         assert!(plan.is_empty() && !plan.done && plan.waiting as usize == before.len() - 1, "{plan:?}");
         assert_eq!(leaves(&place), before, "it may be on its way");
-        let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
-        assert!(plan.done && plan.version == 0 && plan.sweep.contains_key("chunks/half#1"), "{plan:?}");
+        let refused = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap_err();
+        assert!(refused.kind() == ErrorKind::NotFound && refused.to_string().contains("--abandoned"), "{refused}");
+        assert_eq!(leaves(&place), before, "it may be a copy that is on its way");
+        let plan = Table::collect_abandoned(&store, HOUR, later(2)).await.unwrap();
+        assert!(plan.done && plan.version == 0 && plan.sweep.contains_key(&half), "{plan:?}");
         let left: Vec<String> = leaves(&place).into_iter().filter(|name| place.join(name).is_file()).collect();
         assert_eq!(left, ["notes.txt"]);
         assert!(!place.join("sessions").exists());
         let table = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
         assert_sound(&table, &joined(&partitions)).await;
+        let refused = Table::collect_abandoned(table.store(), HOUR, later(2)).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Exists, "{refused}");
     });
 }
 
@@ -685,8 +779,13 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
         assert!(!place.join("sessions").exists(), "{:?}", leaves(&place));
         let usage = Table::usage(&store).await.unwrap();
         assert_eq!(usage.unnamed_bytes, 0);
-        let begun = ["chunks/aa/one#1", "layout/two#12", "manifests/three#1", "sessions/four/five#7"];
-        for name in begun {
+        let begun = [
+            format!("chunks/{}/{HASH}#1", &HASH[..2]),
+            format!("layout/{HASH}.parquet#12"),
+            "manifests/00000000000000000009.json#1".to_owned(),
+            format!("{SESSION}/{HASH}.parquet#7"),
+        ];
+        for name in &begun {
             std::fs::create_dir_all(place.join(name).parent().unwrap()).unwrap();
             std::fs::write(place.join(name), b"begun").unwrap();
         }
@@ -696,7 +795,7 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
         let young = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
         assert!(young.sweep.is_empty(), "{young:?}");
         let plan = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(2)).await.unwrap();
-        assert_eq!(plan.sweep.keys().map(String::as_str).collect::<Vec<_>>(), begun);
+        assert_eq!(plan.sweep.keys().cloned().collect::<Vec<_>>(), begun);
         assert!(leaves(&place).iter().all(|name| !name.contains('#')) && !place.join("sessions").exists());
         let after = Table::usage(&store).await.unwrap();
         assert_eq!((after.stored_bytes, after.unnamed_bytes), (usage.stored_bytes, 0));

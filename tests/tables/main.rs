@@ -9,6 +9,7 @@ mod bloom_filters;
 mod common;
 mod compacting;
 mod diff;
+mod foreign_files;
 mod formats;
 mod frames;
 mod garbage;

@@ -91,7 +91,10 @@ impl Compact {
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {
-            true => writeln!(out, "{}: {}, nothing to compact", table.url(), text::counted(count(&table), "segment"))?,
+            true => {
+                let segments = text::counted(count(&table), "segment");
+                writeln!(out, "{}: {segments}, nothing to compact: still version {}", table.url(), table.version())?;
+            }
             false => {
                 writeln!(
                     out,

@@ -14,7 +14,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The result is a new version without the rows for which the predicate is true. Older versions keep these rows; `tetrys gc` frees their space once no kept version has them. A version without any rows is refused.
+    after_help = "The result is a new version without the rows for which the predicate is true. Older versions keep these rows; `tetrys gc` frees their space once no kept version has them. A version without any rows is refused. If no row matches, there is no new version.
 
 Examples:
   tetrys delete drives --where 'agents_count = 0' --dry-run
@@ -41,7 +41,15 @@ impl Delete {
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
         let deleted = rows.len() as u64;
-        if self.dry_run || rows.is_empty() {
+        if rows.is_empty() && !self.dry_run {
+            let (url, version, rows) = (table.url(), table.version(), table.rows());
+            match self.json {
+                true => write_json(out, &json!({"url": url, "version": version, "rows_deleted": 0, "rows": rows}))?,
+                false => writeln!(out, "{url}: no row matches, nothing to delete: still version {version}")?,
+            }
+            return Ok(Outcome::Done);
+        }
+        if self.dry_run {
             if self.json {
                 let said = json!({"url": table.url(), "version": null, "rows_deleted": deleted, "rows": table.rows() - deleted});
                 write_json(out, &said)?;

@@ -112,7 +112,10 @@ impl EditCommand {
             super::write_json(out, &said)?;
             return Ok(Outcome::Done);
         }
-        writeln!(out, "{}: version {}", next.url(), next.version())?;
+        match next.version() == table.version() {
+            true => writeln!(out, "{}: nothing to change: still version {}", next.url(), next.version())?,
+            false => writeln!(out, "{}: version {}", next.url(), next.version())?,
+        }
         Ok(Outcome::Done)
     }
 }

@@ -20,9 +20,12 @@ use crate::{
 
 Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins that nobody needs any more.
 
+Only files whose names a writer of tables makes are deleted. Where there is no manifest, nothing is deleted without --abandoned: such a folder may be a copy of a table that is not complete yet. A copy that lacks only its newest manifests looks like an older table with objects that nobody needs, so complete a copy before you run the command on it.
+
 Examples:
   tetrys gc drives --keep 3
-  tetrys gc drives --keep 3 --yes"
+  tetrys gc drives --keep 3 --yes
+  tetrys gc half-written --abandoned --yes"
 )]
 pub(crate) struct Gc {
     /// The table: a path or URL
@@ -34,6 +37,9 @@ pub(crate) struct Gc {
     /// any reader or writer
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
     age: u32,
+    /// Delete what writers left that never committed a first version; there must be no manifest
+    #[arg(long, conflicts_with = "keep")]
+    abandoned: bool,
     /// Condemn and delete; without this option nothing is changed
     #[arg(long)]
     yes: bool,
@@ -47,9 +53,11 @@ impl Gc {
         let store = crate::opening::store(&self.table)?;
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
-        let plan = match self.yes {
-            true => Table::collect_garbage(&store, settings, now_ms()).await?,
-            false => Table::plan_garbage(&store, settings, now_ms()).await?,
+        let plan = match (self.abandoned, self.yes) {
+            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await?,
+            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await?,
+            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
+            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
         };
         if self.json {
             write_json(out, &plan)?;

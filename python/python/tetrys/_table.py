@@ -541,7 +541,8 @@ class Table:
         return patch(self, data, on, options)
 
     def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
-        """Publishes a version without some rows. It writes a new index and no payload.
+        """Publishes a version without some rows. It writes a new index and no payload. Returns this version if there are no rows to
+        delete.
 
         Args:
             rows: Row numbers, a boolean mask with one value for each row, an `Index` of this table, or a polars expression over
@@ -573,7 +574,8 @@ class Table:
         untag: str | Sequence[str] = (),
         allow_unpinned: bool = False,
     ) -> Table:
-        """Publishes a version with other names, properties and tags: all changes in one commit.
+        """Publishes a version with other names, properties and tags: all changes in one commit. Returns this version if everything is
+        already as asked for.
 
         Args:
             rename: Columns to rename, {old: new}.
@@ -594,8 +596,8 @@ class Table:
             (2, {'license': 'CC0'}, 1)
 
         Raises:
-            NotFound: a column or version does not exist.
-            Invalid: nothing changes, a name is taken, or a dropped column is needed by the schema.
+            NotFound: a column does not exist, or a version that gets a tag was deleted by a garbage collection.
+            Invalid: no change is named, a name is taken, or a dropped column is needed by the schema.
             Conflict: another writer changed the same; reload and retry.
             Denied: a pin cannot be written.
         """
@@ -690,7 +692,10 @@ class Table:
         """Collects garbage in two steps: a call condemns objects that no kept version names, and a call at least `age` later
         deletes them.
 
-        Kept are the `keep` newest versions, versions with a tag, and versions that other tables have pinned.
+        Kept are the `keep` newest versions, versions with a tag, and versions that other tables have pinned. A version that a
+        garbage collection made does not count: it is kept as long as the version whose rows it repeats. Only files whose names a
+        writer of tables makes are deleted. A copy of a table that lacks its newest manifests looks like an older table with objects
+        that nobody needs: complete a copy before you collect its garbage.
 
         Args:
             keep: Number of newest versions to keep; 0 keeps all.
@@ -709,13 +714,38 @@ class Table:
         Raises:
             Conflict: other writers committed repeatedly in the meantime; retry.
             Corrupt: an object that a kept version names cannot be read. Nothing is deleted then.
-            Denied: a pin cannot be written to a table that this one uses.
+            Denied: a pin cannot be written to a table that this one uses, or a folder of the table is a symbolic link.
+            Unsupported: a version was written by a later build that must collect the garbage.
         """
-        if age is not None and not isinstance(age, timedelta):
-            raise WrongType(f"age: expected a timedelta, found {found(age)}")
-        if age is not None and age < timedelta():
-            raise Invalid(f"age: {age} is negative")
-        return self._native.gc(keep=whole("keep", keep), age=age, apply=truth("apply", apply))
+        return self._native.gc(keep=whole("keep", keep), age=_age(age), apply=truth("apply", apply))
+
+    @staticmethod
+    def collect_abandoned(url: Url, *, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
+        """Deletes what writers left that started a first version at `url` and never committed it. There must be no manifest.
+
+        A copy of a table to which its manifests were not copied yet looks the same, and is deleted too.
+
+        Args:
+            url: URL or path of the table that was never committed.
+            age: Nothing is deleted if a part of it is younger; default one week.
+            apply: Carry out the plan. Without it, the call is a dry run.
+
+        Returns the plan, a dict with `sweep` ({name: bytes}), `waiting` (objects, if one of them is too young) and `done`.
+
+        Example:
+            >>> try:
+            ...     tt.Table.collect_abandoned("drives")
+            ... except tt.Exists:
+            ...     print("there is a table")
+            there is a table
+
+        Raises:
+            Exists: there is a table.
+            NotFound: there is nothing that a writer left.
+            Conflict: a writer wrote something meanwhile.
+            Denied: a folder at `url` is a symbolic link.
+        """
+        return _tetrys.Table.collect_abandoned(url_of(url), age=_age(age), apply=truth("apply", apply))
 
     def __len__(self) -> int:
         return len(self._native)
@@ -732,6 +762,14 @@ class Table:
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str]]]:
         """Pickles the URL, the version and the allowed URLs."""
         return _restore, (f"{self.url}@{self.version}", self._native.allowed)
+
+
+def _age(age: object) -> timedelta | None:
+    if age is not None and not isinstance(age, timedelta):
+        raise WrongType(f"age: expected a timedelta, found {found(age)}")
+    if age is not None and age < timedelta():
+        raise Invalid(f"age: {age} is negative")
+    return age
 
 
 def _restore(url: str, allow: list[str]) -> Table:

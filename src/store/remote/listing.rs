@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::stream::TryStreamExt;
-use object_store::{ObjectMeta, ObjectStore, path::Path};
+use object_store::{ObjectStore, path::Path};
 use tokio::time::{Instant, sleep};
 
 use super::wire;
@@ -14,7 +14,7 @@ use crate::{
     Error, Result,
     store::{
         failure::{self, Doing},
-        inner::{Inner, blocking},
+        inner::Inner,
         name,
         options::Service,
         store::Store,
@@ -146,14 +146,12 @@ impl Store {
             let listed = self.list_expected(folder, count, expected).await?;
             return Ok(listed.into_iter().map(|listed| listed.name).collect());
         }
-        let (inner, folder) = (Arc::clone(&self.inner), folder.to_owned());
-        blocking(move || {
-            let mut names = inner.files.as_ref().map_or_else(|| Ok(Vec::new()), |files| files.names_in(&folder))?;
-            names.sort_unstable();
-            names.truncate(count);
-            Ok(names)
-        })
-        .await
+        let folder = folder.to_owned();
+        let names = self.inner.on_disk(move |files| files.names_in(&folder)).await?;
+        let mut names = names.unwrap_or_default();
+        names.sort_unstable();
+        names.truncate(count);
+        Ok(names)
     }
 
     /// Lists the folder once. Also returns whether the names were in the order of the store, without duplicates, and inside
@@ -162,11 +160,10 @@ impl Store {
         let (mut first, mut last, mut in_order) = (BTreeMap::new(), None::<String>, true);
         // Without an ordered backend the listing must be read to its end.
         let ordered = self.inner.lists_in_order();
-        let take = |name: String, object: &ObjectMeta| {
-            in_order &= !ordered || last.as_ref().is_none_or(|last| name > *last);
-            last = Some(name.clone());
-            let found = Listed::new(name.clone(), object.size, object.last_modified.timestamp_millis());
-            first.insert(name, found);
+        let take = |found: Listed| {
+            in_order &= !ordered || last.as_ref().is_none_or(|last| found.name > *last);
+            last = Some(found.name.clone());
+            first.insert(found.name.clone(), found);
             if first.len() > count {
                 first.pop_last();
             }
@@ -178,16 +175,23 @@ impl Store {
 }
 
 impl Inner {
-    /// Passes each name of a folder to `take` until `take` returns false. A name may come twice. Returns whether all names were
+    /// Passes each object of a folder to `take` until `take` returns false. A name may come twice. Returns whether all names were
     /// inside the store.
-    async fn each_name(&self, folder: &str, take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
-        wire::listing(self.each_name_read(folder, take)).await
+    async fn each_name(self: &Arc<Self>, folder: &str, mut take: impl FnMut(Listed) -> bool) -> Result<bool> {
+        self.beyond_http(Doing::Listing)?;
+        let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
+        let place = folder.trim_end_matches('/').to_owned();
+        if !place.is_empty()
+            && let Some(listed) = self.on_disk(move |files| files.list(&place)).await?
+        {
+            let _ = listed.into_iter().all(take);
+            return Ok(true);
+        }
+        wire::listing(self.each_name_read(folder, location, &mut take)).await
     }
 
-    async fn each_name_read(&self, folder: &str, mut take: impl FnMut(String, &ObjectMeta) -> bool) -> Result<bool> {
-        self.beyond_http(Doing::Listing)?;
+    async fn each_name_read(&self, folder: &str, location: Path, take: &mut impl FnMut(Listed) -> bool) -> Result<bool> {
         let (mut sound, mut garbled) = (true, 0);
-        let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
         let prefix = (!location.as_ref().is_empty()).then_some(&location);
         let retry = self.remote.as_ref().map(|remote| &remote.retry);
         let fresh = || {
@@ -213,7 +217,8 @@ impl Inner {
                             (tries, wait, begin) = fresh();
                             garbled = 0;
                         }
-                        if relative.is_some_and(|name| !take(name, &object)) {
+                        let listed = |name| Listed::new(name, object.size, object.last_modified.timestamp_millis());
+                        if relative.is_some_and(|name| !take(listed(name))) {
                             return Ok(sound);
                         }
                     }

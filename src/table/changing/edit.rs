@@ -150,10 +150,11 @@ impl Edit {
     }
 
     /// Commits the version. The index is rewritten only if index columns were renamed or dropped, and a column group only if it
-    /// lost some of its columns.
+    /// lost some of its columns. Returns the version that is edited if nothing would be other than there.
     ///
     /// # Errors
     /// - `Invalid`, `NotFound`, `Unsupported`: a change is impossible. The error is that of the first such change.
+    /// - `NotFound`: a garbage collection has deleted a version that gets a tag.
     /// - `Unsupported`: the table is a view, or this version needs a later writer.
     /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
     /// - `Conflict`: another writer changed the same part.
@@ -162,6 +163,9 @@ impl Edit {
         let Self { base, mut manifest, done, failed } = self;
         if let Some((kind, message)) = failed {
             return Err(Error::new(kind, message).at(base.url()));
+        }
+        if manifest == *base.manifest() {
+            return Ok(base);
         }
         let mut session = Session::change(&base, true, false).await?;
         let names = |schema: &Schema| schema.index().map(|column| column.name.clone()).collect::<Vec<_>>();

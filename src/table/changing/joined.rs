@@ -9,8 +9,9 @@ use super::session::{SESSION, Session, SessionKind};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::{Cuts, Manifest},
+    format::{Cuts, MAX_PIN, Manifest, Pin},
     schema::Schema,
+    store::Store,
     table::table::Table,
 };
 
@@ -77,9 +78,39 @@ impl Joined {
     pub(in crate::table) async fn unpin(&self) {
         let name = format!("pins/{}.json", self.planned.manifest().commit_id);
         for number in 1..=self.planned.manifest().stores.len() as u32 {
-            if let Ok(store) = self.planned.store_of(number).await {
-                let _ = store.delete(&name).await;
+            if let Ok(owner) = self.planned.store_of(number).await
+                && self.is_idle(&owner, &name).await
+            {
+                let _ = owner.delete(&name).await;
             }
+        }
+    }
+
+    /// Whether a pin was left for this table, and for a version that does not exist. A plan is an object that anybody who can write
+    /// to the table may have changed: the id in it may be that of a pin of somebody else, or of a version that was committed.
+    async fn is_idle(&self, owner: &Store, name: &str) -> bool {
+        let store = self.planned.store();
+        let Ok(content) = owner.get(name, MAX_PIN).await else { return false };
+        let Ok(pin) = Pin::parse(&content, name) else { return false };
+        if pin.table != self.planned.manifest().table {
+            return false;
+        }
+        match commit::load_newest(store).await {
+            Ok(Some((newest, _))) if newest.table != pin.table => return false,
+            Ok(Some(_)) => {}
+            // The session creates the table: only its place tells whose the pin is.
+            Ok(None) => {
+                let leads_here = |url: &String| match url.contains("://") {
+                    true => url.trim_end_matches('/') == store.url(),
+                    false => owner.neighbour(url).is_ok_and(|there| there == store.url()),
+                };
+                return pin.urls.iter().any(leads_here);
+            }
+            Err(_) => return false,
+        }
+        match commit::load(store, pin.version).await {
+            Ok((version, _)) => version.commit_id != pin.commit(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
         }
     }
 }

@@ -36,6 +36,7 @@ impl Table {
     /// - The errors of [`Table::rows_by_key`].
     pub(in crate::table) async fn aligned(&self, on: &[&str], keys: &RecordBatch) -> Result<Vec<Option<u64>>> {
         let found = self.rows_by_key(on, keys).await?;
+        self.fits_in_memory(size_of::<Option<u64>>() as u64)?;
         let mut rows = vec![None; usize::try_from(self.rows()).map_err(|_| Error::invalid("too many rows for the memory"))?];
         for (number, row) in found.into_iter().enumerate() {
             let row = row.ok_or_else(|| Error::invalid(format!("row {number}: its key {on:?} is not in the table")))?;

@@ -12,6 +12,7 @@ pub(in crate::table) mod planned;
 pub(in crate::table) mod publish;
 pub(in crate::table) mod rebasing;
 pub(in crate::table) mod session;
+pub(in crate::table) mod session_files;
 pub(in crate::table) mod splice;
 pub(in crate::table) mod ticket;
 pub(in crate::table) mod writer;

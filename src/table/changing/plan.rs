@@ -130,7 +130,10 @@ impl WritePlan {
         let read = |name: String| async move {
             match store.get(&name, MAX_PLAN).await {
                 Ok(text) => Self::from_json(&String::from_utf8_lossy(&text))
-                    .map(Some)
+                    .and_then(|plan| match plan_name(plan.session()) == name {
+                        true => Ok(Some(plan)),
+                        false => Err(Error::corrupt(format!("the plan of session {}, in the folder of another", plan.session()))),
+                    })
                     .map_err(|error| match error.kind() {
                         ErrorKind::Unsupported => error,
                         _ => Error::corrupt(error.to_string()),

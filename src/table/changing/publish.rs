@@ -237,7 +237,9 @@ impl Session {
     ///
     /// # Errors
     /// - `Conflict`: `manifest` names an object that is being deleted, or was deleted since the base version was read.
+    /// - `NotFound`: `manifest` gives a tag to a version that does not exist; `Conflict` if there is a newer version than the base.
     async fn spare(&self, manifest: &mut Manifest, base: &Manifest, theirs: &Manifest) -> Result<()> {
+        let tagged = self.newly_tagged(manifest, base, theirs).await?;
         let marked: BTreeSet<String> = theirs.marked().map(|object| object.name()).collect();
         let collected = !marked.is_empty() || self.were_marks(base, theirs).await?;
         if !collected && theirs.condemned.is_empty() {
@@ -245,9 +247,6 @@ impl Session {
         }
         let mut needed = new_objects(&self.store, manifest, theirs).await?;
         // A tag keeps a version, so the objects of newly tagged versions are needed too.
-        let held: BTreeSet<&u64> = theirs.tags.values().chain([&theirs.version]).collect();
-        let tagged: BTreeSet<u64> = manifest.tags.values().filter(|version| !held.contains(version)).copied().collect();
-        let tagged: Vec<Table> = open_versions(&self.store, tagged).await?.into_iter().map(|(table, _)| table).collect();
         for objects in named(&tagged).await? {
             needed.extend(objects.objects().map(|(name, bytes)| (name.clone(), bytes)));
         }
@@ -277,6 +276,30 @@ impl Session {
             together(looks).await?;
         }
         Ok(())
+    }
+
+    /// Returns the older versions to which `manifest` gives a tag that `theirs`, the newest version, does not have.
+    ///
+    /// # Errors
+    /// - `NotFound`, `Conflict`: a garbage collection has deleted one of them.
+    async fn newly_tagged(&self, manifest: &Manifest, base: &Manifest, theirs: &Manifest) -> Result<Vec<Table>> {
+        let is_new = |(name, version): &(&String, &u64)| theirs.tags.get(*name) != Some(version) && **version != theirs.version;
+        let new: BTreeMap<u64, &String> = manifest.tags.iter().filter(is_new).map(|(name, version)| (*version, name)).collect();
+        let found: Vec<Table> =
+            open_versions(&self.store, new.keys().copied()).await?.into_iter().map(|(table, _)| table).collect();
+        match new.iter().find(|(version, _)| found.iter().all(|table| table.version() != **version)) {
+            Some((version, name)) => {
+                let kind = if theirs.version > base.version { ErrorKind::Conflict } else { ErrorKind::NotFound };
+                let url = self.store.url();
+                Err(Error::new(
+                    kind,
+                    format!(
+                        "{url}: tag `{name}`: version {version} was deleted by a garbage collection; tag a version that exists"
+                    ),
+                ))
+            }
+            None => Ok(found),
+        }
     }
 
     /// Whether objects may have been deleted since `base` was read, or since the session was started: a version from there to

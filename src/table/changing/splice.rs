@@ -37,7 +37,7 @@ enum Piece {
 }
 
 impl Table {
-    /// Commits a version without these rows. No chunk is changed. The blocks of wide rows, which have a block each, disappear
+    /// Commits a version without these rows; returns this version if there are none. No chunk is changed. The blocks of wide rows, which have a block each, disappear
     /// from the layouts. Of a block with several rows, the remaining rows are written into new blocks.
     ///
     /// ```
@@ -73,7 +73,7 @@ impl Table {
     }
 
     /// Commits a version in which some rows have new values in columns of one group. `patch` has those columns, and the index
-    /// columns `on`, whose values are the key that identifies each row.
+    /// columns `on`, whose values are the key that identifies each row. Returns this version if `patch` has no rows.
     ///
     /// # Errors
     /// - `Invalid`: a key does not occur in the table, or occurs twice in the table or in `patch`; the columns belong to several
@@ -141,6 +141,9 @@ struct Splice<'a> {
 
 impl Splice<'_> {
     async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
+        if self.edits.is_empty() {
+            return Ok(self.base.clone());
+        }
         let session = Session::change(self.base, true, self.options.allow_unpinned).await?;
         let mut manifest = session.child()?;
         let (mut segments, mut bytes): (Vec<Segment>, u64) = Default::default();

@@ -16,6 +16,7 @@ use super::{
     joined::Joined,
     planned::Planned,
     session::{SESSION, Session, SessionKind, follow, lineage},
+    session_files::{is_session_file, remove_empty_folders},
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
@@ -520,14 +521,16 @@ impl TableWriter {
     }
 }
 
-/// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted.
+/// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted. Files of others
+/// stay.
 pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> {
     let listed = store.list(&format!("sessions/{session}")).await?;
-    let (parts, first): (Vec<_>, Vec<_>) = listed.into_iter().map(|(name, _)| name).partition(|name| name.ends_with(".parquet"));
+    let listed = listed.into_iter().map(|(name, _)| name).filter(|name| is_session_file(name));
+    let (parts, first): (Vec<_>, Vec<_>) = listed.partition(|name| name.ends_with(".parquet"));
     for names in [first, parts] {
         together(names.into_iter().map(|name| async move { store.delete(&name).await })).await?;
     }
-    store.remove_empty("sessions").await;
+    remove_empty_folders(store).await;
     Ok(())
 }
 

@@ -25,6 +25,8 @@ impl Table {
         let table = self.clone();
         let load = || {
             async move {
+                // The values of the segments, and then those of the table.
+                table.fits_in_memory(2 * 8)?;
                 let objects = table.index_objects().await?;
                 offload_large(table.index_work(&objects, 1), move |stop| table.index_column(objects, id, stop)).await
             }

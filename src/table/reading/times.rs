@@ -32,6 +32,8 @@ impl Table {
         if let Some(times) = held {
             return Ok(times);
         }
+        // The values, and each of them with a flag.
+        self.fits_in_memory(8 + 16)?;
         let objects = self.index_objects().await?;
         let (table, of) = (self.clone(), column.clone());
         let values =

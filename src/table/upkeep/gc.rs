@@ -16,7 +16,7 @@ mod plan;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -30,7 +30,10 @@ use crate::{
     format::{Condemned, manifest_name},
     store::Store,
     table::{
-        changing::session::{Session, lineage},
+        changing::{
+            session::{Session, lineage},
+            session_files::remove_empty_folders,
+        },
         objects::{named, together},
         table::Table,
     },
@@ -51,40 +54,99 @@ impl Table {
     /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
     ///
     /// # Errors
-    /// - `NotFound`: there is no table, and no uncommitted first version.
-    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `NotFound`: there is no table.
+    /// - `Unsupported`: a version needs a later writer.
+    /// - `Denied`: a folder of a local table is a link.
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the store.
     pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        match survey(store, settings, now).await? {
-            Some(survey) => Ok(survey.plan),
-            None => abandoned(store, before(settings, now)).await,
-        }
+        Ok(survey(store, settings, now).await?.ok_or_else(|| no_table(store))?.plan)
     }
 
     /// Condemns the objects that no kept version names, and deletes the objects that were condemned at least an age ago. So the
-    /// first call frees no space, and a call an age later does. Versions that other tables have pinned are kept. If a first
-    /// version was started and never committed, the call deletes its objects, provided that all of them are older than the age.
+    /// first call frees no space, and a call an age later does. Versions that other tables have pinned are kept.
+    ///
+    /// Only objects whose names a writer of tables makes are deleted; other files stay. Where no manifest is, nothing is deleted: see
+    /// [`Table::collect_abandoned`]. A copy of a table that lacks only its newest manifests looks like an older table with objects
+    /// that nobody needs, so complete a copy before you collect its garbage.
     ///
     /// # Errors
-    /// - `NotFound`: there is no table, and no uncommitted first version.
+    /// - `NotFound`: there is no table.
     /// - `Conflict`: other writers committed again and again meanwhile.
-    /// - `Denied`: no pin can be written to a table that this one uses.
-    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `Denied`: no pin can be written to a table that this one uses, or a folder of a local table is a link.
+    /// - `Unsupported`: a version needs a later writer.
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the stores.
     pub async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
         let mut tries = 1;
         loop {
-            let Some(survey) = survey(store, settings, now).await? else {
-                return collect_abandoned(store, before(settings, now)).await;
-            };
-            match survey.carry_out(store, before(settings, now)).await {
+            let survey = survey(store, settings, now).await?.ok_or_else(|| no_table(store))?;
+            match survey.carry_out(store, before(settings.age, now)).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < PLANS => tries += 1,
                 done => return done,
             }
         }
     }
+
+    /// Returns what [`Table::collect_abandoned`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table.
+    /// - `NotFound`: there is nothing that a writer left.
+    /// - Errors of the store.
+    pub async fn plan_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
+        abandoned(store, before(age, now)).await
+    }
+
+    /// Deletes what writers left that started a first version and never committed it, if no part of it is younger than `age`. There
+    /// must be no manifest. A copy of a table to which its manifests were not copied yet looks the same, and is deleted too.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use std::time::Duration;
+    /// # use tetrys::{ErrorKind, Store, Table, table::{GcSettings, now_ms}};
+    /// # let store = Store::open("memory://")?;
+    /// # store.put_new("sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8/plan.json", "a plan".into()).await?;
+    /// let error = Table::collect_garbage(&store, GcSettings::default(), now_ms()).await.unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::NotFound);
+    /// let plan = Table::collect_abandoned(&store, Duration::ZERO, now_ms() + 1).await?;
+    /// assert_eq!((plan.sweep.len(), plan.done), (1, true));
+    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// - `Exists`: there is a table.
+    /// - `NotFound`: there is nothing that a writer left.
+    /// - `Conflict`: a writer wrote something meanwhile.
+    /// - `Denied`: a folder of a local directory is a link.
+    /// - Errors of the store.
+    pub async fn collect_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
+        collect_abandoned(store, before(age, now)).await
+    }
+
+    /// Checks that this build knows all objects that belong to the version.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the version has a write feature that this build does not know.
+    fn may_be_collected(&self) -> Result<()> {
+        self.next_version_may_be_written().map_err(|_| {
+            let feature = self.manifest().write_features.first().map_or("", String::as_str);
+            Error::unsupported(format!(
+                "{} version {}: write feature `{feature}` is not known to this build, so objects that it needs could be deleted; a \
+                 newer build must collect garbage here",
+                self.url(),
+                self.version()
+            ))
+        })
+    }
+}
+
+fn no_table(store: &Store) -> Error {
+    Error::not_found(format!(
+        "{}: no table there (no manifest), so nothing is deleted; what a writer left that never committed a first version is \
+         deleted with --abandoned (`collect_abandoned` in Python and Rust)",
+        store.url()
+    ))
 }
 
 impl Survey {
@@ -124,7 +186,7 @@ impl Survey {
         }
         let rest = self.plan.sweep.keys().filter(|name| !name.starts_with("manifests/")).cloned().collect::<Vec<_>>();
         delete_all(store, &rest).await?;
-        store.remove_empty("sessions").await;
+        remove_empty_folders(store).await;
         self.plan.done = true;
         Ok(self.plan)
     }
@@ -159,6 +221,7 @@ impl Survey {
         let newest = commit::newest_version(store).await?.unwrap_or(0);
         if newest > self.newest.version() {
             self.newest = Table::open_version_in(store.clone(), newest).await?;
+            self.newest.may_be_collected()?;
         }
         wanted.extend(self.newest.manifest().tags.values());
         let wanted: Vec<(Table, Bytes)> =
@@ -196,7 +259,7 @@ async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
         }
         delete_all(store, &rest).await?;
     }
-    store.remove_empty("sessions").await;
+    remove_empty_folders(store).await;
     plan.done = !plan.sweep.is_empty();
     Ok(plan)
 }

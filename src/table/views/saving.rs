@@ -323,6 +323,9 @@ impl ViewWriter {
         let segments = commit::index_segments(store, &schema, tails, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
         let mut maps = Vec::with_capacity(sources.len());
         for source in sources.iter() {
+            if source.lists.is_some() {
+                source.table.fits_in_memory(size_of::<Option<u64>>() as u64)?;
+            }
             let partners = source.partners.as_ref();
             let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
             let lists = source.lists.as_ref().map(|lists| lists.firsts(source.table.rows()));

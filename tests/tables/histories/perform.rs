@@ -82,15 +82,32 @@ pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &
         }
         Change::Drop { column, .. } => base.edit().drop_columns(&[&column.name]).commit().await,
         Change::Rename { column, name } => base.edit().rename_column(&column.name, name).commit().await,
-        Change::Compact => base.compact(if rng.once_in(2) { 6 } else { 1 << 20 }).await,
+        Change::Compact => {
+            let rows = if rng.once_in(2) { 6 } else { 1 << 20 };
+            let done = base.compact(rows).await?;
+            if is_child(&done, base) {
+                assert_eq!(done.compact(rows).await?.version(), done.version(), "there was nothing left to compact");
+            }
+            Ok(done)
+        }
         Change::CompactRuns => {
             let bound = Locality { window: 4, extra_ranges: 1, percent: 120 };
-            Ok(base.compact_runs(1 << 20, bound).await?.0)
+            let (done, _) = base.compact_runs(1 << 20, bound).await?;
+            if is_child(&done, base) {
+                let (again, moved) = done.compact_runs(1 << 20, bound).await?;
+                assert_eq!((again.version(), moved.blocks), (done.version(), 0), "there was nothing left to compact");
+            }
+            Ok(done)
         }
         Change::Materialize => base.materialize(|_, _| {}).await,
         Change::Tag { name, version: Some(version) } => base.edit().tag(name, *version).commit().await,
         Change::Tag { name, version: None } => base.edit().untag(name).commit().await,
     }
+}
+
+/// Whether a version is the next one after `base`, or `base` itself.
+fn is_child(done: &Table, base: &Table) -> bool {
+    done.version() <= base.version() + 1
 }
 
 /// Writes the rows in table order, or by key in another order.

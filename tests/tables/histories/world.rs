@@ -342,7 +342,7 @@ impl World {
         }
         let table = match done {
             Ok(table) if table.version() == base => {
-                let nothing = matches!(change, Change::Compact | Change::CompactRuns | Change::Materialize);
+                let nothing = is_no_change || matches!(change, Change::Compact | Change::CompactRuns | Change::Materialize);
                 return if nothing { Ok(()) } else { Err(format!("{} made no version", told(&change))) };
             }
             Ok(table) if allowed == Verdict::Conflict => {
@@ -551,7 +551,7 @@ impl World {
 
     async fn collect(&mut self, rng: &mut Rng) -> Checked {
         let number = if rng.once_in(2) { 0 } else { rng.below(self.subjects.len() as u64) as usize };
-        let keep = 1 + rng.below(3) as usize;
+        let keep = rng.below(4) as usize;
         self.collect_in(number, keep).await
     }
 
@@ -573,7 +573,8 @@ impl World {
         let subject = &mut self.subjects[number];
         let tagged: BTreeSet<u64> = subject.newest_version().tags.values().copied().collect();
         let with_content = subject.versions.iter().rev().filter(|(version, made)| !made.by_gc && subject.live.contains(version));
-        let last: BTreeSet<u64> = with_content.map(|(version, _)| *version).take(keep).collect();
+        let count = if keep == 0 { usize::MAX } else { keep };
+        let last: BTreeSet<u64> = with_content.map(|(version, _)| *version).take(count).collect();
         // A tag that was made what it was makes a version with nothing new, which may count as one of a garbage collection.
         let mut nothing_new = BTreeSet::new();
         let mut before: Option<&Version> = None;
@@ -584,10 +585,17 @@ impl World {
             before = Some(made);
         }
         let newest = subject.newest();
-        for (version, made) in &mut subject.versions {
+        let stays = |version: &u64| {
             let is_kept = last.contains(version) && !nothing_new.contains(version);
-            let stays = *version == newest || pinned.contains(version) || tagged.contains(version) || is_kept;
-            made.given_up |= !stays;
+            *version == newest || pinned.contains(version) || tagged.contains(version) || is_kept || keep == 0
+        };
+        let mut content_stays = false;
+        for (version, made) in &mut subject.versions {
+            // A version of a garbage collection stays as long as the version whose rows it repeats.
+            if !made.by_gc {
+                content_stays = stays(version) && !made.given_up;
+            }
+            made.given_up |= !(stays(version) || (made.by_gc && content_stays));
         }
         for version in versions_of(&subject.store).await?.range(newest + 1..) {
             let Version { state, tags, uses, .. } = &subject.versions[&newest];

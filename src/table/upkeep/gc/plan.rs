@@ -7,15 +7,17 @@ use std::{
 
 use bytes::Bytes;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::pins::pins;
 use crate::{
     commit,
     error::{Error, Result},
-    format::{Condemned, Manifest, manifest_name},
+    format::{Condemned, Manifest, manifest_name, version_of_name},
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
+        changing::session_files::is_session_file,
         objects::{Named, named, open_versions, together},
         table::Table,
     },
@@ -24,8 +26,8 @@ use crate::{
 /// Settings of a garbage collection.
 #[derive(Clone, Copy, Debug)]
 pub struct GcSettings {
-    /// Number of newest versions to keep; 0 keeps all. Versions that have a tag or a pin are kept in any case. Versions that a
-    /// garbage collection made do not count.
+    /// Number of newest versions to keep; 0 keeps all. Versions that have a tag or a pin are kept in any case. A version that a
+    /// garbage collection made does not count: it is kept as long as the version whose rows it repeats.
     pub keep_versions: usize,
     /// Minimum age of objects to condemn, and of condemnations to carry out. A commit in progress may need a younger object, and
     /// a reader of an old version may not have seen a younger condemnation. Use at least an hour while others use the table, and
@@ -79,8 +81,8 @@ impl GcPlan {
 }
 
 /// Returns the time, in milliseconds since 1970, at or before which an object must have been written to be old enough.
-pub(super) fn before(settings: GcSettings, now: i64) -> i64 {
-    now.saturating_sub(i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX))
+pub(super) fn before(age: Duration, now: i64) -> i64 {
+    now.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// The folders of the objects that versions name.
@@ -106,9 +108,12 @@ struct Version {
 
 /// Reads all manifests, layouts, pins and listings, and makes the plan. Returns `None` if there is no version.
 pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Result<Option<Survey>> {
-    let before = before(settings, now);
+    let before = before(settings.age, now);
     let Some((mut versions, newest)) = versions(store).await? else { return Ok(None) };
-    newest.next_version_may_be_written()?;
+    for version in &versions {
+        // A later build may have made objects for the version that this one would not know to keep.
+        version.table.may_be_collected()?;
+    }
     let (listed, (pinned, dead_pins)) = futures::future::try_join(listed(store, &FOLDERS), pins(store, &newest, before)).await?;
     let mut plan = GcPlan { version: newest.version(), ..GcPlan::default() };
     plan.sweep.extend(dead_pins);
@@ -200,15 +205,22 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
 /// Plans the deletion of the objects of writers that never committed a first version, if all of them are old enough.
 ///
 /// # Errors
+/// - `Exists`: there is a table.
 /// - `NotFound`: there are no objects.
 /// - Errors of the store.
 pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
+    if let Some(version) = commit::newest_version(store).await? {
+        return Err(Error::exists(format!(
+            "{}: a table is there, at version {version}, so nothing was abandoned; collect its garbage without this option",
+            store.url()
+        )));
+    }
     let mut all = listed(store, &FOLDERS).await?;
     all.retain(|listed| condemned_of(&listed.name, listed.bytes).is_some());
-    all.extend(store.list_all("sessions").await?);
-    all.extend(store.list_unfinished(&WRITTEN).await?);
+    all.extend(store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)));
+    all.extend(unfinished(store).await?);
     if all.is_empty() {
-        return Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())));
+        return Err(Error::not_found(format!("{}: neither a table nor objects that a writer left", store.url())));
     }
     let mut plan = GcPlan::default();
     match all.iter().all(|listed| listed.modified_ms <= before) {
@@ -237,22 +249,29 @@ async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
 
 /// Sets `is_kept` of each version. Returns the versions that are kept only because of pins.
 fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeSet<u64>) -> Vec<u64> {
-    let keep = if keep == 0 { usize::MAX } else { keep };
+    // For each version, the place of the version whose rows it has: its own, unless a garbage collection made it.
+    let mut contents: Vec<usize> = Vec::with_capacity(versions.len());
+    for (place, version) in versions.iter().enumerate() {
+        let repeated = place.checked_sub(1).filter(|before| {
+            let before = versions[*before].table.manifest();
+            only_gives_up(before, version.table.manifest())
+        });
+        contents.push(repeated.map_or(place, |before| contents[before]));
+    }
+    let distinct: BTreeSet<usize> = contents.iter().copied().collect();
+    let first = match keep {
+        0 => 0,
+        keep => distinct.iter().rev().nth(keep - 1).copied().unwrap_or(0),
+    };
     let tags: BTreeSet<u64> = newest.manifest().tags.values().copied().collect();
-    let is_collection: Vec<bool> = (0..versions.len())
-        .map(|place| {
-            let before = place.checked_sub(1).map(|before| versions[before].table.manifest());
-            before.is_some_and(|before| only_gives_up(before, versions[place].table.manifest()))
-        })
-        .collect();
-    let (mut kept, mut contents) = (Vec::new(), 0);
-    for (version, is_collection) in versions.iter_mut().zip(is_collection).rev() {
-        let number = version.table.version();
-        let wanted = number == newest.version() || (!is_collection && contents < keep);
-        contents += usize::from(!is_collection);
-        version.is_kept = wanted || tags.contains(&number) || pinned.contains(&number);
-        if !wanted && pinned.contains(&number) {
-            kept.push(number);
+    let numbers: Vec<u64> = versions.iter().map(|version| version.table.version()).collect();
+    let mut kept = Vec::new();
+    for (place, version) in versions.iter_mut().enumerate().rev() {
+        let is_named = |place: usize| tags.contains(&numbers[place]) || pinned.contains(&numbers[place]);
+        let wanted = numbers[place] == newest.version() || contents[place] >= first;
+        version.is_kept = wanted || is_named(place) || is_named(contents[place]);
+        if !wanted && pinned.contains(&numbers[place]) {
+            kept.push(numbers[place]);
         }
     }
     kept
@@ -302,12 +321,29 @@ async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
 /// Returns the objects of sessions in which nothing was written since `before`, and unfinished files that are at least as old.
 async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
     let session = |name: &str| name.split('/').nth(1).unwrap_or_default().to_owned();
-    let (listed, begun) = futures::future::try_join(store.list_all("sessions"), store.list_unfinished(&WRITTEN)).await?;
+    let (listed, begun) = futures::future::try_join(store.list_all("sessions"), unfinished(store)).await?;
     let live: BTreeSet<String> =
         listed.iter().filter(|listed| listed.modified_ms > before).map(|listed| session(&listed.name)).collect();
-    let old = listed.into_iter().filter(|listed| !live.contains(&session(&listed.name)));
+    let old = listed.into_iter().filter(|listed| is_session_file(&listed.name) && !live.contains(&session(&listed.name)));
     let old = old.chain(begun.into_iter().filter(|listed| listed.modified_ms <= before));
     Ok(old.map(|listed| (listed.name, listed.bytes)).collect())
+}
+
+/// Lists the unfinished files of killed writers: the names of objects of a table, followed by `#` and a number.
+async fn unfinished(store: &Store) -> Result<Vec<Listed>> {
+    let mut listed = store.list_unfinished(&WRITTEN).await?;
+    listed.retain(|listed| {
+        let name = listed.name.rsplit_once('#').map_or("", |(name, _)| name);
+        let is_object = condemned_of(name, listed.bytes).is_some() || version_of_name(name).is_some();
+        is_object || is_pin(name) || is_session_file(name)
+    });
+    Ok(listed)
+}
+
+/// Whether a name is that of a pin.
+fn is_pin(name: &str) -> bool {
+    let id = name.strip_prefix("pins/").and_then(|rest| rest.strip_suffix(".json"));
+    id.is_some_and(|id| Uuid::try_parse(id).is_ok_and(|parsed| parsed.to_string() == id))
 }
 
 fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
