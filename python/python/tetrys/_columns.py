@@ -343,9 +343,10 @@ def _of_lists(values: Sequence[Any], valid: Mask, declared: str | None) -> Colum
             shapes[row] = _shape(value, extents, leaves.append)
     if all(leaf is None for leaf in leaves):
         # Lists without numbers have the declared type.
-        array, is_bf16 = np.zeros(len(leaves), np.bool_ if declared is not None and declared.startswith("bool[") else np.float64), False
+        numbers: Array = np.zeros(len(leaves), np.bool_ if declared is not None and declared.startswith("bool[") else np.float64)
     else:
-        array, is_bf16 = _native(_numbers(leaves))
+        numbers = _numbers(leaves)
+    array, is_bf16 = _native(numbers)
     return Column.ragged(shapes, array, is_bf16, _some(valid), _some(np.array([leaf is not None for leaf in leaves], bool)))
 
 
