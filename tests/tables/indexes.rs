@@ -657,7 +657,8 @@ fn conditions_of_many_levels_are_evaluated_and_of_too_many_refused() {
         assert_eq!(ids.as_materialized_series().i64().unwrap().iter().flatten().collect::<Vec<_>>(), [3, 4], "{name}");
     };
     each(60, &chosen);
-    each(700, &chosen);
+    each(250, &chosen);
+    chosen("long", whole.filter_sql(&deep(700)[0].0));
     each(3_000, &|name, found| {
         let error = found.err().unwrap_or_else(|| panic!("{name}: too many levels"));
         let said = error.to_string();
@@ -667,7 +668,7 @@ fn conditions_of_many_levels_are_evaluated_and_of_too_many_refused() {
     });
     let nested = |depth: usize| format!("{}a_id{} IN (3, 4)", "(".repeat(depth), ")".repeat(depth));
     chosen("nested", whole.filter_sql(&nested(20)));
-    for depth in [100, 1_000, 1_000_000] {
+    for depth in [100, 1_000, 10_000] {
         assert_eq!(whole.filter_sql(&nested(depth)).unwrap_err().kind(), ErrorKind::Invalid, "{depth}");
     }
     // A long list is not deep.
