@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn request(method: Method, url: &str) -> HttpRequest {
-        let mut request = HttpRequest::default();
+        let mut request = HttpRequest::new(object_store::client::HttpRequestBody::empty());
         (*request.method_mut(), *request.uri_mut()) = (method, url.parse().expect("a URL"));
         request
     }

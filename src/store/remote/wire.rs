@@ -577,7 +577,7 @@ mod tests {
     #[tokio::test]
     async fn a_listing_that_repeats_itself_ends() {
         let page = |token: &str| {
-            let mut request = HttpRequest::default();
+            let mut request = HttpRequest::new(object_store::client::HttpRequestBody::empty());
             *request.uri_mut() = format!("http://h/b?list-type=2{token}").parse().expect("a URL");
             answered(&request)
         };
