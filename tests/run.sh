@@ -21,11 +21,12 @@ TEXT
 [ "${TETRYS_TORCH:-}" = 1 ] || echo "Left out: the tests of PyTorch (6 GB to install). TETRYS_TORCH=1 runs them."
 [ -n "${TETRYS_CLUSTER:-}" ] || echo "Left out: the tests of Ray, Spark and Daft (1 GB to install, Java 17). TETRYS_CLUSTER=slice runs them in minutes, 1 runs all."
 [ "${TETRYS_FULL:-}" = 1 ] || echo "Left out: the long suites. TETRYS_FULL=1 runs up to twenty times as many random cases (hours)."
-[ -d "${TETRYS_SHARED:-../shared}" ] || echo "Left out: comparisons with recorded data. TETRYS_SHARED names a folder that has it; here is none at ../shared."
+[ -d "${TETRYS_SHARED:-../shared}" ] || echo "Left out: comparisons with recorded data. TETRYS_SHARED names a folder that has it; there is none at ${TETRYS_SHARED:-../shared}."
 echo
 
 status=0
 cargo test --workspace "$@" || status=$?
+[ "$status" = 0 ] || printf '\nCargo stops at the first suite that fails: later suites did not run. sh tests/run.sh --no-fail-fast runs all.\n'
 if [ -s "$skipped" ]; then
     printf '\nDid not run:\n'
     sort -u "$skipped" | sed 's/^/  /'

@@ -22,6 +22,6 @@ if [ ! -e "$venv/complete" ]; then
     for requirements; do set -- "$@" -r "$requirements"; shift; done
     "$new/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2
     touch "$new/complete"
-    mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ]
+    mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ] || mv "$new" "$venv"
 fi
 echo "$venv/bin/python"

@@ -32,6 +32,12 @@ impl Staged {
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Runs `publish`, which renames what is staged, so that an interrupt removes nothing meanwhile.
+    pub(crate) fn publishing<T>(&self, publish: impl FnOnce() -> T) -> T {
+        let _staged = STAGED.lock().unwrap_or_else(PoisonError::into_inner);
+        publish()
+    }
 }
 
 impl Drop for Staged {
@@ -56,7 +62,7 @@ fn remove_all() {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, _commits: bool) -> T {
     work.await
 }
 
@@ -78,16 +84,19 @@ mod unix {
     };
     use tokio::sync::oneshot;
 
+    use crate::failure::say;
+
     /// How long a command may compute before it notices that it is interrupted.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// What a command that is interrupted says: that it noticed, and that it was dropped.
     struct Noticed;
 
-    /// Runs a command. After SIGINT or SIGTERM, drops it, removes what is staged, and ends the process by that signal.
-    pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> T {
+    /// Runs a command. After SIGINT or SIGTERM, drops it, removes what is staged, and ends the process by that signal. Of a command
+    /// that `commits` a version, a message says how to find out whether it did.
+    pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, commits: bool) -> T {
         // Without a listener, signals end the process at once.
-        let Some((interrupted, told)) = listen() else { return work.await };
+        let Some((interrupted, told)) = listen(commits) else { return work.await };
         {
             let mut work = std::pin::pin!(work);
             tokio::select! {
@@ -102,13 +111,16 @@ mod unix {
     }
 
     /// Starts the thread that waits for signals.
-    fn listen() -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
+    fn listen(commits: bool) -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
         let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
         let ((interrupt, interrupted), (told, noticed)) = (oneshot::channel(), channel());
         let wait = move || {
             if let Some(signal) = signals.forever().next() {
                 wait_for_drop(interrupt, &noticed);
                 super::remove_all();
+                if commits {
+                    say("interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which");
+                }
                 let _ = emulate_default_handler(signal);
             }
         };
@@ -119,11 +131,12 @@ mod unix {
     /// Interrupts the command, and waits until it is dropped if it notices.
     fn wait_for_drop(interrupt: oneshot::Sender<()>, noticed: &Receiver<Noticed>) {
         if interrupt.send(()).is_ok() && noticed.recv_timeout(PATIENCE).is_ok() {
-            let _ = noticed.recv();
+            let _ = noticed.recv_timeout(10 * PATIENCE);
         }
     }
 
-    /// Whether the parent process wants this process to ignore a signal, as shells do for jobs in the background.
+    /// Whether the parent process wants this process to ignore a signal, as shells do for jobs in the background. Only Linux tells;
+    /// elsewhere no signal counts as ignored.
     fn is_ignored(signal: i32) -> bool {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,7 +1,7 @@
 //! Escapes control characters and hidden characters, so that names and values from files of others can neither control the terminal
 //! nor look like other names.
 //!
-//! Such a character is printed as `\\u001b`, as JSON writes it. Line feeds and tabs stay.
+//! Such a character is printed as `\u001b`, as JSON writes it. Line feeds and tabs stay.
 
 use std::{
     borrow::Cow,

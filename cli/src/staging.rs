@@ -93,7 +93,8 @@ impl Staging {
         if self.target.is_dir() {
             fs::remove_dir(&self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
         }
-        fs::rename(self.folder(), &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
+        let renamed = self.folder.publishing(|| fs::rename(self.folder.path(), &self.target));
+        renamed.map_err(|error| Error::from(error).at(self.target.display()))?;
         self.published = true;
         Ok(())
     }
@@ -122,7 +123,7 @@ pub(crate) async fn folder_of(target: &Path, write: impl AsyncFnOnce(&Path) -> R
     let staging = Staging::new(target)?;
     let made = staging.folder().join("new");
     write(&made).await?;
-    fs::rename(&made, target).map_err(|error| Error::from(error).at(target.display()))
+    staging.folder.publishing(|| fs::rename(&made, target)).map_err(|error| Error::from(error).at(target.display()))
 }
 
 /// Checks that `path` is missing or an empty folder.

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import tetrys as tt
 
-pytestmark = pytest.mark.torch
 
-
+@pytest.mark.torch
 def test_rows_become_tensors_over_the_same_memory(tmp_path: Path) -> None:
     import torch
 
@@ -63,6 +62,7 @@ def test_other_libraries_take_arrays_by_dlpack(index: tt.Index) -> None:
         np.testing.assert_array_equal(taken, array, strict=True)
 
 
+@pytest.mark.torch
 def test_tensors_that_numpy_does_not_take_are_refused_with_the_next_step(index: tt.Index, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     graded, brain = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.bfloat16)
@@ -81,6 +81,7 @@ def test_tensors_that_numpy_does_not_take_are_refused_with_the_next_step(index: 
     assert tt.row_loader(written).take([0, 1])["y"].tolist() == [1, 1]
 
 
+@pytest.mark.torch
 def test_a_device_that_is_not_there_is_refused_before_the_first_batch(index: tt.Index) -> None:
     torch = pytest.importorskip("torch")
     there = torch.cuda.device_count()

@@ -14,6 +14,6 @@ if [ ! -e "$venv/complete" ]; then
     python3 -m venv "$new" >&2
     "$new/bin/python" -m pip install --quiet --disable-pip-version-check 'moto[server]==5.1.*' >&2
     touch "$new/complete"
-    mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ]
+    mv -T "$new" "$venv" 2>/dev/null || [ -e "$venv/complete" ] || mv "$new" "$venv"
 fi
 echo "$venv/bin/python"

@@ -78,8 +78,8 @@ pub(crate) struct AddGroup {
 struct Given {
     /// The table: a path or URL
     table: String,
-    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. Columns of text have the
-    /// types of the table
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. CSV and NDJSON values
+    /// are read with the types of the table
     frame: PathBuf,
     #[command(flatten)]
     taken: Taken,
@@ -91,8 +91,8 @@ struct GivenGroup {
     table: String,
     /// The name of the column group
     group: String,
-    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. Columns of text have the
-    /// types of the table
+    /// The input file (Parquet, Arrow IPC, CSV or NDJSON) or a pipe; - is standard input. CSV and NDJSON values
+    /// are read with the types of the table
     frame: PathBuf,
     /// The key: index columns that find the rows of the table. Each row of the table must have a key of its own [default: no key;
     /// rows are in table order]
@@ -150,7 +150,7 @@ fn words(names: &[String]) -> Vec<&str> {
 }
 
 impl Taken {
-    /// Opens the input file. Columns of text get the types of the table.
+    /// Opens the input file. Values of CSV and NDJSON are read with the types of the table.
     fn open(&self, path: &Path, table: &Table) -> Result<Frame, Failure> {
         self.kind.open(path, &self.text, Some(table.schema()))
     }

@@ -37,7 +37,7 @@ pub(crate) struct Gc {
     /// any reader or writer
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
     age: u32,
-    /// Delete what writers left that never committed a first version; there must be no manifest
+    /// Delete the files of writers that never committed a first version; an error if there is a manifest
     #[arg(long, conflicts_with = "keep")]
     abandoned: bool,
     /// Condemn and delete; without this option nothing is changed

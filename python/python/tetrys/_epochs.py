@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,6 +24,9 @@ from ._tetrys import Invalid, Ragged, Unavailable
 from ._torch import pytorch
 
 Transform = Callable[[dict[str, Any]], Any]
+
+# Held while an iteration begins, so that two threads get two epochs. Loaders are pickled, so it is in none of them.
+_BEGINNING = threading.Lock()
 
 
 class _Run:
@@ -77,19 +81,21 @@ class Loader:
         return self._next_epoch()
 
     def _next_epoch(self) -> _Epoch:
-        """Begins the epoch behind that of the newest iterator. The loader follows the new one."""
-        before = self._run
-        if before.is_fresh:
-            native = before.native.fork()
-            if before.behind is not None:
-                native.load_state(before.behind)
-        else:
-            # Another thread may wait for a batch of the newest iterator, so its native loader is not asked.
-            native = self._base.fork()
-            native.set_epoch((before.epoch + 1) % 2**64)
-        self._run = _Run(native)
-        self._run.is_fresh = False
-        return _Epoch(self, self._run)
+        """Begins the epoch after that of the newest iterator. The loader follows the new one."""
+        with _BEGINNING:
+            before = self._run
+            if before.is_fresh:
+                native = before.native.fork()
+                if before.behind is not None:
+                    native.load_state(before.behind)
+            else:
+                # Another thread may wait for a batch of the newest iterator, so its native loader is not asked.
+                native = self._base.fork()
+                native.set_epoch((before.epoch + 1) % 2**64)
+            run = _Run(native)
+            run.is_fresh = False
+            self._run = run
+        return _Epoch(self, run)
 
     def _made(self, read: Read) -> tuple[Batch, Any]:
         """Makes and transforms a batch, and begins to copy it to the device. Runs on a thread."""

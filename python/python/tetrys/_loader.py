@@ -44,7 +44,7 @@ class DataLoader(Loader):
     so that an epoch can be resumed with other sizes.
 
     Each `for` loop runs one epoch; the next loop runs the next one, in another order. A loop after `load_state_dict` runs the
-    rest of the epoch of the state. Iterators are independent: while one of them runs, `iter(loader)` begins the epoch behind that of
+    rest of the epoch of the state. Iterators are independent: while one of them runs, `iter(loader)` begins the epoch after that of
     the newest one, and each gives every sample of its epoch. Each of them reads up to `prefetch` bytes ahead.
 
     Args:

@@ -43,6 +43,9 @@ impl From<io::Error> for Closed {
     }
 }
 
+/// How often a write makes the folders of its name while another process removes them.
+const TRIES: usize = 100;
+
 /// What to do with a link to a folder in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Links {
@@ -62,18 +65,26 @@ impl LocalFiles {
         let closed = |closed: Closed| self.closed(closed, Doing::Writing, name);
         let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
         let published = |error: io::Error| failure::disk_publishing(&error, name, self.url());
-        let (folders, last) = split(name);
-        let mut folder = match Folder::root(self.root()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_root(self.root()).and_then(|()| Folder::root(self.root())).map_err(disk)?
+        let (_, last) = split(name);
+        let begin = || -> Result<(Folder, File, String), Closed> {
+            let (mut folder, mut place) = (Folder::root(self.root())?, String::new());
+            for part in split(name).0 {
+                folder = enter(&folder, part, &mut place, true)?;
             }
-            root => root.map_err(disk)?,
+            let (file, begun) = stage(&folder, last)?;
+            Ok((folder, file, begun))
         };
-        let mut place = String::new();
-        for part in folders {
-            folder = enter(&folder, part, &mut place, true).map_err(closed)?;
-        }
-        let (mut file, begun) = stage(&folder, last).map_err(disk)?;
+        let mut tries = 0;
+        let (folder, mut file, begun) = loop {
+            match begin() {
+                // There is no root yet, or another process removed a folder of a session while it was empty.
+                Err(Closed::Failed(error)) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => {
+                    tries += 1;
+                    make_root(self.root()).map_err(disk)?;
+                }
+                done => break done.map_err(closed)?,
+            }
+        };
         let written = write(&mut file).and_then(|()| file.sync_all().map_err(disk));
         drop(file);
         let done = written.and_then(|()| match folder.link(&begun, last) {
@@ -143,7 +154,7 @@ impl LocalFiles {
     }
 
     /// Removes the folders directly in `folder` that are empty and whose names are `ours`, and then `folder` if it is empty.
-    /// Failures are ignored. A concurrent writer that needs a folder creates it again.
+    /// Failures are ignored. A concurrent writer that needs a folder makes it again.
     pub(super) fn remove_empty(&self, folder: &str, ours: impl Fn(&str) -> bool) {
         let (above, last) = split(folder);
         let Ok(above) = self.below(above) else { return };

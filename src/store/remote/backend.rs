@@ -157,7 +157,8 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
     let objects: Arc<dyn ObjectStore> = match service {
         Service::S3 => {
-            // Objects are deleted one by one, so a list of one name has no use, and its answer one more thing to go wrong.
+            // Each call deletes one object, many calls at a time. A plain DELETE does that; the bulk request would carry one name,
+            // and have a body to parse.
             let builder = AmazonS3Builder::new().with_disable_bulk_delete(true).with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AmazonS3ConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));

@@ -88,11 +88,13 @@ fn of_tls(error: &rustls::Error, host: &str) -> (Known, Again) {
     (Known { kind, text }, again)
 }
 
-/// Whether a request has the same effect once and twice. Puts are: an object of Tetrys is created, never changed, so a second put
-/// is answered with "already there".
+/// Whether a request has the same effect once and twice. Puts are, but for those of manifests: an object is created, never
+/// changed, so a second put is answered with "already there".
 pub(super) fn is_idempotent(request: &HttpRequest) -> bool {
     match *request.method() {
-        Method::GET | Method::HEAD | Method::PUT | Method::DELETE => true,
+        // The committer sends a manifest again itself, after another look at the versions.
+        Method::PUT => request.uri().path().rsplit('/').nth(1) != Some("manifests"),
+        Method::GET | Method::HEAD | Method::DELETE => true,
         Method::POST => {
             let query = request.uri().query().unwrap_or_default();
             // An upload begun twice leaves one without parts. Deleting and completing twice has the effect of once.
@@ -181,6 +183,7 @@ mod tests {
     fn only_requests_for_tokens_are_sent_once() {
         for (method, url, expected) in [
             (Method::PUT, "http://h/b/chunks/a", true),
+            (Method::PUT, "http://h/b/t/manifests/1.json", false),
             (Method::PUT, "http://h/b/a?partNumber=3&uploadId=x", true),
             (Method::DELETE, "http://h/b/a", true),
             (Method::POST, "http://h/b?delete", true),

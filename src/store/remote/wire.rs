@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -49,6 +49,8 @@ const ONE_BURST: Duration = Duration::from_millis(200);
 const SLOWEST_UPLOAD: u64 = 32 << 10;
 /// Retries of a request whose cause of failure may change soon, and the first backoff; each later one doubles: 3 s in all.
 const FEW: usize = 4;
+/// The same for a store that has answered before, and may be restarting: 25 s in all.
+const FEW_AGAIN: usize = 7;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 /// Maximum size of an answer that is no object. The largest page of a listing (5,000 names of Azure) is smaller.
 const LARGEST_ANSWER: u64 = 32 << 20;
@@ -219,7 +221,7 @@ impl HttpService for Paced {
                     if is_page(&request) {
                         answered(&request).map_err(cause::last)?;
                     }
-                    let measured = request.extensions().get::<Measured>().is_some();
+                    let measured = request.extensions().get::<Measured>().is_some() || request.method() == http::Method::HEAD;
                     let start = is_page(&request).then(Vec::new);
                     return if measured { Ok(answer) } else { bounded(answer, start) };
                 }
@@ -235,7 +237,8 @@ impl Paced {
     /// Sends a request, and sends it again a few times if nothing listens or the host name has no address.
     async fn send_patiently(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (uri, idempotent) = (request.uri().clone(), cause::is_idempotent(&request));
-        let retries = self.wire.rules.retries.min(FEW);
+        let few = if self.wire.pace.reached.load(Ordering::Relaxed) { FEW_AGAIN } else { FEW };
+        let retries = self.wire.rules.retries.min(few);
         let mut wait = FIRST_WAIT;
         for tries in 0..=retries {
             let error = match self.send(request.clone()).await {
@@ -277,6 +280,9 @@ impl Paced {
             Err(_) => Err(silence(limit, "no answer")),
         };
         let status = answer.as_ref().map(HttpResponse::status).ok();
+        if status.is_some() {
+            pace.reached.store(true, Ordering::Relaxed);
+        }
         let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
         let failed = status.is_none_or(|status| status.is_server_error() || busy.contains(&status));
         match status {
@@ -469,6 +475,8 @@ struct Pace {
     state: Mutex<State>,
     freed: Notify,
     sent: AtomicU64,
+    /// Whether the store has ever answered.
+    reached: AtomicBool,
 }
 
 struct State {
@@ -492,6 +500,7 @@ impl Pace {
             state: Mutex::new(State { limit: FIRST, waiting: 0, halved: None }),
             freed: Notify::new(),
             sent: AtomicU64::new(0),
+            reached: AtomicBool::new(false),
         }
     }
 

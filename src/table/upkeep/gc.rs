@@ -168,7 +168,7 @@ impl Survey {
             for (version, bytes) in self.spare_wanted(store, before).await? {
                 let name = manifest_name(version);
                 if manifests.contains(&name) {
-                    store.put_new(&name, bytes.into()).await?;
+                    put_back(store, &name, bytes).await?;
                     self.plan.sweep.remove(&name);
                 }
             }
@@ -262,6 +262,17 @@ async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     remove_empty_folders(store).await;
     plan.done = !plan.sweep.is_empty();
     Ok(plan)
+}
+
+/// Writes a manifest again that was deleted a moment ago. The client sends no manifest twice by itself.
+async fn put_back(store: &Store, name: &str, bytes: Bytes) -> Result<()> {
+    let mut tries = 1;
+    loop {
+        match store.put_new(name, bytes.clone().into()).await {
+            Err(error) if error.kind() == ErrorKind::Unavailable && tries < PLANS => tries += 1,
+            done => return done.map(drop),
+        }
+    }
 }
 
 async fn delete_all(store: &Store, names: &[String]) -> Result<()> {

@@ -204,6 +204,7 @@ fn program() -> String {
     }
     let below = std::env::current_dir().ok().and_then(|folder| own.strip_prefix(folder).ok().map(Path::to_owned));
     let path = below.unwrap_or(own).display().to_string();
+    let path = if path.contains('/') { path } else { format!("./{path}") };
     // Quoted where a shell would split or expand it.
     let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
     if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }

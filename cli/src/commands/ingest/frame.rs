@@ -112,7 +112,7 @@ impl Kind {
         };
         text.open(path, format, table).map_err(|failure| match failure {
             Failure::Input(error) if !is_known && error.kind() == ErrorKind::Corrupt => {
-                let message = format!("{error}; its name has no ending that says another format: set --format");
+                let message = format!("{error}; it was read as Parquet, because its name has no ending: set --format");
                 Failure::Input(Error::new(error.kind(), message).with_source(error))
             }
             failure => failure,

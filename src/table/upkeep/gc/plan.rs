@@ -211,7 +211,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
 pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     if let Some(version) = commit::newest_version(store).await? {
         return Err(Error::exists(format!(
-            "{}: a table is there, at version {version}, so nothing was abandoned; collect its garbage without this option",
+            "{}: a table is there, at version {version}, so nothing was abandoned; collect its garbage instead (`tetrys gc`, `Table.gc`)",
             store.url()
         )));
     }
