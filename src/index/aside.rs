@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Bytes of the stack of such a thread. The system gives memory to the pages that are used.
-const STACK: usize = 64 << 20;
+const STACK: usize = 256 << 20;
 
 /// The process that used polars' threads first; 0 before that.
 static OWNER: AtomicU32 = AtomicU32::new(0);

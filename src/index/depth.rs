@@ -13,14 +13,15 @@ use sqlparser::{
 use super::aside::on_large_stack;
 use crate::error::{Error, Result, counted, short};
 
-/// Maximum levels of an expression of polars.
+/// Maximum levels of an expression of polars. polars copies the expressions below each level, so its time and memory grow with the
+/// square of the levels.
 const MAX_LEVELS: usize = 2_000;
 /// Maximum nodes of an expression of polars.
 const MAX_NODES: usize = 1_000_000;
-/// Maximum words and signs of an SQL text in a row, without a comma in between. Each level has at least two.
-const MAX_WORDS: usize = 2 * MAX_LEVELS;
+/// Maximum words and signs of an SQL text in a row, without a comma in between. A comparison and its OR have four.
+const MAX_WORDS: usize = 4 * MAX_LEVELS;
 /// Bytes of an SQL text up to which the stack of any thread suffices.
-const SHORT: usize = 512;
+const SHORT: usize = 256;
 
 /// Runs `work`, which parses this SQL text, on a stack that suffices for its levels.
 ///
@@ -36,7 +37,7 @@ pub(super) fn within_sql<T: Send>(sql: &str, work: impl FnOnce() -> Result<T> + 
     if words > MAX_WORDS {
         return Err(Error::invalid(format!(
             "`{}`: {words} words and signs without a comma in between, expected at most {MAX_WORDS}: use `x IN (1, 2, ..)` instead \
-             of many comparisons, or several conditions one after the other",
+             of many comparisons, or join with a table of the values",
             short(sql)
         )));
     }
@@ -69,26 +70,31 @@ pub(crate) fn within<'a, T: Send>(
         expression.nodes(&mut inner);
         left.extend(inner.iter().map(|inner| (*inner, level + 1)));
     }
-    if most <= SHORT / 4 { work() } else { on_large_stack(work) }
+    if most <= SHORT / 2 { work() } else { on_large_stack(work) }
 }
 
 /// Returns the largest number of words and signs in a row, each row with those that enclose it in parentheses.
 fn words(sql: &str) -> usize {
     // The parser reports a text without tokens.
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
-    let (mut enclosing, mut here, mut most) = (Vec::new(), 0, 0);
+    let (mut enclosing, mut outer, mut here, mut most) = (Vec::new(), 0, 0, 0);
     for token in &tokens {
         match token {
             Token::Whitespace(_) => continue,
             Token::Comma => here = 0,
             Token::LParen | Token::LBracket | Token::LBrace => {
                 enclosing.push(here + 1);
+                outer += here + 1;
                 here = 0;
             }
-            Token::RParen | Token::RBracket | Token::RBrace => here = enclosing.pop().unwrap_or(here) + 1,
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                let before = enclosing.pop();
+                outer -= before.unwrap_or(0);
+                here = before.unwrap_or(here) + 1;
+            }
             _ => here += 1,
         }
-        most = most.max(here + enclosing.iter().sum::<usize>());
+        most = most.max(here + outer);
     }
     most
 }

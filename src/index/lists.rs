@@ -93,7 +93,7 @@ pub(super) fn lists_of(texts: &StringChunked, item: &ColumnType) -> Result<Optio
         }
         ends.push(Some(items.len()));
     }
-    let values = items.series(item)?;
+    let Ok(values) = items.series(item) else { return Ok(None) };
     let mut start = 0;
     let lists = ends.into_iter().map(|end| {
         let end = end?;
@@ -119,6 +119,8 @@ enum Items {
 impl Items {
     fn new(item: &ColumnType) -> Option<Self> {
         Some(match item {
+            // Frames have no seconds.
+            ColumnType::Timestamp(Unit::Second, _) | ColumnType::Duration(Unit::Second) => return None,
             ColumnType::Scalar(Primitive::Bool) => Self::Booleans(Vec::new()),
             ColumnType::Scalar(Primitive::F32 | Primitive::F64) => Self::Floats(Vec::new()),
             ColumnType::Scalar(Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64) => Self::Unsigned(Vec::new()),
@@ -190,6 +192,6 @@ impl Items {
             ColumnType::Categorical => DataType::from_categories(Categories::global()),
             _ => return Ok(series),
         };
-        series.cast(&ty).map_err(internal)
+        series.strict_cast(&ty).map_err(internal)
     }
 }

@@ -25,7 +25,7 @@ use super::{
     depth::within_sql,
     frame::internal,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
 ///
@@ -46,7 +46,7 @@ fn answer(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
             statement.to_string()
         }
     };
-    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{sql}`")))?)
+    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{}`", short(sql))))?)
 }
 
 /// Returns the rows for which a condition is true. A condition is what follows WHERE, such as `agents_count > 100`.
@@ -57,7 +57,7 @@ fn answer(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
 pub(crate) fn filtered(frame: &DataFrame, condition: &str) -> Result<DataFrame> {
     let plain = Plain::of(frame)?;
     let text = within_sql(condition, || Ok(format!("SELECT * FROM t WHERE ({})", plain.expression(condition)?)))?;
-    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{condition}`")))?)
+    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{}`", short(condition))))?)
 }
 
 /// Returns the frame with computed columns. Each has a name and an expression over the existing columns.
@@ -79,7 +79,7 @@ pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Resu
     }
     let all: Vec<&str> = computed.iter().map(|(_, sql)| *sql).collect();
     let found = run(plain.frame.clone(), &format!("SELECT *{columns} FROM t"));
-    plain.named(found.map_err(|error| error.at(format!("`{}`", all.join("`, `"))))?)
+    plain.named(found.map_err(|error| error.at(format!("`{}`", short(all.join("`, `")))))?)
 }
 
 /// A frame without column names that polars takes for patterns.
@@ -182,7 +182,7 @@ fn parser(sql: &str) -> Result<Parser<'static>> {
 }
 
 fn malformed(sql: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::invalid(format!("`{sql}`: {error}"))
+    Error::invalid(format!("`{}`: {}", short(sql), short(error)))
 }
 
 /// Parses the text as one read-only statement.

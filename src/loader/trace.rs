@@ -111,12 +111,21 @@ struct Events {
     bracket: u64,
 }
 
+/// Returns the name of the next copy of a trace.
+fn replacement(path: &Path) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(".new");
+    name.into()
+}
+
 impl Events {
     /// Creates the file with an empty array.
     fn create(path: &Path) -> io::Result<Self> {
         // Absolute, because the program may change its folder before the file is replaced.
         let path = path::absolute(path)?;
         let mut file = File::create_new(&path)?;
+        // A process that was killed may have left the next copy of an earlier trace.
+        let _ = fs::remove_file(replacement(&path));
         file.write_all(b"[\n]")?;
         Ok(Self { path, file, end: 1, bracket: 1 })
     }
@@ -140,8 +149,7 @@ impl Events {
 
     /// Replaces the file by a copy with one more event and a new reserve.
     fn replace(&mut self, event: &str) -> io::Result<()> {
-        let mut new = self.path.clone().into_os_string();
-        new.push(".new");
+        let new = replacement(&self.path);
         let reserve = RESERVE.max(self.end / 4);
         let mut file = File::create_new(&new)?;
         let written = self.copy_to(&mut file, event, reserve).and_then(|()| fs::rename(&new, &self.path));

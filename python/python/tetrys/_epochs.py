@@ -140,11 +140,11 @@ class Loader:
     @property
     def samples(self) -> int:
         """Number of samples of an epoch, over all ranks."""
-        return self._native.sizes()[2]
+        return self._base.sizes()[2]
 
     def __len__(self) -> int:
         """Returns the number of batches of an epoch on this rank."""
-        return self._native.sizes()[0]
+        return self._base.sizes()[0]
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for

@@ -128,8 +128,8 @@ impl Frame {
     }
 
     /// Opens a file of this format, or a pipe (`/dev/stdin`, a FIFO, the process substitution of a shell). Pipes, text and Arrow
-    /// streams are copied to the temporary folder: the call reads all of them on the calling thread, so async code should call
-    /// it through `spawn_blocking`. Later reads of the frame do not block the executor.
+    /// streams are copied to the temporary folder: the call reads all of them on the calling thread. Of Parquet and Arrow files it
+    /// reads the struct columns whose statistics do not exclude nulls. So async code should call it through `spawn_blocking`. Later reads of the frame do not block the executor.
     ///
     /// # Errors
     /// - `NotFound`: the file does not exist, or the text settings name a column that does not exist.

@@ -386,8 +386,11 @@ impl ViewWriter {
                     }
                     _ => {}
                 }
-                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) && properties.is_empty() {
-                    properties = stored.properties.clone();
+                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) {
+                    let own = std::mem::replace(&mut properties, stored.properties.clone());
+                    // Texts made from a list that was stored under this name are no lists.
+                    properties.retain(|key, said| key != "arrow" || !said.as_str().is_some_and(|said| said.starts_with("list<")));
+                    properties.extend(own);
                 }
             }
             let id = held.iter().find(|held| held.name == name && held.ty == ty).map_or_else(&mut fresh, |held| held.id);
