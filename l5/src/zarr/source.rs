@@ -156,7 +156,7 @@ impl ZarrGroup {
                 let mut file = match LocalFile::regular(folder.join(key), "a file") {
                     Ok(file) => file,
                     Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-                    Err(error) => return Err(error.at(&self)),
+                    Err(error) => return Err(error.at(self)),
                 };
                 let stated = file.metadata().map_err(|error| Error::from(error).at(place()))?.len();
                 fill(&mut file, stated)
@@ -180,7 +180,8 @@ impl ZarrGroup {
     /// # Errors
     /// - Errors of the file system or the store.
     pub(super) fn missing(&self, name: &str, chunks: impl Iterator<Item = (u64, String)>) -> Result<Vec<u64>> {
-        let found: Box<dyn Fn(&str) -> Result<bool> + '_> = match &self.kind {
+        type Exists<'a> = Box<dyn Fn(&str) -> Result<bool> + 'a>;
+        let found: Exists<'_> = match &self.kind {
             Kind::Directory(folder) => Box::new(|key| {
                 let path = folder.join(key);
                 path.try_exists().map_err(|error| Error::from(error).at(path.display()))
