@@ -295,7 +295,7 @@ fn the_checks_see_what_they_should_see() {
 
 /// Returns the string literals of a file, without those of attributes on one line.
 fn texts_of(code: &str) -> Vec<String> {
-    let is_attribute = |line: &&str| line.trim_start().starts_with("#[") && line.matches('"').count() % 2 == 0;
+    let is_attribute = |line: &&str| line.trim_start().starts_with("#[") && line.matches('"').count().is_multiple_of(2);
     let lines: Vec<&str> = code.lines().filter(|line| !is_attribute(line)).collect();
     let code = lines.join("\n").replace("'\"'", "");
     let (mut texts, mut inside, mut rest) = (Vec::new(), None::<String>, code.chars().peekable());
