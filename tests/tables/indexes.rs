@@ -468,7 +468,7 @@ fn right_rows_of_one_key_become_a_list() {
     // An inner merge keeps only rows with a list.
     assert_eq!(a.merge(&b, &Merge::on(["log", "time"]).group_to_list()).unwrap().len(), 3);
     let error = a.merge(&b, &Merge::on(["log"]).as_of("time", Pick::Nearest).group_to_list()).unwrap_err();
-    assert!(error.to_string().contains("lists of rows need keys and no time"), "{error}");
+    assert!(error.to_string().contains("lists of rows need key columns, and are not merged by time"), "{error}");
     let error = Index::concat_filling([&merged, &b]).unwrap_err();
     assert!(error.to_string().contains("concat: column `"), "{error}");
     let twice = Index::concat([&b, &b]).unwrap();
