@@ -154,6 +154,7 @@ fn a_layout_lights_what_a_read_takes() {
         ("layout table --rows 5..5", 2, "expected A..B"),
         ("layout table --rows 600..700", 1, "the table has rows 0..600"),
         ("layout table --png no/where.png", 1, "no/where.png"),
+        ("layout table --png table/manifests/18446744073709551614.json", 1, "expected a new file or a PNG picture to replace"),
     ] {
         let said = tetrys(folder, arguments).fails(code);
         assert!(said.contains(says), "{arguments}: {said}");

@@ -128,7 +128,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn an_interrupted_command_leaves_nothing_and_ends_by_the_signal() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    crate::binary::small_table(folder, 300);
+    crate::binary::small_table(folder, 2_000);
     fs::create_dir(folder.join("temporary")).unwrap();
     let before = names(folder);
     let all = [

@@ -88,7 +88,7 @@ impl Demo {
         self.tell_picture(out, &table, row, &folder).await?;
         self.tell_again(out, &table, &folder).await?;
         tell_damage(out, &table, &root, &loader).await?;
-        self.tell_next(out, &root)?;
+        self.tell_next(out, &root, row)?;
         Ok(Outcome::Done)
     }
 
@@ -171,7 +171,7 @@ impl Demo {
         Ok(())
     }
 
-    fn tell_next(&self, out: &mut dyn Write, root: &Path) -> Result<(), Failure> {
+    fn tell_next(&self, out: &mut dyn Write, root: &Path, row: u64) -> Result<(), Failure> {
         let program = program();
         let root = match &self.dir {
             Some(_) => root.display().to_string(),
@@ -185,8 +185,8 @@ impl Demo {
             writeln!(out, "  {program} demo keep")?;
         }
         writeln!(out, "  {program} query {root} 'SELECT row, host, agents_count FROM t WHERE agents_count > 85'")?;
-        writeln!(out, "  {program} explain {root} 42 --columns 'lidar.*' --offsets=-10..=0")?;
-        writeln!(out, "  {program} get {root} 42 --columns '*.jpeg' --columns 'agents.*' --offsets=-10..=0 --out rows")?;
+        writeln!(out, "  {program} explain {root} {row} --columns 'lidar.*' --offsets=-10..=0")?;
+        writeln!(out, "  {program} get {root} {row} --columns '*.jpeg' --columns 'agents.*' --offsets=-10..=0 --out rows")?;
         writeln!(out, "  {program} verify {root}")?;
         Ok(())
     }

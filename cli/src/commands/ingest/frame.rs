@@ -19,7 +19,7 @@ use tetrys::{
     },
 };
 
-use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings};
+use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, say},
@@ -314,7 +314,7 @@ impl FrameCommand {
         }
         let info = table.info().await?;
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
-        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let stored = stored_bytes(&table).await;
         let names: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
         let mut lines = vec![vec!["index".to_owned(), text::bytes(info.index_bytes), text::printable(&names.join(", "))]];
         lines.extend(info.column_groups.iter().map(|group| {
@@ -322,7 +322,9 @@ impl FrameCommand {
             vec![text::printable(&group.name), text::bytes(group.bytes), text::printable(&names.join(", "))]
         }));
         write!(out, "{}", text::table(&["", ">", ""], &lines))?;
-        writeln!(out, "stored  {}", text::bytes(stored))?;
+        if let Some(stored) = stored {
+            writeln!(out, "stored  {}", text::bytes(stored))?;
+        }
         if let Some(shared) = said_of_sharing(&table) {
             writeln!(out, "{shared}")?;
         }

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, time::Instant};
 use clap::Args;
 use tetrys_l5::{Dataset, IngestSettings, ingest};
 
-use super::{Writing, json_of, said_of, said_of_sharing, say_warnings};
+use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, say},
@@ -63,17 +63,13 @@ impl L5 {
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }
-        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let stored = stored_bytes(&table).await;
         let given = dataset.group().stored_bytes()?;
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
-        writeln!(
-            out,
-            "input   {} ({} decoded)\nstored  {}, {} of the input",
-            text::bytes(given),
-            text::bytes(dataset.decoded_bytes()),
-            text::bytes(stored),
-            text::ratio(stored, given),
-        )?;
+        writeln!(out, "input   {} ({} decoded)", text::bytes(given), text::bytes(dataset.decoded_bytes()))?;
+        if let Some(stored) = stored {
+            writeln!(out, "stored  {}, {} of the input", text::bytes(stored), text::ratio(stored, given))?;
+        }
         if let Some(shared) = said_of_sharing(&table) {
             writeln!(out, "{shared}")?;
         }

@@ -202,6 +202,11 @@ pub(crate) fn said_of(table: &Table) -> String {
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }
 
+/// Returns the bytes of all objects of a table. `None` if they cannot be listed: the table is committed, so this is no failure.
+async fn stored_bytes(table: &Table) -> Option<u64> {
+    Some(table.store().list("").await.ok()?.iter().map(|(_, bytes)| bytes).sum())
+}
+
 /// Describes a table as JSON, with its lineage.
 pub(crate) fn json_of(table: &Table) -> serde_json::Value {
     serde_json::json!({

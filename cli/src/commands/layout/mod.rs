@@ -6,7 +6,12 @@ mod map;
 mod owners;
 mod picture;
 
-use std::{fs::File, io::BufWriter, io::Write, ops::Range, path::Path, path::PathBuf};
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -160,6 +165,24 @@ pub(crate) async fn draw_owners(file: &Path, table: &Table, versions: &[u64]) ->
     Ok(owners)
 }
 
+/// Checks that a file that a picture replaces is a picture, or empty, or no regular file.
+///
+/// # Errors
+/// - `Exists`: it holds something else.
+/// - Errors of the file system.
+fn require_picture(file: &Path) -> Result<(), Error> {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+    if !file.is_file() {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    File::open(file)?.take(PNG.len() as u64).read_to_end(&mut start)?;
+    match start.is_empty() || start == PNG {
+        true => Ok(()),
+        false => Err(Error::exists("expected a new file or a PNG picture to replace, found another file")),
+    }
+}
+
 fn draw_tinted(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, tint: Tint<'_>) -> Result<(), Error> {
     let name = table.url().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let said = said_of(table, rows);
@@ -170,6 +193,7 @@ fn draw_tinted(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>,
     };
     let canvas = picture::picture(&title, maps, rows, tint);
     let place = |error: Error| error.at(file.display());
+    require_picture(file).map_err(place)?;
     let out = File::create(file).map_err(|error| place(error.into()))?;
     canvas.write(BufWriter::new(out)).map_err(|error| place(Error::unavailable(error.to_string())))
 }
