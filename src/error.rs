@@ -70,7 +70,7 @@ impl Error {
     ///
     /// ```
     /// let error = serde_json::from_str::<tetrys::Receipt>("{}").unwrap_err();
-    /// assert_eq!(tetrys::Error::invalid_json(&error).at("t.receipt").to_string(), "t.receipt: the member `partition` is missing");
+    /// assert_eq!(tetrys::Error::invalid_json(&error).at("t.receipt").to_string(), "t.receipt: the member `session` is missing");
     /// ```
     pub fn invalid_json(error: &serde_json::Error) -> Self {
         Self::invalid(json_fault(error))
