@@ -36,10 +36,13 @@ pub fn head(status: &str) -> String {
     format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: application/xml\r\n\r\n")
 }
 
+/// Answers a request by its number and its text.
+type Answers = Box<dyn Fn(usize, &str) -> Answer + Send + Sync>;
+
 const MOST_SENT: u64 = 256 << 20;
 
 struct Shared {
-    answer: Box<dyn Fn(usize, &str) -> Answer + Send + Sync>,
+    answer: Answers,
     heads: Mutex<Vec<String>>,
     sent: AtomicU64,
     stop: AtomicBool,
@@ -67,7 +70,7 @@ impl Raw {
         Self::serve(Some(Arc::new(config)), Box::new(answer))
     }
 
-    fn serve(tls: Option<Arc<ServerConfig>>, answer: Box<dyn Fn(usize, &str) -> Answer + Send + Sync>) -> Self {
+    fn serve(tls: Option<Arc<ServerConfig>>, answer: Answers) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (heads, sent, stop) = (Mutex::default(), AtomicU64::new(0), AtomicBool::new(false));
