@@ -156,14 +156,24 @@ Examples:
 impl Command {
     /// Whether this command commits a version of a table, so that one that is interrupted may or may not have done so.
     pub(crate) fn commits(&self) -> bool {
-        match self {
-            Self::Ingest(_) | Self::Session(_) | Self::Edit(_) | Self::Patch(_) | Self::ReplaceGroup(_) | Self::AddGroup(_) => {
-                true
-            }
-            Self::Delete(_) | Self::Compact(_) | Self::Materialize(_) | Self::Gc(_) | Self::Rebind(_) => true,
-            Self::Merge(_) | Self::Concat(_) | Self::Select(_) | Self::Run(_) => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Ingest(_)
+                | Self::Session(_)
+                | Self::Edit(_)
+                | Self::Patch(_)
+                | Self::ReplaceGroup(_)
+                | Self::AddGroup(_)
+                | Self::Delete(_)
+                | Self::Compact(_)
+                | Self::Materialize(_)
+                | Self::Gc(_)
+                | Self::Rebind(_)
+                | Self::Merge(_)
+                | Self::Concat(_)
+                | Self::Select(_)
+                | Self::Run(_)
+        )
     }
 
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {

@@ -299,7 +299,7 @@ fn a_file_is_read_whole_wherever_its_bytes_come_from_or_it_is_refused() {
                 "-" if !reading.takes_stdin => "-: No such file",
                 _ => "",
             };
-            let refused = kind == "empty" && ran.code == 1 || kind == "growing" && ran.code == 1 || !says.is_empty();
+            let refused = (kind == "empty" || kind == "growing") && ran.code == 1 || !says.is_empty();
             assert_eq!(ran.code, i32::from(refused), "{matrix}");
             if refused {
                 assert!(ran.err.contains(says) && ran.err.starts_with("error: "), "{command}, {kind}: {}", ran.err);
