@@ -246,7 +246,7 @@ fn every_cut_and_damage_of_a_chunk_is_an_error_or_a_value() {
 
 #[test]
 fn a_missing_chunk_of_records_is_refused_and_one_of_a_mask_is_a_warning() {
-    for array in ["scenes", "frames", "agents", "tl_faces"] {
+    for array in ["scenes", "frames", "agents", "traffic_light_faces"] {
         let small = Small::new();
         fs::remove_file(small.path(array).join("0")).unwrap();
         let place = format!("array {array}: chunk 0 of 0..");
@@ -256,7 +256,7 @@ fn a_missing_chunk_of_records_is_refused_and_one_of_a_mask_is_a_warning() {
     let mask =
         fs::read_dir(small.path("agents_mask")).unwrap().find_map(|entry| entry.ok().filter(|entry| entry.path().is_dir()));
     let mask = mask.unwrap().path();
-    fs::remove_file(mask.join("0")).unwrap();
+    fs::remove_file(mask.join("0.0")).unwrap();
     let dataset = small.open().unwrap();
     assert_eq!(dataset.warnings().len(), 1);
     assert!(dataset.warnings()[0].contains("array agents_mask/0.5: chunk 0 of 0.."), "{:?}", dataset.warnings());
