@@ -416,7 +416,7 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"num_epochs": True}, TypeError, "num_epochs"),
         ({"cur_shard": 0}, ValueError, "belong together"),
         ({"shard_count": 3}, ValueError, "belong together"),
-        ({"cur_shard": 3, "shard_count": 3}, tt.Invalid, "cur_shard: 3 is out of range: expected 0 to 2"),
+        ({"cur_shard": 3, "shard_count": 3}, tt.Invalid, "cur_shard: 3 is outside: expected 0 to 2"),
         ({"cur_shard": 0, "shard_count": 0}, tt.Invalid, "shard_count: 0"),
         ({"cur_shard": 0, "shard_count": ROWS + 1}, NoDataAvailableError, "201 shards of 200 selected rows"),
         ({"predicate": lambda row: True}, ValueError, "expected a predicate"),

@@ -128,7 +128,7 @@ def test_a_table_behind_https_is_read_if_its_certificate_is_trusted(tmp_path: Pa
 
     assert said(SSL_CERT_FILE=str(tmp_path / "authority.pem")) == f"{(7 * 64 + 3) ** 2}\n"
     refused = said(AWS_MAX_RETRIES="0")
-    assert refused.startswith("Unavailable"), refused
+    assert refused.startswith("Invalid"), refused
     server.shutdown()
 
 

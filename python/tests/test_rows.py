@@ -312,11 +312,11 @@ def test_ctrl_c_ends_a_wait_for_a_store_that_never_answers() -> None:
             connection.close()
 
         is_over = threading.Event()
-        thread = threading.Thread(target=interrupt_the_request)
+        thread = threading.Thread(target=interrupt_the_request, daemon=True)
         thread.start()
         # Without the interrupt, the idle timeout would end the wait with `tetrys.Unavailable`.
         with pytest.raises(KeyboardInterrupt):
-            tt.open_table(f"http://127.0.0.1:{server.getsockname()[1]}/table")
+            tt.open_table(f"http://127.0.0.1:{server.getsockname()[1]}/table@1")
         is_over.set()
         thread.join()
 

@@ -109,7 +109,7 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
         bounds = f"{least} to {most}" if most < 2**63 - 1 else f"{least} or more" if value < least else "less than 2**63"
         # Python refuses to print integers of thousands of digits.
         said = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
-        raise Invalid(f"{what}: {said} is out of range: expected {bounds}")
+        raise Invalid(f"{what}: {said} is outside: expected {bounds}")
     return int(value)
 
 
@@ -172,7 +172,9 @@ def chosen(rows: object, count: int, of: str, *, negative: bool = True) -> npt.N
     """
     if isinstance(rows, range) and rows:
         # Checked before the numbers take memory.
-        _within(min(rows[0], rows[-1]), max(rows[0], rows[-1]), count, negative)
+        least, most = min(rows[0], rows[-1]), max(rows[0], rows[-1])
+        # Of a range behind the rows, the error names the first number.
+        _within(least, least if least >= count else most, count, negative)
     array = _typed(rows, count, of)
     if array.dtype.kind == "b":
         return np.flatnonzero(array).astype(np.int64)
