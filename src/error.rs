@@ -94,7 +94,7 @@ impl Error {
     }
 }
 
-/// Says what is wrong with JSON: `the member `rows` is missing`. Names places only in text that is no JSON.
+/// Returns what is wrong with JSON: `the member `rows` is missing`. Names places only in text that is no JSON.
 pub(crate) fn json_fault(error: &serde_json::Error) -> String {
     let said = error.to_string();
     if !error.is_data() {

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What this process has staged. The lock is held while something is created, so that an interrupt sees all of it.
+/// The files and folders that this process has staged. `Staged::create` holds the lock, so that an interrupt finds all of them.
 static STAGED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file or folder that an interrupt removes, until this value is dropped.
@@ -89,7 +89,7 @@ mod unix {
     /// How long a command may compute before it notices that it is interrupted.
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    /// What a command that is interrupted says: that it noticed, and that it was dropped.
+    /// The message of an interrupted command to the signal thread: the first when it notices, the second when it is dropped.
     struct Noticed;
 
     /// Runs a command. After SIGINT or SIGTERM, drops it, removes what is staged, and ends the process by that signal. Of a command

@@ -56,7 +56,7 @@ pub struct DataLoader {
     delivered: Arc<Delivered>,
 }
 
-/// What a loader and its clones have delivered. Times are in nanoseconds.
+/// Counts what a loader and its clones have delivered. Times are in nanoseconds.
 #[derive(Debug, Default)]
 struct Delivered {
     batches: AtomicU64,

@@ -8,7 +8,7 @@ use std::sync::{
 use super::plan::{BlockBytes, ReadPlan};
 use crate::store::{Sent, range_parts};
 
-/// What the reads of a loader planned and sent, for all its clones together.
+/// Counts the requests and bytes that the reads of a loader and its clones planned and sent.
 #[derive(Debug, Default)]
 pub struct ReadCounts {
     requests: AtomicU64,

@@ -229,7 +229,7 @@ pub(super) fn is_out_of_files(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(OF_SYSTEM | OF_PROCESS))
 }
 
-/// Says how many files a process may have open, and what to do.
+/// Returns the message for too many open files: the limit of the process, and what to do.
 fn out_of_files(error: &io::Error) -> String {
     let most = open_files_limit().map(|most| format!(": this process may have {most} open")).unwrap_or_default();
     format!("{error}{most}; close tables and loaders that are not used any more, or raise the limit (`ulimit -n`)")

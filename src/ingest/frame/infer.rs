@@ -93,7 +93,7 @@ struct Cells {
     time: bool,
     zoned: Option<bool>,
     digits: usize,
-    /// What the times have in common if all of them have zones, of which some are offsets.
+    /// The zone and the digits that all times share, if all of them have a zone or an offset.
     offsets: Option<Option<ZonedTimes>>,
 }
 
@@ -246,7 +246,7 @@ enum Kind {
         whole: bool,
         exact: bool,
     },
-    /// What the texts have in common if all of them are times with a zone.
+    /// The zone and the digits that all texts share, if all of them are times with a zone.
     Text(Option<ZonedTimes>),
     List(Box<Kind>),
     Object(Vec<(String, Kind)>),

@@ -288,7 +288,7 @@ fn digits_of(unit: TimeUnit) -> usize {
     }
 }
 
-/// What the times of a text column have in common, if all its values are times with a zone.
+/// The zone and the digits that all times of a text column share, if all its values are times with a zone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ZonedTimes {
     /// The offset that all of them have; `None` if they have several.

@@ -1,6 +1,6 @@
-//! What a name in a folder is, and what it leads to.
+//! The kind of an entry of a folder: a file, a folder, a link or something else.
 
-/// What a name in a folder is.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -9,7 +9,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// What a name in a folder leads to, behind any links.
+/// The object that an entry of a folder leads to, behind any links.
 pub(super) struct Target {
     pub(super) kind: Kind,
     pub(super) bytes: u64,
