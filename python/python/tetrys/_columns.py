@@ -6,6 +6,7 @@ whether it fits a declared type.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
@@ -61,6 +62,7 @@ def _suggested(values: Any, declared: str | None) -> Column:
         refuse_objects(values.name, values.dtype)
         if has_null_items(values.dtype):
             return _of_list(values.to_list(), declared)
+    values = _series_of(values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         try:
             return Column.arrow(values)
@@ -75,6 +77,17 @@ def _suggested(values: Any, declared: str | None) -> Column:
     if not isinstance(values, Iterable):
         raise WrongType(f"expected a list or an array with a value for each row, found {found(values)}")
     return _of_list(list(values), declared)
+
+
+def _series_of(values: Any) -> Any:
+    """Returns an array or an index of pandas whose type numpy lacks as a series, which exports its values with their nulls.
+
+    As arrays of numpy, large integers beside a null would become floats.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(values, (pandas.api.extensions.ExtensionArray, pandas.Index)):
+        return values
+    return values if isinstance(values.dtype, (np.dtype, pandas.SparseDtype)) else pandas.Series(values)
 
 
 def _native(values: Array) -> tuple[Array, bool]:
@@ -153,7 +166,20 @@ def _bare(value: Any) -> Any:
         return value if value.ndim else _bare(value[()])
     if isinstance(value, np.generic | str | bytes | list | tuple):
         return value
+    if "pandas" in sys.modules and isinstance(series := _series_of(value), sys.modules["pandas"].Series):
+        return _of_pandas(series)
     return array_of("a value", value) if hasattr(value, "__array__") and not isinstance(value, (date, timedelta)) else value
+
+
+def _of_pandas(series: Any) -> Array | list[Any]:
+    """Converts a series of pandas in a row: to an array of numpy whose nulls are masked, or to a list if numpy lacks its type."""
+    dtype, gone = getattr(series.dtype, "numpy_dtype", series.dtype), np.asarray(series.isna())
+    if not isinstance(dtype, np.dtype) or dtype.kind == "O":
+        # One by one: all at once, the integers of a categorical series would become floats beside a null.
+        return [None if is_gone else value for value, is_gone in zip(map(series.array.__getitem__, range(len(series))), gone, strict=True)]
+    if isinstance(series.dtype, np.dtype) or not gone.any():
+        return array_of("a value", series.to_numpy(dtype))
+    return np.ma.masked_array(series.to_numpy(dtype, na_value=dtype.type(0)), gone)
 
 
 def _kind(value: Any) -> str:
