@@ -158,6 +158,13 @@ fn refused(error: &PolarsError) -> tetrys::Error {
 
 fn malformed(error: &ArrowError) -> tetrys::Error {
     match error {
+        // Such as the integers of 128 bits of polars.
+        ArrowError::CDataInterface(said) if said.contains("still not supported") => {
+            let ty = said.split('"').filter(|part| !part.is_empty()).nth(1).unwrap_or(said);
+            tetrys::Error::invalid(format!(
+                "no column type for values that Arrow's C interface calls `{ty}`: cast them to another type"
+            ))
+        }
         ArrowError::CDataInterface(said) => tetrys::Error::invalid(format!("the object's Arrow data are malformed: {said}")),
         other => tetrys::Error::invalid(format!("Arrow: {other}")),
     }

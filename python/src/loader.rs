@@ -7,13 +7,13 @@ use arrow_schema::{Field, Schema};
 use futures::{StreamExt, stream::BoxStream};
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyCapsule, PyDict, PyList},
+    types::{PyBytes, PyCapsule, PyDict, PyList, PyString},
 };
 use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 
 use crate::{
     arrays, capsule,
-    error::{Internal, IntoPython, Invalid, found, no_column, wrong_type},
+    error::{Internal, IntoPython, Invalid, found, no_column, short, unpicklable, wrong_type},
     index::{Index, parse_pick},
     pickle,
     runtime::{wait, wait_long},
@@ -483,11 +483,15 @@ impl Rows {
 impl Rows {
     /// Returns the position of a column.
     fn place(&self, name: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let Ok(text) = name.extract::<String>() else {
+        if !name.is_instance_of::<PyString>() {
             return Err(wrong_type(&format!("a column is selected by its name, found {}", found(name)?)));
-        };
+        }
         let schema = self.0.batch().schema_ref();
-        schema.index_of(&text).map_err(|_| no_column(&format!("no column `{text}`; there are: {}", self.keys().join(", "))))
+        // Not all text of Python is Unicode.
+        if let Some(place) = name.extract::<String>().ok().and_then(|text| schema.index_of(&text).ok()) {
+            return Ok(place);
+        }
+        Err(no_column(&format!("no column `{}`; there are: {}", short(name)?, self.keys().join(", "))))
     }
 }
 

@@ -179,7 +179,14 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     (array([b"a"]), "utf8", "binary does not fit utf8"),
     (array([datetime(2024, 1, 1)]), "timestamp[us,UTC]", "the times have no zone"),
     (array([datetime(2024, 1, 1, tzinfo=timezone.utc)]), "timestamp[us]", "the column has no zone"),
-    (pl.Series([object()], dtype=pl.Object), None, "polars' type Object"),
+    (pl.Series([object()], dtype=pl.Object), None, "^column `a.x`: polars' type Object"),
+    (pl.Series("s", [1], dtype=pl.Int128), None, "^column `a.x`: polars' type Int128: expected integers of up to 64 bits"),
+    (pl.Series([[1]], dtype=pl.List(pl.Int128)), None, "^column `a.x`: polars' type List.Int128.: expected integers"),
+    (np.array([1e300]), "i64", "value 0: 1e300 does not fit i64"),
+    (np.array([5e-324]), "i64", "value 0: 5e-324 does not fit i64"),
+    (np.array([0.1 + 0.2]), "i64", "value 0: 0.30000000000000004 does not fit i64"),
+    (pd.array([pd.Period("2024-01")]), None, "extension type"),
+    (pd.Index(["a"]), "i64", "utf8 does not fit i64"),
     ([2**64], None, "fit no column"),
     ([-1, 2**63], None, "fit no column"),
     ([2**53 + 1, 0.5], None, "integers and floats in one column"),
@@ -239,6 +246,13 @@ def test_a_null_among_the_parts_of_a_tensor_is_no_null_element(tmp_path: Path) -
         stored(tmp_path, parts)
     whole = array([[[1, 2], [3, None]], None], pa.list_(pa.list_(pa.int8(), 2), 2))
     assert stored(tmp_path, whole) == ("i8[2,2]", [[1, 2, 3, None], None])
+
+
+def test_a_frame_with_a_type_that_no_column_has_is_refused_by_name(tmp_path: Path) -> None:
+    for dtype in (pl.Int128, pl.List(pl.Int128), pl.Array(pl.Int128, 1)):
+        frame = pl.DataFrame({"i": [0], "a.x": pl.Series([1 if dtype == pl.Int128 else [1]], dtype=dtype)})
+        with pytest.raises(tt.Invalid, match="^column `a.x`: polars' type .*Int128.*: expected integers of up to 64 bits"):
+            tt.write_table(tmp_path / "t", frame, index="i")
 
 
 def test_row_labels_of_pandas_are_no_column(tmp_path: Path) -> None:

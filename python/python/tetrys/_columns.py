@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ._arguments import text
 from ._errors import WrongType, array_of, found
 from ._tetrys import Column, Error, Invalid, Unsupported
 
@@ -46,10 +47,12 @@ def as_declared(name: str, made: Column, declared: str | None, otherwise: str | 
         raise type(error)(f"column `{name}`: {error}") from error
 
 
-def refuse_objects(name: str, dtype: pl.DataType) -> None:
-    """Rejects polars columns of Python objects: polars exports them as pointers."""
+def refuse_types(dtype: pl.DataType) -> None:
+    """Rejects types of polars: objects of Python, which polars exports as pointers, and integers of 128 bits."""
     if "Object" in repr(dtype):
-        raise Invalid(f"column `{name}`: polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+        raise Invalid(f"polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+    if "Int128" in repr(dtype):
+        raise Invalid(f"polars' type {dtype}: expected integers of up to 64 bits: cast it to those, to floats or to text")
 
 
 def has_null_items(dtype: pl.DataType) -> bool:
@@ -59,7 +62,7 @@ def has_null_items(dtype: pl.DataType) -> bool:
 
 def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, pl.Series):
-        refuse_objects(values.name, values.dtype)
+        refuse_types(values.dtype)
         if has_null_items(values.dtype):
             return _of_list(values.to_list(), declared)
     values = _series_of(values)
@@ -221,7 +224,11 @@ def _of_list(rows: Sequence[Any], declared: str | None) -> Column:
         raise Invalid(f"{' and '.join(sorted(there))} in one column: expected values of one kind")
     (kind,) = there
     if kind == "text":
-        return Column.text([None if value is None else str(value) for value in values])
+        texts = [None if value is None else str(value) for value in values]
+        try:
+            return Column.text(texts)
+        except UnicodeEncodeError:
+            return Column.text([one if one is None else text(f"row {row}", one) for row, one in enumerate(texts)])
     if kind == "bytes":
         return Column.bytes([None if value is None else bytes(value) for value in values])
     if kind == "booleans":

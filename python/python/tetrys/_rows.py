@@ -311,7 +311,7 @@ def _patterns(columns: Columns) -> list[str] | None:
 def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
     if isinstance(offsets, (str, _tetrys.Times)):
-        return offsets
+        return text("offsets", offsets) if isinstance(offsets, str) else offsets
     return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
 

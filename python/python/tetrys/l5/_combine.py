@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import Url, chosen, text, url_of, whole
+from .._arguments import Url, chosen, path_of, text, url_of, whole
 from .._errors import NotMet, Taken, WrongValue
 from .._index import Index, concat, read_index
 from .._table import Table, called
@@ -179,7 +179,7 @@ def export(table: Url | Table, path: str | os.PathLike[str], *, progress: Callab
         Invalid: the table was not made from Level 5 data.
     """
     source = table if isinstance(table, Table) else Table(table)
-    _tetrys.l5_export(source._native, os.fspath(path), called(progress))
+    _tetrys.l5_export(source._native, path_of("path", path), called(progress))
 
 
 def opened(place: Url | Table) -> ChunkedDataset:
