@@ -331,7 +331,8 @@ fn dict_of<'py>(py: Python<'py>, rows: &tetrys::Rows, row: usize) -> PyResult<Bo
 ///
 /// Numbers and tensors of fixed shape are numpy arrays `[rows, *shape]`: read-only views of the buffers that were read. Bytes,
 /// lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
-/// `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
+/// `valid(name)` tells null from 0. An array with a null element inside a tensor or a list of numbers is a masked array of numpy.
+/// `len(rows)` is the number of rows, missing ones included.
 #[pyclass(frozen, mapping, module = "tetrys")]
 pub(crate) struct Rows(pub(crate) tetrys::Rows);
 
@@ -394,7 +395,7 @@ impl Rows {
     /// Booleans are copies.
     ///
     /// Raises:
-    ///     Unsupported: PyTorch is not installed.
+    ///     Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
     fn to_torch<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("tetrys._torch")?.call_method1("tensors", (this,))
     }

@@ -301,9 +301,9 @@ KINDS = st.sampled_from([st.integers(-5, 2**64), st.integers() | st.floats(), SC
 def equal(found: Any, given: Any) -> bool:
     """Whether the values read are the values written."""
     if given is None or isinstance(given, (np.datetime64, np.timedelta64)) and np.isnat(given):
-        return found is None or (isinstance(found, (np.datetime64, np.timedelta64)) and bool(np.isnat(found)))
+        return found is None or found is np.ma.masked or (isinstance(found, (np.datetime64, np.timedelta64)) and bool(np.isnat(found)))
     if isinstance(given, list):
-        return found is not None and len(found) == len(given) and all(equal(one, other) or (other is None and one == 0) for one, other in zip(found, given, strict=True))
+        return found is not None and len(found) == len(given) and all(equal(one, other) for one, other in zip(found, given, strict=True))
     if isinstance(given, bytes):
         return bytes(found) == given
     if isinstance(given, datetime):

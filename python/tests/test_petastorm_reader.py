@@ -547,3 +547,16 @@ def test_a_schema_is_what_user_code_expects() -> None:
         Unischema("S", [UnischemaField("a", np.int8, ()), UnischemaField("a", np.int16, ())])
     with pytest.warns(UserWarning, match="is a method"):
         Unischema("S", [UnischemaField("fields", np.int8, ())])
+
+
+def test_null_elements_are_nan_or_refused(tmp_path: Path) -> None:
+    columns = {"id": [0, 1], "floats": np.ma.masked_array([[1.5, 2.5], [3.5, 4.5]], [[0, 0], [1, 0]]), "ragged": [[0.5], [None]], "whole": [[1], [2, None]]}
+    table = tt.write_table(tmp_path / "t", columns, index="id")
+    with make_reader(table, schema_fields=["floats", "ragged"], shuffle_row_groups=False) as reader:
+        rows = [(row.floats, row.ragged) for row in reader]
+    np.testing.assert_array_equal([floats for floats, _ in rows], [[1.5, 2.5], [np.nan, 4.5]])
+    np.testing.assert_array_equal([ragged for _, ragged in rows], [[0.5], [np.nan]])
+    assert not any(isinstance(value, np.ma.MaskedArray) for row in rows for value in row)
+    with make_reader(table, schema_fields=["whole"], shuffle_row_groups=False) as reader:
+        with pytest.raises(tt.Unsupported, match="column `whole`, row 1 of those read: the element at .1. is null, and Petastorm has no null"):
+            list(reader)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -178,6 +179,59 @@ def test_null_numbers_are_zero_and_said_to_be_null(tmp_path: object) -> None:
     assert (list(rows["a.speed"]), list(rows.valid("a.speed"))) == ([0.0, 2.5], [False, True])
     assert np.isnat(rows["a.when"][0]) and rows["a.when"][1] == np.timedelta64(5, "us")
     assert rows.row(0) == {"a.speed": None, "a.when": None}
+
+
+NULL_ELEMENTS: dict[str, tuple[Any, list[Any]]] = {
+    "i8[2]": (pa.array([[1, None], [3, 4], None], pa.list_(pa.int8(), 2)), [[1, None], [3, 4], None]),
+    "f32[2,2]": (np.ma.masked_array(np.ones((3, 2, 2), np.float32), [[[0, 1], [0, 0]]] + [[[0, 0], [0, 0]]] * 2), [[[1, None], [1, 1]], [[1, 1], [1, 1]], [[1, 1], [1, 1]]]),
+    "bool[1]": (pa.array([[None], [True], None], pa.list_(pa.bool_(), 1)), [[None], [True], None]),
+    "i64[?]": ([[2**60 + 1, None], [], None], [[2**60 + 1, None], [], None]),
+    "f64[?,2]": ([np.ma.masked_array([[1.0, 2.0]], [[True, False]]), np.zeros((0, 2)), None], [[[None, 2.0]], [], None]),
+    "list<u8>": ([[None, 7], [8], None], [[None, 7], [8], None]),
+    "list<i16[?]>": ([[[1, None], [2]], [], None], [[[1, None], [2]], [], None]),
+    "bf16[1]": (np.ma.masked_array(np.ones((3, 1), ml_dtypes.bfloat16), [[1], [0], [0]]), [[None], [1], [1]]),
+}
+
+
+def nested(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else [nested(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("ty", NULL_ELEMENTS)
+def test_null_elements_of_tensors_and_lists_are_masked_and_never_zero(tmp_path: Path, ty: str) -> None:
+    values, expected = NULL_ELEMENTS[ty]
+    table = tt.write_table(tmp_path / "t", {"i": [0, 1, 2], "a.x": values}, index="i", schema={"a.x": ty})
+    loader = tt.row_loader(table)
+    rows, stacked = loader.take([0, 1, 2]), loader.get_windows([0, 1, 2], offsets=[0])["a.x"]
+    for column in (rows["a.x"], pickle.loads(pickle.dumps(rows))["a.x"], stacked if isinstance(stacked, tt.Ragged) else stacked.reshape(3, *stacked.shape[2:])):
+        assert [nested(value) if there else None for value, there in zip(column, rows.valid("a.x"), strict=True)] == expected
+    each = [loader.get_row(row)["a.x"] for row in range(3)]
+    assert [nested(value) for value in each] == expected == [nested(rows.row(row)["a.x"]) for row in range(3)]
+    # Only arrays with null elements are masked.
+    assert not any(isinstance(value, np.ma.MaskedArray) for value in [*each[1:], *loader.take([1, 2])["a.x"]])
+    # What was read is written as it was.
+    again = tt.write_table(tmp_path / "again", {"i": [0, 1, 2], "a.x": each}, index="i", schema={"a.x": ty})
+    assert again.diff(table).is_empty
+
+
+def test_null_elements_are_kept_by_loaders_or_refused_by_name_and_place(tmp_path: Path) -> None:
+    columns = {"i": [0, 1], "a.fixed": np.ma.masked_array([[1, 2], [3, 4]], [[0, 0], [0, 1]]), "a.ragged": [[1.5], [None, 2.5]]}
+    table = tt.write_table(tmp_path / "t", columns, index="i")
+    fixed, ragged = [[1, 2], [3, None]], [[1.5], [None, 2.5]]
+    arguments: dict[str, Any] = dict(batch_size=2, shuffle="none")
+    for transform in ({}, {"transform": dict}, {"transform": dict, "transform_rows": True}):
+        batch = next(iter(tt.DataLoader(table, **arguments, **transform)))
+        assert (batch["a.fixed"].tolist(), [row.tolist() for row in batch["a.ragged"]]) == (fixed, ragged)
+    padded = next(iter(tt.DataLoader(table, ragged="pad", **arguments)))
+    assert padded["a.ragged"].tolist() == [[1.5, 0], [None, 2.5]]
+    assert next(iter(tt.DataLoader(table, ragged="offsets", **arguments)))["a.ragged"].tolist() == [1.5, None, 2.5]
+    assert pa.table(tt.row_loader(table).take([0, 1]))["a.fixed"].to_pylist() == fixed
+    for to, library in (("torch", "PyTorch"), ("jax", "JAX")):
+        for column, place in (("a.fixed", "[1]"), ("a.ragged", "[0]")):
+            with pytest.raises(tt.Unsupported, match=re.escape(f"column `{column}`, row 1 of those read: the element at {place} is null, and {library} has no null")):
+                next(iter(tt.DataLoader(table, columns=column, to=to, **arguments)))  # type: ignore[arg-type]
+    with pytest.raises(tt.Unsupported, match="column `a.fixed`, row 1 of those read: the element at .1. is null, and PyTorch has no null"):
+        tt.row_loader(table, columns="a.fixed").take([0, 1]).to_torch()
 
 
 def test_each_kind_of_error_is_an_exception(index: tt.Index, drives: str, tmp_path: object) -> None:

@@ -351,9 +351,11 @@ def _stacked(values: list[Any]) -> Any:
             is_one_shape = all(value.shape == first.shape for value in values)
             return sys.modules[stacking].stack(values) if is_one_shape else values
     if isinstance(first, (bool, int, float, np.generic, np.ndarray)):
-        arrays = [array_of("a value that a transform of rows returned", value) for value in values]
+        what = "a value that a transform of rows returned"
+        arrays = [value if isinstance(value, np.ma.MaskedArray) else array_of(what, value) for value in values]
         if all(array.shape == arrays[0].shape and array.dtype == arrays[0].dtype for array in arrays):
-            return np.stack(arrays)
+            # `np.stack` would drop masks.
+            return np.ma.stack(arrays) if any(isinstance(array, np.ma.MaskedArray) for array in arrays) else np.stack(arrays)
     return values
 
 

@@ -97,7 +97,8 @@ class DataLoader(Loader):
 
     A batch is a dict: the columns by name, [batch, *shape] or for windows [batch, time, *shape]; `positions`, i64 [batch], the
     positions of the samples in the index; for each column with a window `NAME.mask`, bool [batch, time], whether the row exists;
-    and with `last="pad"` or `on_error` also `padding`, bool [batch]. A null number reads as 0.
+    and with `last="pad"` or `on_error` also `padding`, bool [batch]. A null number reads as 0. An array of numpy with a null element
+    inside a tensor or a list of numbers is masked (`numpy.ma`); with `to="torch"` or `"jax"`, such an element is an error.
 
     Example:
         >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, columns=["camera.intrinsics", "timestamp"], seed=7)
@@ -114,6 +115,7 @@ class DataLoader(Loader):
     Raises:
         Invalid: an argument is impossible, or with `last="short"` some rank would get no sample in the last step.
         NotFound: a pattern matches no column.
+        Unsupported: an element inside a tensor or a list of numbers is null, and `to` has no null (raised by the iterator).
     """
 
     def __init__(
