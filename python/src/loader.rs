@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
-use futures::{StreamExt, stream::BoxStream};
+use futures::{StreamExt, lock::Mutex as Turns, stream::BoxStream};
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyCapsule, PyDict, PyList, PyString},
@@ -178,7 +178,7 @@ impl RowLoader {
         if batch_rows == 0 {
             return Err(Invalid::new_err("batches of 0 rows: expected 1 or more"));
         }
-        Ok(Scan { loader: self.with(columns)?, batch_rows, batches: Mutex::default() })
+        Ok(Scan { loader: self.with(columns)?, batch_rows, batches: Turns::default() })
     }
 
     /// Returns the cost of the windows around these positions, or of the rows alone.
@@ -293,13 +293,13 @@ impl Times {
     }
 }
 
-/// Iterator over batches of rows in order. Prefetches the next batches.
+/// Iterator over batches of rows in order. Prefetches the next batches. Threads that share it take turns.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Scan {
     loader: tetrys::RowLoader,
     batch_rows: usize,
     /// Started by the first call of `next`, so that a scan made before a fork works in the child.
-    batches: Mutex<Option<BoxStream<'static, tetrys::Result<tetrys::Rows>>>>,
+    batches: Turns<Option<BoxStream<'static, tetrys::Result<tetrys::Rows>>>>,
 }
 
 #[pymethods]
@@ -309,12 +309,15 @@ impl Scan {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
-        // Takes the stream out, so that the mutex is not locked while the GIL is released.
-        let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut batches = held.unwrap_or_else(|| self.loader.scan(self.batch_rows).boxed());
-        let next = wait(py, async { batches.next().await.transpose() });
-        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(batches);
+        let next = wait(py, async {
+            let mut batches = self.batches.lock().await;
+            batches.get_or_insert_with(|| self.loader.scan(self.batch_rows).boxed()).next().await.transpose()
+        });
         Ok(next?.map(Rows))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(unpicklable("a scan", "pickle the row loader, and call `scan` in the other process"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import os
 import pickle
@@ -11,7 +12,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ import pyarrow as pa
 import pytest
 import tetrys as tt
 from conftest import points
+from tetrys import cluster
+from tetrys.petastorm import make_reader
 
 
 def address(array: np.ndarray) -> int:
@@ -113,6 +117,62 @@ def test_a_scan_gives_all_rows_in_order(index: tt.Index) -> None:
     batches = list(tt.row_loader(index).scan(batch_size=7, columns=["labels.*"]))
     assert [len(batch) for batch in batches] == [7, 7, 6]
     assert [row for batch in batches for row in batch.table_rows] == list(range(20))
+
+
+def test_threads_that_share_an_iterator_get_every_item_once(tmp_path: Path) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": np.arange(600), "a.x": np.arange(600)}, index="i")
+    loader = tt.row_loader(table)
+    (split,) = cluster.plan_read(table, splits=1)
+    loaders = [tt.DataLoader(table, batch_size=2, seed=3, transform=transform) for transform in (None, dict)]
+    shared: list[tuple[Iterator[Any], Callable[[Any], list[int]]]] = [
+        (loader.scan(batch_size=2), lambda rows: rows["a.x"].tolist()),
+        (loader.rows(range(600), ahead=2), lambda row: [int(row["a.x"])]),
+        (cluster.read(split, batch_bytes=64), lambda batch: batch["a.x"].to_pylist()),
+        *((iter(batches), lambda batch: batch["a.x"].tolist()) for batches in [*loaders, tt.mix(loaders[:1], weights=[1], samples=600)]),
+        (make_reader(table, shuffle_row_groups=False), lambda row: [int(row.a_x)]),
+    ]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for iterator, of in shared:
+                together = threading.Barrier(4)
+
+                def work(_: int) -> list[int]:
+                    together.wait()
+                    return [value for item in iterator for value in of(item)]
+
+                found = [value for part in threads.map(work, range(4)) for value in part]
+                assert sorted(found) == list(range(600)), iterator
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_what_cannot_be_pickled_says_what_can(index: tt.Index, drives: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, loader = tt.open_table(drives), tt.row_loader(index)
+    writer = tt.Writer(tmp_path / "t", schema={"i": "i64"}, index="i")
+    (split,) = cluster.plan_read(table, splits=1)
+    for thing, what, instead in [
+        (loader.scan(), "a scan", "pickle the row loader, and call `scan`"),
+        (loader.rows([0]), "an iterator over rows", "pickle the row loader, and call `rows`"),
+        (cluster.read(split), "an iterator over the batches of a split", "pickle the split"),
+        (iter(tt.DataLoader(index, batch_size=4)), "an iterator of a data loader", "pickle the data loader"),
+        (iter(tt.DataLoader(index, batch_size=4, transform=dict)), "an iterator of a data loader", "pickle the data loader"),
+        (table.diff(table), "the differences of two tables", "pickle `to_dict()`"),
+        (writer, "a writer", "pickle what `task` returns"),
+        (writer.partition(), "a partition", "pickle what `Writer.task` returns"),
+    ]:
+        for call in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=re.escape(f"{what} cannot be pickled: {instead}")) as caught:
+                call(thing)
+            assert isinstance(caught.value, tt.Invalid)
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(tt.Unsupported, match="pip install cloudpickle, or call `scan_index`"):
+        pickle.dumps(tt.scan_index(drives).filter(pl.col("pedestrians") > 3))
+    # polars needs no other library for the index of a view, which is in memory.
+    view = index.filter(pl.col("pedestrians") > 3).save(tmp_path / "view")
+    again = pickle.loads(pickle.dumps(tt.scan_index(view).filter(timestamp=400)))
+    assert isinstance(again, tt.LazyIndex) and again.collect_index()["timestamp"].to_list() == [400]
 
 
 def test_explain_says_what_a_read_costs(index: tt.Index) -> None:

@@ -12,16 +12,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from inspect import isroutine
 from numbers import Number
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _tetrys
 from ._arguments import as_json, whole
 from ._batches import Batch, Maker, Read
-from ._errors import WrongType, array_of, found, imported, short
+from ._errors import WrongType, array_of, found, imported, short, unpicklable
 from ._tetrys import Invalid, Ragged, Unavailable
 from ._torch import pytorch
+from ._turns import Turns
 
 Transform = Callable[[dict[str, Any]], Any]
 
@@ -203,11 +204,12 @@ class Loader:
 
 
 class _Epoch(Iterator[Batch]):
-    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows."""
+    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows. Threads take turns."""
 
     def __init__(self, loader: Loader, run: _Run) -> None:
         self._loader = loader
         self._run = run
+        self._turns = Turns()
         self._is_ahead = any(part is not None for part in (loader._transform, loader._device, loader._samples))
         # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
         self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
@@ -221,6 +223,13 @@ class _Epoch(Iterator[Batch]):
         self._bar = _bar(loader, run) if loader._settings["progress"] else None
 
     def __next__(self) -> Batch:
+        with self._turns:
+            return self._next()
+
+    def __reduce__(self) -> NoReturn:
+        unpicklable("an iterator of a data loader", "pickle the data loader: it goes on where its newest iterator is")
+
+    def _next(self) -> Batch:
         if self._is_over:
             raise StopIteration
         try:

@@ -19,6 +19,7 @@ from ._places import Place, StoreOptions, place_of
 from ._rows import Columns, RowLoader, Window
 from ._table import Table
 from ._tetrys import Invalid
+from ._turns import Shared
 
 BATCH_BYTES = 64 << 20
 SPLIT_BYTES = 128 << 20
@@ -192,7 +193,7 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
     most = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
-    return _read(split, most)
+    return Shared(_read(split, most), "an iterator over the batches of a split", "pickle the split, and call `read` in the other process")
 
 
 def _read(split: ReadSplit, most: int) -> Iterator[Any]:

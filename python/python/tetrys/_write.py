@@ -125,6 +125,9 @@ class Writer:
         """Leaves out the rows of a partition: `commit` no longer expects its receipt."""
         self._native.abandon(whole("partition", partition))
 
+    def __reduce__(self) -> NoReturn:
+        unpicklable("a writer", "pickle what `task` returns: it writes a partition in another process")
+
     def commit(self, receipts: Iterable[Receipt]) -> Table:
         """Publishes the table with the rows of these receipts.
 
@@ -174,6 +177,9 @@ class Partition:
         if self._receipt is None:
             raise Invalid("the partition is not finished: call `finish`, or leave its `with` block")
         return self._receipt
+
+    def __reduce__(self) -> NoReturn:
+        unpicklable("a partition", "pickle what `Writer.task` returns: it opens a partition in another process")
 
     def __enter__(self) -> Partition:
         return self

@@ -17,6 +17,7 @@ import numpy as np
 from .._arguments import truth, whole
 from .._loader import DataLoader
 from .._tetrys import Internal, Invalid
+from .._turns import Turns
 from ._items import BatchItems, ItemMaker, NGramItems, RowItems, SampledItems
 from ._select import selected
 from ._source import Positions, Source, cache_settings, opened, plain_array
@@ -271,6 +272,7 @@ class Reader(Iterator[Any]):
         )  # fmt: skip
         self._source, self._make = rows, make
         self.stopped = False
+        self._turns = Turns()
         self._start()
 
     def _start(self) -> None:
@@ -300,12 +302,13 @@ class Reader(Iterator[Any]):
     def __next__(self) -> Any:
         if self.stopped:
             raise WrongStateError("the reader was stopped: make another one, and read inside of its `with` block")
-        while self._next >= len(self._items):
-            self._fill()
-        item = self._items[self._next]
-        # The reader does not keep rows that the loop has dropped.
-        self._items[self._next] = None
-        self._next += 1
+        with self._turns:
+            while self._next >= len(self._items):
+                self._fill()
+            item = self._items[self._next]
+            # The reader does not keep rows that the loop has dropped.
+            self._items[self._next] = None
+            self._next += 1
         return item
 
     def next(self) -> Any:
