@@ -87,8 +87,8 @@ class Loader:
             before = self._run
             if before.is_fresh:
                 native = before.native.fork()
-                if before.behind is not None:
-                    native.load_state(before.behind)
+                # A state at the end of an epoch is the start of the next one.
+                native.load_state(before.state())
             else:
                 # Another thread may wait for a batch of the newest iterator, so its native loader is not asked.
                 native = self._base.fork()
