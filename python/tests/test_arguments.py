@@ -10,6 +10,7 @@ import signal
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ RUST = re.compile(r"[A-Z]\w+::\w+|PyO3|PyString|Option<|Vec<|unwrap|panicked|&st
 
 def called(name: str, folder: Path) -> Callable[..., Any]:
     """Returns a public callable: of the module, or of an object over the table in the folder."""
+    if name == "DataLoader":
+        return partial(tt.DataLoader, tt.open_table(folder / "t"))
     if "." not in name:
         function: Callable[..., Any] = getattr(tt, name)
         return function
@@ -71,7 +74,7 @@ def names() -> list[str]:
     """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
-    functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "merge_tables", "open_table", "read_index", "row_loader", "run", "scan_index", "times", "write_table"]
+    functions = ["Table", "RowLoader", "Writer", "DataLoader", "image", "mix", "split_table", "concat", "decode", "ingest_l5", "merge", "merge_tables", "open_table", "read_index", "row_loader", "run", "scan_index", "times", "write_table"]
     return [name for name in functions + members if name not in LEFT_OUT]
 
 
@@ -85,7 +88,7 @@ def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield parameter
 
 
-SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t"}
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "batch_size": 1}
 
 
 @pytest.fixture
@@ -123,7 +126,7 @@ def test_nonsense_is_an_error_of_tetrys_and_nothing_else(folder: Path, name: str
             arguments.append(value)
     try:
         found = call(*arguments, **options)
-        if inspect.isgenerator(found) or type(found).__name__ == "Scan":
+        if inspect.isgenerator(found) or type(found).__name__ in ("Scan", "Shared"):
             next(iter(found), None)
     except tt.Error as error:
         said = str(error)
@@ -157,7 +160,7 @@ def test_an_odd_value_of_any_argument_is_an_error_of_tetrys(folder: Path, name: 
                     arguments.append(value)
             try:
                 found = call(*arguments, **options)
-                if inspect.isgenerator(found) or type(found).__name__ == "Scan":
+                if inspect.isgenerator(found) or type(found).__name__ in ("Scan", "Shared"):
                     next(iter(found), None)
             except tt.Error as error:
                 assert not isinstance(error, tt.Internal) and not RUST.search(str(error)), (parameter.name, odd, error)
@@ -250,6 +253,7 @@ def test_arguments_of_a_loader_are_checked_in_terms_of_python(index: tt.Index) -
         ({"columns": np.array("x")}, TypeError, "columns: expected a list, found ndarray"),
         ({"weights": np.array(1.0)}, TypeError, "weights: expected one number for each position"),
         ({"weights": np.ma.masked_array([1.0] * 20, [1] * 20)}, TypeError, "weights: found masked values"),
+        ({"weights": pl.Series([1] * 20, dtype=pl.Int128)}, TypeError, "weights: Series does not become an array"),
         ({"balance_by": np.array(1)}, TypeError, "balance_by: expected the name of a column"),
         ({"offsets": np.array(1)}, TypeError, "offsets: expected a list"),
         ({"transform": dict, "transform_rows": np.array([True, False])}, TypeError, "transform_rows: expected True or False"),

@@ -165,6 +165,13 @@ def test_a_column_is_stored_as_it_was_given(tmp_path: Path, column: Any, declare
         assert found == (ty, known(column) if values is None else values)
 
 
+class Exported:
+    """Values of another library, which exports them to Arrow."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self.__arrow_c_stream__ = values.__arrow_c_stream__
+
+
 REFUSED: list[tuple[Any, str | None, str]] = [
     (array([Decimal("1.5")]), None, "Decimal128.*cast it to"),
     (array([time(1)]), None, "Time64.*cast it to"),
@@ -185,6 +192,7 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     (np.array([1e300]), "i64", "value 0: 1e300 does not fit i64"),
     (np.array([5e-324]), "i64", "value 0: 5e-324 does not fit i64"),
     (np.array([0.1 + 0.2]), "i64", "value 0: 0.30000000000000004 does not fit i64"),
+    (Exported(pl.Series([1], dtype=pl.Int128)), None, "^column `a.x`: no column type for values that Arrow's C interface calls `_pli128`"),
     (pd.array([pd.Period("2024-01")]), None, "extension type"),
     (pd.Index(["a"]), "i64", "utf8 does not fit i64"),
     ([2**64], None, "fit no column"),

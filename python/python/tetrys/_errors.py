@@ -115,7 +115,8 @@ def array_of(what: str, value: Any) -> npt.NDArray[Any]:
         raise WrongType(f"{what}: found masked values: fill them or leave them out")
     try:
         return np.asarray(value)
-    except (RuntimeError, TypeError, ValueError, MemoryError, OverflowError) as error:
+    except Exception as error:
+        # Other libraries have errors of their own.
         raise WrongType(f"{what}: {found(value)} does not become an array: {_advice(value) or short(error)}") from error
 
 

@@ -102,6 +102,7 @@ class Index:
 
         Raises:
             NotFound: a column does not exist.
+            TypeError (an `Invalid`): no column has such a value.
             Invalid: polars rejects an expression, or a mask has another length.
         """
         all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
