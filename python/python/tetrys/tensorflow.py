@@ -119,7 +119,8 @@ class _Epoch(Iterator[Batch]):
         self._spec = spec
 
     def __next__(self) -> Batch:
-        positions, padding, _, parts = self._batches.read()
+        with self._batches._turns:
+            positions, padding, _, parts = self._batches.read()
         return _batch(self._spec, positions, padding, parts)
 
 
