@@ -181,6 +181,7 @@ def test_a_lone_surrogate_is_an_error_that_names_the_argument(folder: Path, inde
         (lambda: loader.get_row(0, bad), "columns"),
         (lambda: loader.get_rows(0, offsets=bad), "offsets"),
         (lambda: loader.get_rows(0, offsets={bad: [0]}), "offsets, a pattern"),
+        (lambda: cluster.plan_read(table, offsets=bad), "offsets"),
         (lambda: tt.times(bad, 0), "column"),
         (lambda: tt.times("timestamp", bad), "a delta"),
         (lambda: index.sort(bad), "by"),
@@ -233,6 +234,9 @@ def test_iterables_are_not_walked_before_their_values_are_checked(index: tt.Inde
             tt.write_table(folder / "v", data, index="i", locality=locality)  # type: ignore[arg-type]
     writer = tt.Writer(folder / "w", schema={"i": "i64", "x": "f32"}, index="i")
     plan = cluster.plan_write(folder / "p", schema={"i": "i64"}, index=["i"], partitions=1)
+    for offsets in (endless, {"*": endless}):
+        with pytest.raises(tt.Invalid, match="offsets: found more than 16777216 values"):
+            cluster.plan_read(table, offsets=offsets)
     for call, what in [
         (lambda: writer.commit(endless), "receipts"),  # type: ignore[arg-type]
         (lambda: cluster.commit(plan, endless), "receipts"),  # type: ignore[arg-type]
