@@ -472,7 +472,7 @@ def test_errors_are_those_of_python_too(index: tt.Index) -> None:
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), tt.Error)
 
 
-def test_paths_of_level_5_are_text_or_paths(folder: Path) -> None:
+def test_arguments_of_level_5_are_checked_in_terms_of_python(folder: Path) -> None:
     for call, what in [
         (lambda: l5.ChunkedDataset(5), "path"),  # type: ignore[arg-type]
         (lambda: l5.ChunkedDataset(b"x"), "path"),  # type: ignore[arg-type]
@@ -482,3 +482,6 @@ def test_paths_of_level_5_are_text_or_paths(folder: Path) -> None:
         with pytest.raises(TypeError, match=f"{what}: expected a path, found (int 5|bytes b'x')") as caught:
             call()
         assert isinstance(caught.value, tt.Invalid)
+    for scenes in (5, "x", np.array(5), np.array([True]), pd.NA):
+        with pytest.raises(TypeError, match="scenes: expected (an array of scenes|a list), found"):
+            l5.get_combined_scenes(scenes)
