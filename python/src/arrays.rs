@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, cast::AsArray, types};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayViewD, npyffi};
@@ -82,6 +82,28 @@ fn elements<'py>(
     }
 }
 
+/// Returns a range of the elements of tensors or lists, in this shape: a masked array of numpy if an element is null.
+fn parts<'py>(
+    py: Python<'py>,
+    element: Primitive,
+    array: &ArrayRef,
+    range: Range<usize>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = elements(py, element, array, range.clone(), shape)?;
+    let nulls = array.nulls().map(|nulls| nulls.slice(range.start, range.len()));
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(values) };
+    let hidden = copy(py, nulls.iter().map(|valid| !valid).collect(), shape)?;
+    py.import(intern!(py, "numpy.ma"))?.call_method1(intern!(py, "masked_array"), (values, hidden))
+}
+
+/// Whether a row that is not null has null elements. The elements of null rows say nothing.
+fn has_null_elements(list: &FixedSizeListArray) -> bool {
+    let size = list.value_length() as usize;
+    let Some(nulls) = list.values().nulls().filter(|nulls| nulls.null_count() > 0) else { return false };
+    (0..list.len()).any(|row| list.is_valid(row) && nulls.slice(row * size, size).null_count() > 0)
+}
+
 /// Returns the bfloat16 dtype of `ml_dtypes` if it is installed. Without it, bf16 values are returned as their bits in u16.
 fn bfloat16(py: Python<'_>) -> Option<&Py<PyAny>> {
     static DTYPE: PyOnceLock<Option<Py<PyAny>>> = PyOnceLock::new();
@@ -115,7 +137,8 @@ fn days<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     copy(py, days, &[array.len()])?.call_method1(intern!(py, "view"), ("M8[D]",))
 }
 
-/// Converts all rows of a column. Null numbers are 0 (see [`valid`]), null times NaT, null text and lists `None`.
+/// Converts all rows of a column. Null numbers are 0 (see [`valid`]), null times NaT, null text and lists `None`, null elements of
+/// tensors masked.
 pub(crate) fn column<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let rows = array.len();
     match ty {
@@ -124,9 +147,11 @@ pub(crate) fn column<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef) ->
         ColumnType::Timestamp(unit, _) => ticks(py, "M8", *unit, array),
         ColumnType::Duration(unit) => ticks(py, "m8", *unit, array),
         ColumnType::Tensor { element, shape } if ty.fixed_elements().is_some() => {
-            let inner = array.as_fixed_size_list().values();
+            let list = array.as_fixed_size_list();
+            let inner = list.values();
             let shape: Vec<usize> = std::iter::once(rows).chain(shape.iter().flatten().map(|extent| *extent as usize)).collect();
-            elements(py, *element, inner, 0..inner.len(), &shape)
+            let convert = if has_null_elements(list) { parts } else { elements };
+            convert(py, *element, inner, 0..inner.len(), &shape)
         }
         _ => match Ragged::of(ty, array) {
             Some(ragged) => Ok(Bound::new(py, ragged)?.into_any()),
@@ -159,7 +184,7 @@ pub(crate) fn value<'py>(py: Python<'py>, ty: &ColumnType, array: &ArrayRef, row
             let list = array.as_fixed_size_list();
             let size = list.value_length() as usize;
             let shape: Vec<usize> = shape.iter().flatten().map(|extent| *extent as usize).collect();
-            elements(py, *element, list.values(), row * size..(row + 1) * size, &shape)
+            parts(py, *element, list.values(), row * size..(row + 1) * size, &shape)
         }
         _ => match (ty, Ragged::of(ty, array)) {
             (_, Some(ragged)) => ragged.row(py, row),
@@ -182,7 +207,7 @@ pub(crate) fn valid<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'p
 /// Rows of different lengths in one array: row i is `values[offsets[i]:offsets[i + 1]]`.
 ///
 /// `ragged[i]` is row i as an array of its own shape (a view), or None if it is null. If dimensions other than the first differ
-/// between rows, `values` is flat and `shapes` has the shape of each row.
+/// between rows, `values` is flat and `shapes` has the shape of each row. Arrays with null elements are masked arrays of numpy.
 #[pyclass(frozen, module = "tetrys")]
 pub(crate) struct Ragged {
     ty: ColumnType,
@@ -238,7 +263,7 @@ impl Ragged {
             Some((shapes, rank)) => shapes[row * rank..(row + 1) * rank].iter().map(|extent| *extent as usize).collect(),
             None => vec![range.len()],
         };
-        elements(py, self.element, &self.values, range, &shape)
+        parts(py, self.element, &self.values, range, &shape)
     }
 
     fn rows(&self) -> usize {
@@ -262,7 +287,7 @@ impl Ragged {
         if shape.iter().product::<usize>() != range.len() {
             shape = vec![range.len()];
         }
-        elements(py, self.element, &self.values, range, &shape)
+        parts(py, self.element, &self.values, range, &shape)
     }
 
     /// Start of each row in `values`, and the end of the last row, i64 [rows + 1].

@@ -76,8 +76,13 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
         if arrays.is_empty() {
             arrays.push(polars_arrow::array::new_empty_array(field.dtype().clone()));
         }
-        let series = Series::try_from((field, arrays)).map_err(|error| refused(&error)).py()?;
-        columns.push(series.into());
+        let series = tetrys::ingest::guarded(|| Series::try_from((field, arrays)));
+        let series = series.map_err(|said| {
+            // polars panics at types that it was built without.
+            let why = if said.contains("feature") { "no index has its type: cast it to another one" } else { &said };
+            Invalid::new_err(format!("column `{}`: {why}", field.name))
+        });
+        columns.push(series?.into());
     }
     DataFrame::new(rows, columns).map_err(|error| refused(&error)).py()
 }
@@ -158,6 +163,13 @@ fn refused(error: &PolarsError) -> tetrys::Error {
 
 fn malformed(error: &ArrowError) -> tetrys::Error {
     match error {
+        // Such as the integers of 128 bits of polars.
+        ArrowError::CDataInterface(said) if said.contains("still not supported") => {
+            let ty = said.split('"').filter(|part| !part.is_empty()).nth(1).unwrap_or(said);
+            tetrys::Error::invalid(format!(
+                "no column type for values that Arrow's C interface calls `{ty}`: cast them to another type"
+            ))
+        }
         ArrowError::CDataInterface(said) => tetrys::Error::invalid(format!("the object's Arrow data are malformed: {said}")),
         other => tetrys::Error::invalid(format!("Arrow: {other}")),
     }

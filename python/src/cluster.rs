@@ -1,13 +1,10 @@
 //! Reads and writes that many processes carry out; `tetrys.cluster` wraps this module.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use futures::{StreamExt, stream::BoxStream};
+use futures::{StreamExt, lock::Mutex as Turns, stream::BoxStream};
 use pyo3::{prelude::*, types::PyCapsule};
 use tetrys::{SplitSize, Store, StoreOptions, Window, WritePlan};
 
@@ -179,7 +176,7 @@ impl IndexRows {
 /// A batch of rows: its parts, each with the number of rows of its windows, if it has any.
 type Parts = Vec<(Rows, Option<usize>)>;
 
-/// Iterator over the batches of a split.
+/// Iterator over the batches of a split. Threads that share it take turns.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct SplitBatches {
     loader: tetrys::RowLoader,
@@ -187,7 +184,7 @@ pub(crate) struct SplitBatches {
     batch_bytes: usize,
     windows: Vec<(String, Window)>,
     /// Started by the first call of `next`, so that an iterator made before a fork works in the child.
-    batches: Mutex<Option<BoxStream<'static, tetrys::Result<Vec<tetrys::Windows>>>>>,
+    batches: Turns<Option<BoxStream<'static, tetrys::Result<Vec<tetrys::Windows>>>>>,
 }
 
 #[pymethods]
@@ -196,7 +193,7 @@ impl SplitBatches {
     fn new(loader: &RowLoader, rows: Ranges, batch_bytes: usize, windows: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let windows =
             windows.into_iter().map(|(pattern, window)| Ok((pattern, parse_window(&window)?))).collect::<PyResult<_>>()?;
-        Ok(Self { loader: loader.with(None)?, rows, batch_bytes, windows, batches: Mutex::default() })
+        Ok(Self { loader: loader.with(None)?, rows, batch_bytes, windows, batches: Turns::default() })
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -204,17 +201,17 @@ impl SplitBatches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Parts>> {
-        // Takes the stream out, so that the mutex is not locked while the GIL is released.
-        let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut batches = match held {
-            Some(batches) => batches,
-            None => {
-                let rows = self.rows.iter().map(|(start, end)| *start..*end).collect();
-                self.loader.batches(rows, self.batch_bytes, self.windows.clone()).py()?.boxed()
-            }
-        };
-        let next = wait(py, async { batches.next().await.transpose() });
-        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(batches);
+        let next = wait(py, async {
+            let mut held = self.batches.lock().await;
+            let batches = match held.take() {
+                Some(batches) => batches,
+                None => {
+                    let rows = self.rows.iter().map(|(start, end)| *start..*end).collect();
+                    self.loader.batches(rows, self.batch_bytes, self.windows.clone())?.boxed()
+                }
+            };
+            held.insert(batches).next().await.transpose()
+        });
         let times = || self.windows.iter().map(|(_, window)| Some(window.len())).chain(std::iter::repeat(None));
         Ok(next?.map(|parts| parts.iter().zip(times()).map(|(part, time)| (Rows(part.rows().clone()), time)).collect()))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::json::to_python;
+use crate::{error::unpicklable, json::to_python};
 
 /// Differences between two tables, as `new.diff(old)` returns them.
 ///
@@ -123,6 +123,10 @@ impl Diff {
     #[getter]
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(unpicklable("the differences of two tables", "pickle `to_dict()`"))
     }
 
     fn __str__(&self) -> String {

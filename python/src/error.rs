@@ -64,9 +64,19 @@ pub(crate) fn found(value: &Bound<'_, PyAny>) -> PyResult<String> {
     value.py().import("tetrys._errors")?.getattr("found")?.call1((value,))?.extract()
 }
 
+/// Returns an argument that must be text.
+pub(crate) fn text(what: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.py().import("tetrys._arguments")?.getattr("text")?.call1((what, value))?.extract()
+}
+
 /// Makes the error for a value of another type than expected.
 pub(crate) fn wrong_type(message: &str) -> PyErr {
     twofold("WrongType", message)
+}
+
+/// Makes the error for an object that cannot be pickled. `instead` says what to do.
+pub(crate) fn unpicklable(what: &str, instead: &str) -> PyErr {
+    wrong_type(&format!("{what} cannot be pickled: {instead}"))
 }
 
 /// Makes the error for a row that does not exist.

@@ -21,7 +21,8 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Whole(whole) => write!(f, "{whole}"),
-            Self::Float(float) => write!(f, "{float}"),
+            // Without an exponent, 1e300 has 301 digits.
+            Self::Float(float) => write!(f, "{float:?}"),
         }
     }
 }

@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
-use futures::{StreamExt, stream::BoxStream};
+use futures::{StreamExt, lock::Mutex as Turns, stream::BoxStream};
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyCapsule, PyDict, PyList},
+    types::{PyBytes, PyCapsule, PyDict, PyList, PyString},
 };
 use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
 
 use crate::{
     arrays, capsule,
-    error::{Internal, IntoPython, Invalid, found, no_column, wrong_type},
+    error::{Internal, IntoPython, Invalid, found, no_column, short, unpicklable, wrong_type},
     index::{Index, parse_pick},
     pickle,
     runtime::{wait, wait_long},
@@ -178,7 +178,7 @@ impl RowLoader {
         if batch_rows == 0 {
             return Err(Invalid::new_err("batches of 0 rows: expected 1 or more"));
         }
-        Ok(Scan { loader: self.with(columns)?, batch_rows, batches: Mutex::default() })
+        Ok(Scan { loader: self.with(columns)?, batch_rows, batches: Turns::default() })
     }
 
     /// Returns the cost of the windows around these positions, or of the rows alone.
@@ -293,13 +293,13 @@ impl Times {
     }
 }
 
-/// Iterator over batches of rows in order. Prefetches the next batches.
+/// Iterator over batches of rows in order. Prefetches the next batches. Threads that share it take turns.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Scan {
     loader: tetrys::RowLoader,
     batch_rows: usize,
     /// Started by the first call of `next`, so that a scan made before a fork works in the child.
-    batches: Mutex<Option<BoxStream<'static, tetrys::Result<tetrys::Rows>>>>,
+    batches: Turns<Option<BoxStream<'static, tetrys::Result<tetrys::Rows>>>>,
 }
 
 #[pymethods]
@@ -309,12 +309,15 @@ impl Scan {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
-        // Takes the stream out, so that the mutex is not locked while the GIL is released.
-        let held = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut batches = held.unwrap_or_else(|| self.loader.scan(self.batch_rows).boxed());
-        let next = wait(py, async { batches.next().await.transpose() });
-        *self.batches.lock().unwrap_or_else(PoisonError::into_inner) = Some(batches);
+        let next = wait(py, async {
+            let mut batches = self.batches.lock().await;
+            batches.get_or_insert_with(|| self.loader.scan(self.batch_rows).boxed()).next().await.transpose()
+        });
         Ok(next?.map(Rows))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(unpicklable("a scan", "pickle the row loader, and call `scan` in the other process"))
     }
 }
 
@@ -331,7 +334,8 @@ fn dict_of<'py>(py: Python<'py>, rows: &tetrys::Rows, row: usize) -> PyResult<Bo
 ///
 /// Numbers and tensors of fixed shape are numpy arrays `[rows, *shape]`: read-only views of the buffers that were read. Bytes,
 /// lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
-/// `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
+/// `valid(name)` tells null from 0. An array with a null element inside a tensor or a list of numbers is a masked array of numpy.
+/// `len(rows)` is the number of rows, missing ones included.
 #[pyclass(frozen, mapping, module = "tetrys")]
 pub(crate) struct Rows(pub(crate) tetrys::Rows);
 
@@ -394,7 +398,7 @@ impl Rows {
     /// Booleans are copies.
     ///
     /// Raises:
-    ///     Unsupported: PyTorch is not installed.
+    ///     Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
     fn to_torch<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("tetrys._torch")?.call_method1("tensors", (this,))
     }
@@ -483,11 +487,15 @@ impl Rows {
 impl Rows {
     /// Returns the position of a column.
     fn place(&self, name: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let Ok(text) = name.extract::<String>() else {
+        if !name.is_instance_of::<PyString>() {
             return Err(wrong_type(&format!("a column is selected by its name, found {}", found(name)?)));
-        };
+        }
         let schema = self.0.batch().schema_ref();
-        schema.index_of(&text).map_err(|_| no_column(&format!("no column `{text}`; there are: {}", self.keys().join(", "))))
+        // Not all text of Python is Unicode.
+        if let Some(place) = name.extract::<String>().ok().and_then(|text| schema.index_of(&text).ok()) {
+            return Ok(place);
+        }
+        Err(no_column(&format!("no column `{}`; there are: {}", short(name)?, self.keys().join(", "))))
     }
 }
 

@@ -81,12 +81,17 @@ fn passes(requirements: &[&str], arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[test]
-fn the_python_suite_passes() {
+/// Runs the tests with these marks, without those of cluster engines.
+fn passes_without_clusters(requirements: &[&str], marks: &str) {
     let seed = format!("--hypothesis-seed={}", environment::seed());
     let ignored = CLUSTERS.map(|file| format!("--ignore={file}"));
-    let ignored = ignored.iter().map(String::as_str);
-    passes(&[BASE], &["-m", "pytest", &seed, "-m", "not torch"].into_iter().chain(ignored).collect::<Vec<_>>());
+    let arguments = ["-m", "pytest", &seed, "-m", marks].into_iter().chain(ignored.iter().map(String::as_str));
+    passes(requirements, &arguments.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_python_suite_passes() {
+    passes_without_clusters(&[BASE], "not torch");
 }
 
 /// PyTorch takes gigabytes, so it is installed only on request.
@@ -95,11 +100,7 @@ fn the_suite_of_pytorch_passes() {
     if !environment::is_on("TETRYS_TORCH") {
         return environment::leave_out("the tests of PyTorch (6 GB to install)", "TETRYS_TORCH=1");
     }
-    let seed = format!("--hypothesis-seed={}", environment::seed());
-    let ignored = CLUSTERS.map(|file| format!("--ignore={file}"));
-    let ignored = ignored.iter().map(String::as_str);
-    let chosen = ["-m", "pytest", &seed, "-m", "torch"];
-    passes(&[BASE, "python/tests/torch.txt"], &chosen.into_iter().chain(ignored).collect::<Vec<_>>());
+    passes_without_clusters(&[BASE, "python/tests/torch.txt"], "torch");
 }
 
 #[test]

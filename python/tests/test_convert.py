@@ -121,6 +121,34 @@ EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
     (pd.Series([1, None], dtype="Int64"), None, "i64", [1, None]),
     (pd.Series(["a", None]), None, "utf8", ["a", None]),
     (pd.Series(["a", "b"], dtype="category"), None, "categorical", ["a", "b"]),
+    # Arrays and indexes of pandas hold what its series hold.
+    (pd.array([2**60 + 1, None, 3], dtype="Int64"), None, "i64", [2**60 + 1, None, 3]),
+    (pd.array([2**64 - 1, None], dtype="UInt64"), None, "u64", [2**64 - 1, None]),
+    (pd.array([1, None], dtype="Int8"), None, "i8", [1, None]),
+    (pd.array([1.5, None], dtype="Float32"), None, "f32", [1.5, None]),
+    (pd.array([True, None], dtype="boolean"), None, "bool", [True, None]),
+    (pd.array(["a", None], dtype="string"), None, "utf8", ["a", None]),
+    (pd.array(["a", None]), None, "utf8", ["a", None]),
+    (pd.Categorical(["a", None]), None, "categorical", ["a", None]),
+    (pd.Categorical([2**60 + 1, None]), None, "i64", [2**60 + 1, None]),
+    (pd.array(["2024-01-01", None], dtype="datetime64[s]"), None, "timestamp[s]", [datetime(2024, 1, 1), None]),
+    (pd.array(["2024-01-01", None], dtype="datetime64[us, UTC]"), None, "timestamp[us,UTC]", [datetime(2024, 1, 1, tzinfo=timezone.utc), None]),
+    (pd.array([2**60 + 1, None], dtype="int64[pyarrow]"), None, "i64", [2**60 + 1, None]),
+    (pd.array([["a"], None], dtype=pd.ArrowDtype(pa.list_(pa.string()))), None, "list<utf8>", [["a"], None]),
+    (pd.arrays.SparseArray([0, 7]), None, "i64", [0, 7]),
+    (pd.Index(["a", None]), None, "utf8", ["a", None]),
+    (pd.Index([2**60 + 1, None], dtype="Int64"), None, "i64", [2**60 + 1, None]),
+    (pd.DatetimeIndex(["2024-01-01", None]).as_unit("s"), "timestamp[s,UTC]", "timestamp[s,UTC]", [datetime(2024, 1, 1, tzinfo=timezone.utc), None]),
+    (pd.RangeIndex(2), None, "i64", [0, 1]),
+    # So do those that are rows of a column.
+    ([pd.array([2**60 + 1, None], dtype="Int64"), None], None, "i64[?]", [tensor([2**60 + 1, None]), None]),
+    ([pd.Series([1, None], dtype="UInt8"), pd.Series([2], dtype="UInt8")], None, "u8[?]", [tensor([1, None]), tensor([2])]),
+    ([pd.array([0.5, None], dtype="Float32")], None, "f32[?]", [tensor([0.5, None])]),
+    ([pd.array([True, None], dtype="boolean")], None, "bool[?]", [tensor([True, None])]),
+    ([pd.Categorical(["a", None]), pd.Series(["b"])], None, "list<utf8>", [["a", None], ["b"]]),
+    ([pd.Categorical([2**60 + 1, None])], None, "i64[?]", [tensor([2**60 + 1, None])]),
+    ([pd.Index(["2024-01-01", None], dtype="datetime64[s]")], None, "list<timestamp[s]>", [[datetime(2024, 1, 1), None]]),
+    ([pd.array(["a", None], dtype="string")], "list<utf8>", "list<utf8>", [["a", None]]),
 ]
 
 
@@ -137,6 +165,13 @@ def test_a_column_is_stored_as_it_was_given(tmp_path: Path, column: Any, declare
         assert found == (ty, known(column) if values is None else values)
 
 
+class Exported:
+    """Values of another library, which exports them to Arrow."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self.__arrow_c_stream__ = values.__arrow_c_stream__
+
+
 REFUSED: list[tuple[Any, str | None, str]] = [
     (array([Decimal("1.5")]), None, "Decimal128.*cast it to"),
     (array([time(1)]), None, "Time64.*cast it to"),
@@ -151,7 +186,15 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     (array([b"a"]), "utf8", "binary does not fit utf8"),
     (array([datetime(2024, 1, 1)]), "timestamp[us,UTC]", "the times have no zone"),
     (array([datetime(2024, 1, 1, tzinfo=timezone.utc)]), "timestamp[us]", "the column has no zone"),
-    (pl.Series([object()], dtype=pl.Object), None, "polars' type Object"),
+    (pl.Series([object()], dtype=pl.Object), None, "^column `a.x`: polars' type Object"),
+    (pl.Series("s", [1], dtype=pl.Int128), None, "^column `a.x`: polars' type Int128: expected integers of up to 64 bits"),
+    (pl.Series([[1]], dtype=pl.List(pl.Int128)), None, "^column `a.x`: polars' type List.Int128.: expected integers"),
+    (np.array([1e300]), "i64", "value 0: 1e300 does not fit i64"),
+    (np.array([5e-324]), "i64", "value 0: 5e-324 does not fit i64"),
+    (np.array([0.1 + 0.2]), "i64", "value 0: 0.30000000000000004 does not fit i64"),
+    (Exported(pl.Series([1], dtype=pl.Int128)), None, "^column `a.x`: no column type for values that Arrow's C interface calls `_pli128`"),
+    (pd.array([pd.Period("2024-01")]), None, "extension type"),
+    (pd.Index(["a"]), "i64", "utf8 does not fit i64"),
     ([2**64], None, "fit no column"),
     ([-1, 2**63], None, "fit no column"),
     ([2**53 + 1, 0.5], None, "integers and floats in one column"),
@@ -213,6 +256,13 @@ def test_a_null_among_the_parts_of_a_tensor_is_no_null_element(tmp_path: Path) -
     assert stored(tmp_path, whole) == ("i8[2,2]", [[1, 2, 3, None], None])
 
 
+def test_a_frame_with_a_type_that_no_column_has_is_refused_by_name(tmp_path: Path) -> None:
+    for dtype in (pl.Int128, pl.List(pl.Int128), pl.Array(pl.Int128, 1)):
+        frame = pl.DataFrame({"i": [0], "a.x": pl.Series([1 if dtype == pl.Int128 else [1]], dtype=dtype)})
+        with pytest.raises(tt.Invalid, match="^column `a.x`: polars' type .*Int128.*: expected integers of up to 64 bits"):
+            tt.write_table(tmp_path / "t", frame, index="i")
+
+
 def test_row_labels_of_pandas_are_no_column(tmp_path: Path) -> None:
     frame = pd.DataFrame({"i": [0, 1, 2], "a.x": [1.5, 2.5, 3.5]})
     table = tt.write_table(tmp_path / "t", frame[frame["i"] > 0], index="i")
@@ -259,9 +309,9 @@ KINDS = st.sampled_from([st.integers(-5, 2**64), st.integers() | st.floats(), SC
 def equal(found: Any, given: Any) -> bool:
     """Whether the values read are the values written."""
     if given is None or isinstance(given, (np.datetime64, np.timedelta64)) and np.isnat(given):
-        return found is None or (isinstance(found, (np.datetime64, np.timedelta64)) and bool(np.isnat(found)))
+        return found is None or found is np.ma.masked or (isinstance(found, (np.datetime64, np.timedelta64)) and bool(np.isnat(found)))
     if isinstance(given, list):
-        return found is not None and len(found) == len(given) and all(equal(one, other) or (other is None and one == 0) for one, other in zip(found, given, strict=True))
+        return found is not None and len(found) == len(given) and all(equal(one, other) for one, other in zip(found, given, strict=True))
     if isinstance(given, bytes):
         return bytes(found) == given
     if isinstance(given, datetime):

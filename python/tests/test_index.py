@@ -83,6 +83,11 @@ def test_locators_are_i64_and_never_null(index: tt.Index) -> None:
     assert (frame[locator].dtype, frame[locator].null_count()) == (pl.Int64, 0)
 
 
+def test_a_type_that_no_index_has_is_refused_by_the_name_of_its_column(index: tt.Index) -> None:
+    with pytest.raises(tt.Invalid, match="^column `z`: no index has its type: cast it to another one"):
+        index.with_frame(index.to_polars().with_columns(z=pl.lit(1, dtype=pl.UInt128)))
+
+
 def test_a_frame_without_its_locators_is_refused(index: tt.Index) -> None:
     with pytest.raises(tt.Invalid, match="no locator column"):
         index.with_frame(index.to_polars().select("log_id"))

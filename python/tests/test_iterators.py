@@ -53,7 +53,7 @@ class Model:
 
     def begin(self) -> None:
         epoch, step = self.newest["epoch"], self.newest["step"]
-        if not self.newest["fresh"]:
+        if not self.newest["fresh"] or step == STEPS:
             epoch, step = epoch + 1, 0
         self.newest = {"epoch": epoch, "step": step, "fresh": False}
         self.runs.append(self.newest)

@@ -404,6 +404,11 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"schema_fields": ["("]}, ValueError, r"`\(` is no regular expression"),
         ({"schema_fields": [UnischemaField("nope", np.int64, ())]}, ValueError, "no field `nope`"),
         ({"reader_pool_type": "gpu"}, ValueError, "reader_pool_type: expected thread, process or dummy"),
+        ({"reader_pool_type": np.array([True, False])}, ValueError, "reader_pool_type: expected thread, process or dummy"),
+        ({"cache_type": np.array([True, False])}, TypeError, "cache_type: expected .*, found ndarray"),
+        ({"storage_options": np.array(5)}, TypeError, "storage_options: expected a dict, found ndarray"),
+        ({"schema_fields": np.array(5)}, TypeError, "schema_fields: expected a list, found ndarray"),
+        ({"schema_fields": range(10**12)}, tt.Invalid, "schema_fields: found more than 65536 values"),
         ({"workers_count": 0}, tt.Invalid, "workers_count: 0 is outside"),
         ({"workers_count": 2.5}, TypeError, "workers_count: expected an integer"),
         ({"results_queue_size": None}, TypeError, "results_queue_size"),
@@ -547,3 +552,16 @@ def test_a_schema_is_what_user_code_expects() -> None:
         Unischema("S", [UnischemaField("a", np.int8, ()), UnischemaField("a", np.int16, ())])
     with pytest.warns(UserWarning, match="is a method"):
         Unischema("S", [UnischemaField("fields", np.int8, ())])
+
+
+def test_null_elements_are_nan_or_refused(tmp_path: Path) -> None:
+    columns = {"id": [0, 1], "floats": np.ma.masked_array([[1.5, 2.5], [3.5, 4.5]], [[0, 0], [1, 0]]), "ragged": [[0.5], [None]], "whole": [[1], [2, None]]}
+    table = tt.write_table(tmp_path / "t", columns, index="id")
+    with make_reader(table, schema_fields=["floats", "ragged"], shuffle_row_groups=False) as reader:
+        rows = [(row.floats, row.ragged) for row in reader]
+    np.testing.assert_array_equal([floats for floats, _ in rows], [[1.5, 2.5], [np.nan, 4.5]])
+    np.testing.assert_array_equal([ragged for _, ragged in rows], [[0.5], [np.nan]])
+    assert not any(isinstance(value, np.ma.MaskedArray) for row in rows for value in row)
+    with make_reader(table, schema_fields=["whole"], shuffle_row_groups=False) as reader:
+        with pytest.raises(tt.Unsupported, match="column `whole`, row 1 of those read: the element at .1. is null, and Petastorm has no null"):
+            list(reader)

@@ -398,6 +398,17 @@ def test_tensors_keep_their_memory_on_the_way_to_ray(drives: tt.Table) -> None:
             assert values(block[name].chunk(0)) == values(batch[name]), name
 
 
+def test_null_elements_of_tensors_are_refused_by_name(tmp_path: Path) -> None:
+    rows = {"fixed": [[1, 2], None, [3, None]], "ragged": [[1.5], None, [2.5, None]]}
+    table = tt.write_table(tmp_path / "t", {"i": [0, 1, 2], **rows}, index="i", schema={"fixed": "i8[2]", "ragged": "f32[?]"})
+    for column in rows:
+        (split,) = cluster.plan_read(table, columns=[column], splits=1)
+        (batch,) = cluster.read(split)
+        with pytest.raises(tt.Unsupported, match=f"column `{column}`: an element of a tensor is null, and Ray has no null"):
+            _arrow.to_ray(batch)
+        assert _arrow.to_ray(batch.slice(0, 2)).num_rows == 2
+
+
 def test_tensors_of_other_shapes_and_nulls_in_each_block_are_written(engine: str, tmp_path: Path) -> None:
     def row(number: int) -> dict[str, Any]:
         return {"id": number % 3, "time": -number, "x.a": None if number % 5 == 1 else np.full((number // 4, 2), number, np.float32)}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ import pyarrow as pa
 import pytest
 import tetrys as tt
 from conftest import points
+from tetrys import cluster
+from tetrys.petastorm import make_reader
 
 
 def address(array: np.ndarray) -> int:
@@ -114,6 +119,62 @@ def test_a_scan_gives_all_rows_in_order(index: tt.Index) -> None:
     assert [row for batch in batches for row in batch.table_rows] == list(range(20))
 
 
+def test_threads_that_share_an_iterator_get_every_item_once(tmp_path: Path) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": np.arange(600), "a.x": np.arange(600)}, index="i")
+    loader = tt.row_loader(table)
+    (split,) = cluster.plan_read(table, splits=1)
+    loaders = [tt.DataLoader(table, batch_size=2, seed=3, transform=transform) for transform in (None, dict)]
+    shared: list[tuple[Iterator[Any], Callable[[Any], list[int]]]] = [
+        (loader.scan(batch_size=2), lambda rows: rows["a.x"].tolist()),
+        (loader.rows(range(600), ahead=2), lambda row: [int(row["a.x"])]),
+        (cluster.read(split, batch_bytes=64), lambda batch: batch["a.x"].to_pylist()),
+        *((iter(batches), lambda batch: batch["a.x"].tolist()) for batches in [*loaders, tt.mix(loaders[:1], weights=[1], samples=600)]),
+        (make_reader(table, shuffle_row_groups=False), lambda row: [int(row.a_x)]),
+    ]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for iterator, of in shared:
+                together = threading.Barrier(4)
+
+                def work(_: int) -> list[int]:
+                    together.wait()
+                    return [value for item in iterator for value in of(item)]
+
+                found = [value for part in threads.map(work, range(4)) for value in part]
+                assert sorted(found) == list(range(600)), iterator
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_what_cannot_be_pickled_says_what_can(index: tt.Index, drives: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, loader = tt.open_table(drives), tt.row_loader(index)
+    writer = tt.Writer(tmp_path / "t", schema={"i": "i64"}, index="i")
+    (split,) = cluster.plan_read(table, splits=1)
+    for thing, what, instead in [
+        (loader.scan(), "a scan", "pickle the row loader, and call `scan`"),
+        (loader.rows([0]), "an iterator over rows", "pickle the row loader, and call `rows`"),
+        (cluster.read(split), "an iterator over the batches of a split", "pickle the split"),
+        (iter(tt.DataLoader(index, batch_size=4)), "an iterator of a data loader", "pickle the data loader"),
+        (iter(tt.DataLoader(index, batch_size=4, transform=dict)), "an iterator of a data loader", "pickle the data loader"),
+        (table.diff(table), "the differences of two tables", "pickle `to_dict()`"),
+        (writer, "a writer", "pickle what `task` returns"),
+        (writer.partition(), "a partition", "pickle what `Writer.task` returns"),
+    ]:
+        for call in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=re.escape(f"{what} cannot be pickled: {instead}")) as caught:
+                call(thing)
+            assert isinstance(caught.value, tt.Invalid)
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(tt.Unsupported, match="pip install cloudpickle, or call `scan_index`"):
+        pickle.dumps(tt.scan_index(drives).filter(pl.col("pedestrians") > 3))
+    # polars needs no other library for the index of a view, which is in memory.
+    view = index.filter(pl.col("pedestrians") > 3).save(tmp_path / "view")
+    again = pickle.loads(pickle.dumps(tt.scan_index(view).filter(timestamp=400)))
+    assert isinstance(again, tt.LazyIndex) and again.collect_index()["timestamp"].to_list() == [400]
+
+
 def test_explain_says_what_a_read_costs(index: tt.Index) -> None:
     cost = tt.row_loader(index).explain(12, ["lidar.*"], offsets=range(-2, 1))
     assert (cost["ranges"], cost["requests"], cost["hops"]) == (1, 1, 1)
@@ -178,6 +239,59 @@ def test_null_numbers_are_zero_and_said_to_be_null(tmp_path: object) -> None:
     assert (list(rows["a.speed"]), list(rows.valid("a.speed"))) == ([0.0, 2.5], [False, True])
     assert np.isnat(rows["a.when"][0]) and rows["a.when"][1] == np.timedelta64(5, "us")
     assert rows.row(0) == {"a.speed": None, "a.when": None}
+
+
+NULL_ELEMENTS: dict[str, tuple[Any, list[Any]]] = {
+    "i8[2]": (pa.array([[1, None], [3, 4], None], pa.list_(pa.int8(), 2)), [[1, None], [3, 4], None]),
+    "f32[2,2]": (np.ma.masked_array(np.ones((3, 2, 2), np.float32), [[[0, 1], [0, 0]]] + [[[0, 0], [0, 0]]] * 2), [[[1, None], [1, 1]], [[1, 1], [1, 1]], [[1, 1], [1, 1]]]),
+    "bool[1]": (pa.array([[None], [True], None], pa.list_(pa.bool_(), 1)), [[None], [True], None]),
+    "i64[?]": ([[2**60 + 1, None], [], None], [[2**60 + 1, None], [], None]),
+    "f64[?,2]": ([np.ma.masked_array([[1.0, 2.0]], [[True, False]]), np.zeros((0, 2)), None], [[[None, 2.0]], [], None]),
+    "list<u8>": ([[None, 7], [8], None], [[None, 7], [8], None]),
+    "list<i16[?]>": ([[[1, None], [2]], [], None], [[[1, None], [2]], [], None]),
+    "bf16[1]": (np.ma.masked_array(np.ones((3, 1), ml_dtypes.bfloat16), [[1], [0], [0]]), [[None], [1], [1]]),
+}
+
+
+def nested(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else [nested(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("ty", NULL_ELEMENTS)
+def test_null_elements_of_tensors_and_lists_are_masked_and_never_zero(tmp_path: Path, ty: str) -> None:
+    values, expected = NULL_ELEMENTS[ty]
+    table = tt.write_table(tmp_path / "t", {"i": [0, 1, 2], "a.x": values}, index="i", schema={"a.x": ty})
+    loader = tt.row_loader(table)
+    rows, stacked = loader.take([0, 1, 2]), loader.get_windows([0, 1, 2], offsets=[0])["a.x"]
+    for column in (rows["a.x"], pickle.loads(pickle.dumps(rows))["a.x"], stacked if isinstance(stacked, tt.Ragged) else stacked.reshape(3, *stacked.shape[2:])):
+        assert [nested(value) if there else None for value, there in zip(column, rows.valid("a.x"), strict=True)] == expected
+    each = [loader.get_row(row)["a.x"] for row in range(3)]
+    assert [nested(value) for value in each] == expected == [nested(rows.row(row)["a.x"]) for row in range(3)]
+    # Only arrays with null elements are masked.
+    assert not any(isinstance(value, np.ma.MaskedArray) for value in [*each[1:], *loader.take([1, 2])["a.x"]])
+    # What was read is written as it was.
+    again = tt.write_table(tmp_path / "again", {"i": [0, 1, 2], "a.x": each}, index="i", schema={"a.x": ty})
+    assert again.diff(table).is_empty
+
+
+def test_null_elements_are_kept_by_loaders_or_refused_by_name_and_place(tmp_path: Path) -> None:
+    columns = {"i": [0, 1], "a.fixed": np.ma.masked_array([[1, 2], [3, 4]], [[0, 0], [0, 1]]), "a.ragged": [[1.5], [None, 2.5]]}
+    table = tt.write_table(tmp_path / "t", columns, index="i")
+    fixed, ragged = [[1, 2], [3, None]], [[1.5], [None, 2.5]]
+    arguments: dict[str, Any] = dict(batch_size=2, shuffle="none")
+    for transform in ({}, {"transform": dict}, {"transform": dict, "transform_rows": True}):
+        batch = next(iter(tt.DataLoader(table, **arguments, **transform)))
+        assert (batch["a.fixed"].tolist(), [row.tolist() for row in batch["a.ragged"]]) == (fixed, ragged)
+    padded = next(iter(tt.DataLoader(table, ragged="pad", **arguments)))
+    assert padded["a.ragged"].tolist() == [[1.5, 0], [None, 2.5]]
+    assert next(iter(tt.DataLoader(table, ragged="offsets", **arguments)))["a.ragged"].tolist() == [1.5, None, 2.5]
+    assert pa.table(tt.row_loader(table).take([0, 1]))["a.fixed"].to_pylist() == fixed
+    for to, library in (("torch", "PyTorch"), ("jax", "JAX")):
+        for column, place in (("a.fixed", "[1]"), ("a.ragged", "[0]")):
+            with pytest.raises(tt.Unsupported, match=re.escape(f"column `{column}`, row 1 of those read: the element at {place} is null, and {library} has no null")):
+                next(iter(tt.DataLoader(table, columns=column, to=to, **arguments)))  # type: ignore[arg-type]
+    with pytest.raises(tt.Unsupported, match="column `a.fixed`, row 1 of those read: the element at .1. is null, and PyTorch has no null"):
+        tt.row_loader(table, columns="a.fixed").take([0, 1]).to_torch()
 
 
 def test_each_kind_of_error_is_an_exception(index: tt.Index, drives: str, tmp_path: object) -> None:

@@ -72,7 +72,7 @@ impl Mix {
             )));
         }
         if let Some(place) = weights.iter().position(|weight| !weight.is_finite() || *weight <= 0.0) {
-            return Err(Error::invalid(format!("weight of loader {place}: {}, expected more than 0", weights[place])));
+            return Err(Error::invalid(format!("weight of loader {place}: {:?}, expected more than 0", weights[place])));
         }
         if let Some(place) = lens.iter().position(|len| *len == 0) {
             return Err(Error::invalid(format!("loader {place} has no samples")));

@@ -152,7 +152,7 @@ impl Draws {
     ///   than are drawn.
     pub(super) fn by_weight(weights: Vec<f64>, replace: bool, draws: u64) -> Result<Self> {
         if let Some(place) = weights.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
-            return Err(Error::invalid(format!("weight of sample {place}: {}, expected 0 or more", weights[place])));
+            return Err(Error::invalid(format!("weight of sample {place}: {:?}, expected 0 or more", weights[place])));
         }
         let drawable = weights.iter().filter(|weight| **weight > 0.0).count() as u64;
         if drawable == 0 || (!replace && drawable < draws) {

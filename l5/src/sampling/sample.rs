@@ -208,7 +208,11 @@ fn check(settings: &SampleSettings, moment: &Moment<'_>) -> Result<()> {
         )));
     }
     if settings.step_time.is_nan() || settings.step_time <= f64::EPSILON {
-        return Err(Error::invalid(format!("step_time must be greater than {:e} s, found {}", f64::EPSILON, settings.step_time)));
+        return Err(Error::invalid(format!(
+            "step_time must be greater than {:e} s, found {:?}",
+            f64::EPSILON,
+            settings.step_time
+        )));
     }
     if moment.host.len() > HOST_BYTES || !moment.host.is_ascii() {
         return Err(Error::invalid(format!("host {:?} must be ASCII of at most {HOST_BYTES} characters", moment.host)));

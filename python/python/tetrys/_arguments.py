@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import OutOfRange, WrongType, array_of, found, short
+from ._errors import OutOfRange, WrongType, WrongValue, array_of, found, short
 from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
@@ -25,14 +25,14 @@ Span = str | int | timedelta | np.timedelta64
 def url_of(url: object) -> str:
     """Returns a URL or a path as text."""
     if isinstance(url, str):
-        return url
+        return text("a URL", url)
     if isinstance(url, os.PathLike):
         path = os.fspath(url)
         if isinstance(path, str):
             # `Path` collapses the `//` of a URL to one slash.
             if scheme := re.match(r"[a-z][a-z0-9+.-]+:/(?!/)", path):
                 raise Invalid(f"{short(repr(path))}: a path made from a URL lacks a slash: pass {scheme[0]}/... as text")
-            return path
+            return text("a path", path)
     raise WrongType(f"a URL is text or a path, found {found(url)}")
 
 
@@ -41,7 +41,7 @@ def path_of(what: str, path: object) -> str:
     found_path = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(found_path, str):
         raise WrongType(f"{what}: expected a path, found {found(path)}")
-    return found_path
+    return text(what, found_path)
 
 
 def urls_of(what: str, urls: object) -> list[str]:
@@ -52,10 +52,20 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 
 def several(what: str, values: object) -> Iterable[Any]:
-    """Checks that `values` is an iterable, and neither text nor a dict."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+    """Checks that `values` is an iterable, and neither text nor a dict. An array without dimensions is none."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)) or getattr(values, "shape", None) == ():
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
+
+
+def each(what: str, values: object, kind: type | tuple[type, ...], expected: str) -> list[Any]:
+    """Returns the values of an iterable as a list. Checks the type of each before it takes the next one."""
+    taken = []
+    for value in several(what, values):
+        if not isinstance(value, kind):
+            raise WrongType(f"{what}: expected {expected}, found {found(value)}")
+        taken.append(value)
+    return taken
 
 
 def limited(what: str, values: object, most: int) -> list[Any]:
@@ -75,12 +85,16 @@ def limited(what: str, values: object, most: int) -> list[Any]:
 def text(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise WrongType(f"{what}: expected text, found {found(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise WrongValue(f"{what}: expected Unicode text, found a lone surrogate at {error.start} of {short(repr(value))}") from None
     return value
 
 
 def texts(what: str, values: object) -> list[str]:
     """Returns one or several texts as a list."""
-    return [values] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
+    return [text(what, values)] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
 
 
 def exactly(name: str) -> str:
@@ -137,7 +151,9 @@ def members(what: str, value: object) -> dict[str, Any]:
 def as_json(what: str, value: object) -> str:
     """Returns a value as JSON text. JSON has no NaN and no infinity."""
     try:
-        return json.dumps(value, allow_nan=False)
+        return text(what, json.dumps(value, allow_nan=False, ensure_ascii=False))
+    except WrongValue:
+        raise
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{what}: {error}; expected JSON values: text, finite numbers, booleans, lists, dicts") from error
 
@@ -145,7 +161,7 @@ def as_json(what: str, value: object) -> str:
 def span(what: str, value: object) -> str:
     """Returns a span of time as text: with a unit, or a plain number."""
     if isinstance(value, str):
-        return value
+        return text(what, value)
     if isinstance(value, np.timedelta64):
         if np.isnat(value):
             raise Invalid(f"{what}: not a time (NaT)")
@@ -209,6 +225,8 @@ def mask_of(rows: object, count: int, of: str) -> npt.NDArray[np.bool_]:
 def _typed(rows: object, count: int, of: str) -> np.ndarray[Any, Any]:
     """Returns a one-dimensional array; a boolean array must have `count` values."""
     array = _plain(rows)
+    if array.ndim == 0:
+        raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     if array.ndim != 1:
         raise Invalid(f"rows by an array of {array.ndim} dimensions: expected a mask or row numbers, one dimension")
     if array.dtype.kind == "O":

@@ -58,6 +58,8 @@ class Maker:
         """The entries of each column."""
         for name in rows:
             values = rows[name]
+            if self._to != "numpy":
+                _torch.refuse_null_elements(rows, name, values, {"torch": "PyTorch", "jax": "JAX"}[self._to])
             if isinstance(values, Ragged):
                 yield from self._of_ragged(name, values, shape)
             elif values.dtype.kind == "O":
@@ -78,7 +80,8 @@ class Maker:
             yield f"{name}.offsets", self._array(np.concatenate([[0], shapes.prod(axis=1).cumsum()]).astype(np.int64))
             yield f"{name}.shapes", self._array(shapes.reshape(*shape, shapes.shape[1]))
         else:
-            padded = np.zeros((len(values), *shapes.max(axis=0, initial=0)), values.values.dtype)
+            make = np.ma.zeros if isinstance(values.values, np.ma.MaskedArray) else np.zeros
+            padded: Any = make((len(values), *shapes.max(axis=0, initial=0)), values.values.dtype)
             for row, value in enumerate(values):
                 if value is not None:
                     place: tuple[Any, ...] = (row, *(slice(extent) for extent in value.shape))

@@ -6,6 +6,7 @@ whether it fits a declared type.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ._arguments import text
 from ._errors import WrongType, array_of, found
 from ._tetrys import Column, Error, Invalid, Unsupported
 
@@ -45,10 +47,12 @@ def as_declared(name: str, made: Column, declared: str | None, otherwise: str | 
         raise type(error)(f"column `{name}`: {error}") from error
 
 
-def refuse_objects(name: str, dtype: pl.DataType) -> None:
-    """Rejects polars columns of Python objects: polars exports them as pointers."""
+def refuse_types(dtype: pl.DataType) -> None:
+    """Rejects types of polars: objects of Python, which polars exports as pointers, and integers of 128 bits."""
     if "Object" in repr(dtype):
-        raise Invalid(f"column `{name}`: polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+        raise Invalid(f"polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+    if "Int128" in repr(dtype):
+        raise Invalid(f"polars' type {dtype}: expected integers of up to 64 bits: cast it to those, to floats or to text")
 
 
 def has_null_items(dtype: pl.DataType) -> bool:
@@ -58,9 +62,10 @@ def has_null_items(dtype: pl.DataType) -> bool:
 
 def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, pl.Series):
-        refuse_objects(values.name, values.dtype)
+        refuse_types(values.dtype)
         if has_null_items(values.dtype):
             return _of_list(values.to_list(), declared)
+    values = _series_of(values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         try:
             return Column.arrow(values)
@@ -75,6 +80,17 @@ def _suggested(values: Any, declared: str | None) -> Column:
     if not isinstance(values, Iterable):
         raise WrongType(f"expected a list or an array with a value for each row, found {found(values)}")
     return _of_list(list(values), declared)
+
+
+def _series_of(values: Any) -> Any:
+    """Returns an array or an index of pandas whose type numpy lacks as a series, which exports its values with their nulls.
+
+    As arrays of numpy, large integers beside a null would become floats.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(values, (pandas.api.extensions.ExtensionArray, pandas.Index)):
+        return values
+    return values if isinstance(values.dtype, (np.dtype, pandas.SparseDtype)) else pandas.Series(values)
 
 
 def _native(values: Array) -> tuple[Array, bool]:
@@ -153,7 +169,20 @@ def _bare(value: Any) -> Any:
         return value if value.ndim else _bare(value[()])
     if isinstance(value, np.generic | str | bytes | list | tuple):
         return value
+    if "pandas" in sys.modules and isinstance(series := _series_of(value), sys.modules["pandas"].Series):
+        return _of_pandas(series)
     return array_of("a value", value) if hasattr(value, "__array__") and not isinstance(value, (date, timedelta)) else value
+
+
+def _of_pandas(series: Any) -> Array | list[Any]:
+    """Converts a series of pandas in a row: to an array of numpy whose nulls are masked, or to a list if numpy lacks its type."""
+    dtype, gone = getattr(series.dtype, "numpy_dtype", series.dtype), np.asarray(series.isna())
+    if not isinstance(dtype, np.dtype) or dtype.kind == "O":
+        # One by one: all at once, the integers of a categorical series would become floats beside a null.
+        return [None if is_gone else value for value, is_gone in zip(map(series.array.__getitem__, range(len(series))), gone, strict=True)]
+    if isinstance(series.dtype, np.dtype) or not gone.any():
+        return array_of("a value", series.to_numpy(dtype))
+    return np.ma.masked_array(series.to_numpy(dtype, na_value=dtype.type(0)), gone)
 
 
 def _kind(value: Any) -> str:
@@ -195,7 +224,11 @@ def _of_list(rows: Sequence[Any], declared: str | None) -> Column:
         raise Invalid(f"{' and '.join(sorted(there))} in one column: expected values of one kind")
     (kind,) = there
     if kind == "text":
-        return Column.text([None if value is None else str(value) for value in values])
+        texts = [None if value is None else str(value) for value in values]
+        try:
+            return Column.text(texts)
+        except UnicodeEncodeError:
+            return Column.text([one if one is None else text(f"row {row}", one) for row, one in enumerate(texts)])
     if kind == "bytes":
         return Column.bytes([None if value is None else bytes(value) for value in values])
     if kind == "booleans":

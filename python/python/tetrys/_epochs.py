@@ -12,16 +12,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from inspect import isroutine
 from numbers import Number
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _tetrys
-from ._arguments import whole
+from ._arguments import as_json, whole
 from ._batches import Batch, Maker, Read
-from ._errors import WrongType, array_of, found, imported, short
+from ._errors import WrongType, array_of, found, imported, short, unpicklable
 from ._tetrys import Invalid, Ragged, Unavailable
 from ._torch import pytorch
+from ._turns import Turns
 
 Transform = Callable[[dict[str, Any]], Any]
 
@@ -86,8 +87,8 @@ class Loader:
             before = self._run
             if before.is_fresh:
                 native = before.native.fork()
-                if before.behind is not None:
-                    native.load_state(before.behind)
+                # A state at the end of an epoch is the start of the next one.
+                native.load_state(before.state())
             else:
                 # Another thread may wait for a batch of the newest iterator, so its native loader is not asked.
                 native = self._base.fork()
@@ -176,7 +177,7 @@ class Loader:
         """
         if not isinstance(state, Mapping):
             raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
-        text = json.dumps(dict(state))
+        text = as_json("a state", dict(state))
         self._native.load_state(text)
         self._base.load_state(text)
         self._run.jump()
@@ -203,11 +204,12 @@ class Loader:
 
 
 class _Epoch(Iterator[Batch]):
-    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows."""
+    """The batches of an epoch. An error ends neither the epoch nor the iterator: the next batch follows. Threads take turns."""
 
     def __init__(self, loader: Loader, run: _Run) -> None:
         self._loader = loader
         self._run = run
+        self._turns = Turns()
         self._is_ahead = any(part is not None for part in (loader._transform, loader._device, loader._samples))
         # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
         self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
@@ -221,6 +223,13 @@ class _Epoch(Iterator[Batch]):
         self._bar = _bar(loader, run) if loader._settings["progress"] else None
 
     def __next__(self) -> Batch:
+        with self._turns:
+            return self._next()
+
+    def __reduce__(self) -> NoReturn:
+        unpicklable("an iterator of a data loader", "pickle the data loader: it goes on where its newest iterator is")
+
+    def _next(self) -> Batch:
         if self._is_over:
             raise StopIteration
         try:
@@ -351,9 +360,11 @@ def _stacked(values: list[Any]) -> Any:
             is_one_shape = all(value.shape == first.shape for value in values)
             return sys.modules[stacking].stack(values) if is_one_shape else values
     if isinstance(first, (bool, int, float, np.generic, np.ndarray)):
-        arrays = [array_of("a value that a transform of rows returned", value) for value in values]
+        what = "a value that a transform of rows returned"
+        arrays = [value if isinstance(value, np.ma.MaskedArray) else array_of(what, value) for value in values]
         if all(array.shape == arrays[0].shape and array.dtype == arrays[0].dtype for array in arrays):
-            return np.stack(arrays)
+            # `np.stack` would drop masks.
+            return np.ma.stack(arrays) if any(isinstance(array, np.ma.MaskedArray) for array in arrays) else np.stack(arrays)
     return values
 
 

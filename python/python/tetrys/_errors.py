@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,20 @@ def short(value: object) -> str:
     # Python refuses to write integers of more than 4,300 digits.
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
-    said = str(value)
+    said = _unicode(str(value))
     return said if len(said) <= SHOWN else f"{said[:SHOWN]}.."
 
 
+def _unicode(text: str) -> str:
+    """Escapes lone surrogates: no terminal and no file takes them."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def _cut(message: Any) -> Any:
-    if not isinstance(message, str) or len(message) <= _HEAD + _TAIL:
+    if not isinstance(message, str):
+        return message
+    message = _unicode(message)
+    if len(message) <= _HEAD + _TAIL:
         return message
     return f"{message[:_HEAD]} .. {len(message) - _HEAD - _TAIL} more characters .. {message[-_TAIL:]}"
 
@@ -77,6 +85,11 @@ class NoColumn(NotFound, KeyError):
     __str__ = Exception.__str__
 
 
+def unpicklable(what: str, instead: str) -> NoReturn:
+    """Raises the error for an object that cannot be pickled. `instead` says what to do."""
+    raise WrongType(f"{what} cannot be pickled: {instead}")
+
+
 def imported(module: str, without: str) -> Any:
     """Imports an optional library. `without` is the message if it is not installed."""
     try:
@@ -97,10 +110,13 @@ def found(value: object) -> str:
 
 
 def array_of(what: str, value: Any) -> npt.NDArray[Any]:
-    """Converts a value to a numpy array: a list, or an array of another library, such as a tensor."""
+    """Converts a value to a numpy array: a list, or an array of another library, such as a tensor. Rejects masked values."""
+    if np.ma.is_masked(value):
+        raise WrongType(f"{what}: found masked values: fill them or leave them out")
     try:
         return np.asarray(value)
-    except (RuntimeError, TypeError, ValueError, MemoryError, OverflowError) as error:
+    except Exception as error:
+        # Other libraries have errors of their own.
         raise WrongType(f"{what}: {found(value)} does not become an array: {_advice(value) or short(error)}") from error
 
 

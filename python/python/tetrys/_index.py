@@ -6,9 +6,13 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
@@ -38,14 +42,20 @@ class _Stream:
         return self._stream
 
 
-def refused(what: str, error: Exception) -> NoReturn:
+def refused(what: str, error: BaseException) -> NoReturn:
     """Raises a polars error as a `tetrys` error of the matching kind."""
+    if isinstance(error, pl.exceptions.PanicException):
+        raise Invalid(f"{what}: polars fails at this expression") from error
     kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
     raise kind(f"{what}: {error}") from error
 
 
-POLARS = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, AttributeError)
+POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError, AttributeError)
 """Exceptions of polars for arguments that it rejects."""
+
+
+_VALUES = (bool, int, float, str, bytes, date, time, timedelta, Decimal, Enum, np.generic, np.ndarray, list, tuple, pl.Series, pl.Expr)
+"""Types of values that columns are compared with."""
 
 
 class Index:
@@ -92,9 +102,14 @@ class Index:
 
         Raises:
             NotFound: a column does not exist.
+            TypeError (an `Invalid`): no column has such a value.
             Invalid: polars rejects an expression, or a mask has another length.
         """
         all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
+        for name, value in equal.items():
+            # NaT is a datetime that no column has.
+            if value is not None and not isinstance(value, _VALUES) or type(value).__name__ == "NaTType":
+                raise WrongType(f"filter, column `{name}`: expected a value of a column, found {found(value)}")
         try:
             frame = self.to_polars().filter(*all_of, **equal)
         except POLARS as error:

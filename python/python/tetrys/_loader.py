@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from . import _tetrys
-from ._arguments import choice, limited, size, span, text, texts, truth, whole
+from ._arguments import choice, each, limited, path_of, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
 from ._errors import WrongType, array_of, found, short
@@ -97,7 +97,8 @@ class DataLoader(Loader):
 
     A batch is a dict: the columns by name, [batch, *shape] or for windows [batch, time, *shape]; `positions`, i64 [batch], the
     positions of the samples in the index; for each column with a window `NAME.mask`, bool [batch, time], whether the row exists;
-    and with `last="pad"` or `on_error` also `padding`, bool [batch]. A null number reads as 0.
+    and with `last="pad"` or `on_error` also `padding`, bool [batch]. A null number reads as 0. An array of numpy with a null element
+    inside a tensor or a list of numbers is masked (`numpy.ma`); with `to="torch"` or `"jax"`, such an element is an error.
 
     Example:
         >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, columns=["camera.intrinsics", "timestamp"], seed=7)
@@ -114,6 +115,7 @@ class DataLoader(Loader):
     Raises:
         Invalid: an argument is impossible, or with `last="short"` some rank would get no sample in the last step.
         NotFound: a pattern matches no column.
+        Unsupported: an element inside a tensor or a list of numbers is null, and `to` has no null (raised by the iterator).
     """
 
     def __init__(
@@ -166,7 +168,7 @@ class DataLoader(Loader):
                 raise Invalid('ragged: with to="arrow", such columns are Arrow lists')
         if transform is not None and not callable(transform):
             raise WrongType(f"transform: expected a function, found {found(transform)}")
-        if transform_rows and ragged == "offsets":
+        if truth("transform_rows", transform_rows) and ragged == "offsets":
             raise Invalid('transform_rows: with ragged="offsets", the values of a column are one flat array')
         if transform_rows and transform is None:
             raise Invalid("transform_rows needs a transform")
@@ -179,7 +181,7 @@ class DataLoader(Loader):
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
             replacement=replacement, samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
             decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
-            transform_rows=truth("transform_rows", transform_rows), device=device, progress=truth("progress", progress), trace=trace,
+            transform_rows=bool(transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
         self._source = given
         self._rows = RowLoader(source, columns=columns if computed is None else [])
@@ -211,7 +213,7 @@ class DataLoader(Loader):
             weights=None if drawn is None else (drawn, truth("replacement", replacement)),
             classes=classes,
             samples=None if samples is None else whole("samples", samples, 1),
-            trace=None if trace is None else os.fspath(trace),
+            trace=None if trace is None else path_of("trace", trace),
         )
         super().__init__(native, Maker(to, ragged, _has_padding(settings), False), settings)
         self._samples = None if computed is None else computed.batch
@@ -275,10 +277,7 @@ class MixedLoader(Loader):
     """Several loaders whose samples are mixed by weight; `tetrys.mix` makes it."""
 
     def __init__(self, loaders: Sequence[DataLoader], weights: Iterable[float], stop: str, samples: int | None) -> None:
-        loaders = list(loaders)
-        for loader in loaders:
-            if not isinstance(loader, DataLoader):
-                raise WrongType(f"a mix is made of tetrys.DataLoader, found {found(loader)}")
+        loaders = each("loaders", loaders, DataLoader, "a tetrys.DataLoader")
         if not loaders:
             raise Invalid("a mix of no loaders: expected 1 or more")
         if len({id(loader) for loader in loaders}) < len(loaders):
@@ -310,7 +309,7 @@ class MixedLoader(Loader):
         return _remixed, (self._loaders, self._weights, self._stop, self._most, self.state_dict())
 
     def __repr__(self) -> str:
-        of = ", ".join(f"{loader.samples} x {weight:g}" for loader, weight in zip(self._loaders, self._weights, strict=True))
+        of = ", ".join(f"{loader.samples} x {weight!r}" for loader, weight in zip(self._loaders, self._weights, strict=True))
         return f"MixedLoader: {self.samples} samples of {of} in {len(self)} batches, epoch {self.epoch}"
 
 

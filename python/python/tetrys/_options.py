@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._arguments import Url, as_json, choice, members, several, text, texts, truth, urls_of, whole
+from ._arguments import Url, as_json, choice, limited, members, several, text, texts, truth, urls_of, whole
 from ._tetrys import Invalid
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def _groups(
 def _bound(locality: Locality) -> str | None:
     """Returns the locality bound as the text that the native module parses."""
     if locality is None or isinstance(locality, str):
-        return locality
-    numbers = [locality] if isinstance(locality, int) else several("locality", locality)
+        return None if locality is None else text("locality", locality)
+    numbers = limited("locality", locality, 3) if isinstance(locality, Iterable) else [locality]
     return ",".join(str(whole("locality", number)) for number in numbers)
 
 

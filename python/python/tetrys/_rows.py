@@ -16,6 +16,7 @@ from ._errors import WrongType, found
 from ._index import Index, _restore
 from ._table import Table
 from ._tetrys import Image, Rows
+from ._turns import Shared
 from ._windows import Windows
 
 CACHE_BYTES = 64 << 20
@@ -201,7 +202,8 @@ class RowLoader:
         return self._native.take(self._positions(positions), _patterns(columns))
 
     def scan(self, batch_size: int = 256, columns: Columns = None) -> Iterator[Rows]:
-        """Iterates over all rows in order, in batches of `batch_size` rows. Prefetches the next batches.
+        """Iterates over all rows in order, in batches of `batch_size` rows. Prefetches the next batches. Threads that share the
+        iterator get different batches.
 
         Example:
             >>> [len(batch) for batch in tt.row_loader(tt.read_index("drives")).scan(batch_size=8)]
@@ -217,7 +219,8 @@ class RowLoader:
     def rows(
         self, positions: Positions, columns: Columns = None, *, ahead: int = 64, decode: Decoding = False
     ) -> Iterator[dict[str, Any]]:
-        """Iterates over the rows at several positions, each as a dict as `get_row` returns it.
+        """Iterates over the rows at several positions, each as a dict as `get_row` returns it. Threads that share the iterator get
+        different rows.
 
         Args:
             positions: Row numbers in any order, or a boolean mask with one value for each row.
@@ -238,7 +241,8 @@ class RowLoader:
         """
         numbers, size, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
         taken = (self._native.take(numbers[start : start + size], names) for start in range(0, len(numbers), size))
-        return (self._decoded(rows.row(row), names, decode) for rows in taken for row in range(len(rows)))
+        found = (self._decoded(rows.row(row), names, decode) for rows in taken for row in range(len(rows)))
+        return Shared(found, "an iterator over rows", "pickle the row loader, and call `rows` in the other process")
 
     def explain(
         self, positions: int | Positions, columns: Columns = None, *, offsets: Window | Mapping[str, Window] | None = None
@@ -311,7 +315,7 @@ def _patterns(columns: Columns) -> list[str] | None:
 def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
     if isinstance(offsets, (str, _tetrys.Times)):
-        return offsets
+        return text("offsets", offsets) if isinstance(offsets, str) else offsets
     return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
 

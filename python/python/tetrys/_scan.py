@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from io import BytesIO
 from typing import Any, ClassVar, cast
 
 import polars as pl
@@ -10,6 +12,7 @@ from polars.io.plugins import register_io_source
 
 from . import _tetrys
 from ._arguments import Url, truth, urls_of
+from ._errors import imported
 from ._index import POLARS, Index, _Stream, read_index, refused, serialized
 from ._table import Table
 from ._tetrys import Error
@@ -51,6 +54,15 @@ class LazyIndex(pl.LazyFrame):
     def sql(self, query: str, *, table_name: str = "self") -> LazyIndex:
         """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`."""
         return cast(LazyIndex, type(self)._from_pyldf(super().sql(query, table_name=table_name)._ldf))
+
+    def __reduce__(self) -> tuple[Callable[..., LazyIndex], tuple[Any, ...]]:
+        """Pickles the query, and the URL and version of the table. Of a table that is no view, polars needs cloudpickle for this."""
+        try:
+            query = self.serialize()
+        except POLARS as error:
+            imported("cloudpickle", "a lazy index is pickled by cloudpickle, which is not installed: pip install cloudpickle, or call `scan_index` in the other process")
+            refused("pickling a lazy index", error)
+        return _restored, (query, type(self)._index_of)
 
 
 def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iterable[Url] = ()) -> LazyIndex:
@@ -104,7 +116,7 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
             left = None if left is None else left - min(left, len(part))
             yield found
 
-    return _lazy(register_io_source(source, schema=empty.schema), lambda frame: _of_frame(table, frame))
+    return _lazy(register_io_source(source, schema=empty.schema), partial(_of_frame, table))
 
 
 def _rows_of(
@@ -140,6 +152,10 @@ def _lazy(frame: pl.LazyFrame, index_of: Callable[[pl.DataFrame], Index]) -> Laz
     members = {"_index_of": staticmethod(index_of), "__doc__": LazyIndex.__doc__}
     made = cast(type[LazyIndex], type("LazyIndex", (LazyIndex,), members))
     return cast(LazyIndex, made._from_pyldf(frame._ldf))
+
+
+def _restored(query: bytes, index_of: Callable[[pl.DataFrame], Index]) -> LazyIndex:
+    return _lazy(pl.LazyFrame.deserialize(BytesIO(query)), index_of)
 
 
 def _of_frame(table: Table, frame: pl.DataFrame) -> Index:

@@ -45,7 +45,7 @@ def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
 
     A dict is a row if its values of index columns are no lists and no arrays.
     """
-    if isinstance(yielded, (str, bytes)) or not isinstance(yielded, Iterable):
+    if isinstance(yielded, (str, bytes)) or not isinstance(yielded, Iterable) or getattr(yielded, "shape", None) == ():
         raise WrongType(f"expected an iterable of rows or batches, found {found(yielded)}")
     held: list[Mapping[str, Any]] = []
     size = 0

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from . import _tetrys
-from ._arguments import Url, exactly, members, several, size, texts, url_of, urls_of, whole
+from ._arguments import Url, exactly, members, size, texts, url_of, urls_of, whole
 from ._batches import _of_arrow
 from ._errors import WrongType, imported
 from ._errors import found as described_value
 from ._index import Index
 from ._index import read_index as index_of_table
 from ._places import Place, StoreOptions, place_of
-from ._rows import Columns, RowLoader, Window
+from ._rows import Columns, RowLoader, Window, _window
 from ._table import Table
 from ._tetrys import Invalid
+from ._turns import Shared
 
 BATCH_BYTES = 64 << 20
 SPLIT_BYTES = 128 << 20
@@ -192,7 +193,7 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
     most = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
-    return _read(split, most)
+    return Shared(_read(split, most), "an iterator over the batches of a split", "pickle the split, and call `read` in the other process")
 
 
 def _read(split: ReadSplit, most: int) -> Iterator[Any]:
@@ -263,10 +264,9 @@ def _offsets(offsets: Any) -> Any:
         return None
     if isinstance(offsets, Mapping):
         return {pattern: _offsets(window) for pattern, window in members("offsets", offsets).items()}
-    if isinstance(offsets, (str, range, _tetrys.Times)):
-        _length(offsets)
-        return offsets
-    return [whole("offsets", offset, -(2**63)) for offset in several("offsets", offsets)]
+    made = _window(offsets)
+    _length(made)
+    return offsets if isinstance(offsets, range) else made
 
 
 def _length(window: Window) -> int:

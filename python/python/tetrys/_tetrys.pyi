@@ -131,7 +131,8 @@ class Diff:
     @property
     def changed(self) -> npt.NDArray[np.uint64]:
         """Row numbers in the new table whose key is in both tables and whose index or payload differs, u64 [n].
-        If `is_exact` is False, some of them may be equal."""
+        If `is_exact` is False, some of them may be equal.
+        """
     @property
     def unchanged(self) -> int:
         """Number of rows that are equal in both tables. If `is_exact` is False, there may be more."""
@@ -330,7 +331,8 @@ class Rows:
 
     Numbers and tensors of fixed shape are numpy arrays `[rows, *shape]`: read-only views of the buffers that were read. Bytes,
     lists of numbers and tensors of variable shape are `Ragged`. Text and other lists are object arrays. Null numbers read as 0;
-    `valid(name)` tells null from 0. `len(rows)` is the number of rows, missing ones included.
+    `valid(name)` tells null from 0. An array with a null element inside a tensor or a list of numbers is a masked array of numpy.
+    `len(rows)` is the number of rows, missing ones included.
     """
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
@@ -366,7 +368,7 @@ class Rows:
         Booleans are copies.
 
         Raises:
-            Unsupported: PyTorch is not installed.
+            Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
         """
     def _repr_html_(self) -> str: ...
     def row(self, row: int) -> dict[str, Any]:
@@ -388,7 +390,7 @@ class Ragged:
     """Rows of different lengths in one array: row i is `values[offsets[i]:offsets[i + 1]]`.
 
     `ragged[i]` is row i as an array of its own shape (a view), or None if it is null. If dimensions other than the first differ
-    between rows, `values` is flat and `shapes` has the shape of each row.
+    between rows, `values` is flat and `shapes` has the shape of each row. Arrays with null elements are masked arrays of numpy.
     """
     @property
     def values(self) -> npt.NDArray[Any]:

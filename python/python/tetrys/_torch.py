@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import imported
-from ._tetrys import Ragged, Rows
+from ._tetrys import Ragged, Rows, Unsupported
 
 
 def pytorch() -> Any:
@@ -23,11 +23,27 @@ def tensor(array: np.ndarray[Any, Any]) -> Any:
     return torch.from_dlpack(array.view(np.int64) if array.dtype.kind in "mM" else array)
 
 
+def refuse_null_elements(rows: Rows, name: str, values: Any, library: str) -> None:
+    """Raises an error if a row of a column has a null element, which the tensors of a library cannot say."""
+    flat = values.values if isinstance(values, Ragged) else values
+    if not isinstance(flat, np.ma.MaskedArray):
+        return
+    for row in range(len(rows)):
+        value = rows.row(row)[name]
+        if isinstance(value, np.ma.MaskedArray):
+            place = np.argwhere(np.ma.getmaskarray(value))[0].tolist()
+            raise Unsupported(
+                f"column `{name}`, row {row} of those read: the element at {place} is null, and {library} has no null: read the column as arrays of "
+                "numpy, which mask it, or leave the row or the column out"
+            )
+
+
 def tensors(rows: Rows) -> dict[str, Any]:
     """Implements `Rows.to_torch`."""
     found: dict[str, Any] = {}
     for name in rows:
         values = rows[name]
+        refuse_null_elements(rows, name, values, "PyTorch")
         if isinstance(values, Ragged):
             whole = tensor(values.values).reshape(-1)
             shapes, offsets = values.shapes.tolist(), np.concatenate([[0], np.cumsum(values.shapes.prod(axis=1))]).tolist()

@@ -75,7 +75,7 @@ class Windows(Sequence[Rows]):
         """Returns the columns as PyTorch tensors, as `Rows.to_torch` does. Columns of one shape become `[batch, time, *shape]`.
 
         Raises:
-            Unsupported: PyTorch is not installed.
+            Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
             Invalid: the windows have different lengths.
         """
         found = self._rows.to_torch()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Url, choice, several, text, url_of, urls_of, whole
-from ._columns import as_declared, column, has_null_items, refuse_objects
-from ._errors import WrongType, found
+from ._arguments import Url, choice, each, text, url_of, urls_of, whole
+from ._columns import as_declared, column, has_null_items, refuse_types
+from ._errors import WrongType, found, unpicklable
 from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
 from ._places import partition_of
@@ -125,6 +125,9 @@ class Writer:
         """Leaves out the rows of a partition: `commit` no longer expects its receipt."""
         self._native.abandon(whole("partition", partition))
 
+    def __reduce__(self) -> NoReturn:
+        unpicklable("a writer", "pickle what `task` returns: it writes a partition in another process")
+
     def commit(self, receipts: Iterable[Receipt]) -> Table:
         """Publishes the table with the rows of these receipts.
 
@@ -138,10 +141,7 @@ class Writer:
             Conflict: another writer published a table here first.
             OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
         """
-        given = list(several("receipts", receipts))
-        if wrong := [one for one in given if not isinstance(one, Receipt)]:
-            raise WrongType(f"receipts: expected receipts of `Partition.finish`, found {found(wrong[0])}")
-        return Table._of(self._native.commit(given))
+        return Table._of(self._native.commit(each("receipts", receipts, Receipt, "receipts of `Partition.finish`")))
 
 
 class Partition:
@@ -177,6 +177,9 @@ class Partition:
         if self._receipt is None:
             raise Invalid("the partition is not finished: call `finish`, or leave its `with` block")
         return self._receipt
+
+    def __reduce__(self) -> NoReturn:
+        unpicklable("a partition", "pickle what `Writer.task` returns: it opens a partition in another process")
 
     def __enter__(self) -> Partition:
         return self
@@ -317,7 +320,7 @@ def batches_of(data: Data | Iterable[Data]) -> Iterator[Data]:
     """Returns the batches of `data`, which may be a single batch."""
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
         return iter([cast("Data", data)])
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable) or getattr(data, "shape", None) == ():
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     return iter(data)
 
@@ -397,7 +400,10 @@ def parts_of(
         return [[(name, column(name, values, schema.get(name), other(name))) for name, values in named.items()]]
     if isinstance(data, pl.DataFrame):
         for name, dtype in data.schema.items():
-            refuse_objects(name, dtype)
+            try:
+                refuse_types(dtype)
+            except Invalid as error:
+                raise Invalid(f"column `{name}`: {error}") from error
         if any(has_null_items(dtype) for dtype in data.dtypes):
             return parts_of(data.to_dict(), schema, otherwise)
     if not hasattr(data, "__arrow_c_stream__"):

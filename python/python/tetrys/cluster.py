@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Url, choice, several, text, url_of, whole
+from ._arguments import Url, choice, each, several, text, url_of, whole
 from ._errors import WrongType
 from ._errors import found as described_value
 from ._options import Layout, Locality, Options, described, types
@@ -287,9 +287,7 @@ def commit(plan: WritePlan, receipts: Iterable[Receipt] | None = None) -> Table:
     """
     given = None
     if receipts is not None:
-        given = list(several("receipts", receipts))
-        if wrong := [one for one in given if not isinstance(one, Receipt)]:
-            raise WrongType(f"receipts: expected receipts of `tetrys.cluster.write`, found {described_value(wrong[0])}")
+        given = each("receipts", receipts, Receipt, "receipts of `tetrys.cluster.write`")
     place, plan_text = _of_plan(plan)
     return Table._of(_tetrys.cluster_commit(place, plan_text, given))
 
@@ -358,8 +356,9 @@ def _labels(labels: object) -> list[str]:
 
 
 def _several_urls(reference: object) -> list[Any]:
-    named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
-    return list(named)
+    if isinstance(reference, (str, os.PathLike, Table)):
+        return [reference]
+    return each("reference", reference, (str, os.PathLike, Table), "URLs or tables")
 
 
 def _referenced(reference: Url | Table, place: Place) -> Table:

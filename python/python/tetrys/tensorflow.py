@@ -14,6 +14,7 @@ from ._errors import WrongType, found
 from ._loader import Batch, DataLoader, _has_padding, _windows
 from ._rows import _window
 from ._tetrys import Invalid, Ragged, Rows, Unsupported
+from ._torch import refuse_null_elements
 
 try:
     import tensorflow as tf
@@ -55,7 +56,7 @@ def dataset(loader: DataLoader) -> tf.data.Dataset:
     the spec is None.
 
     TensorFlow has no null. An iteration raises an error at a null value, or at a row without a partner in a merge, and names
-    column and position. A null element inside a tensor or a list of numbers reads as 0, as in the arrays of the loader.
+    column and position, and at a null element inside a tensor or a list of numbers.
 
     `loader.state_dict()` counts the batches that tf.data took. In a loop over this data set, those are the batches that the loop
     got. `map`, `prefetch` and `shuffle` take batches ahead of the loop: a state that is saved in such a loop leaves these batches
@@ -118,7 +119,8 @@ class _Epoch(Iterator[Batch]):
         self._spec = spec
 
     def __next__(self) -> Batch:
-        positions, padding, _, parts = self._batches.read()
+        with self._batches._turns:
+            positions, padding, _, parts = self._batches.read()
         return _batch(self._spec, positions, padding, parts)
 
 
@@ -170,6 +172,7 @@ def _batch(
         outer = [len(positions)] if time is None else [len(positions), time]
         for name in rows:
             values, valid = rows[name], rows.valid(name)
+            refuse_null_elements(rows, name, values, "TensorFlow")
             there = rows.column_mask(name) if time is not None else np.full(len(rows), True)
             if (nulls := _nulls(values, valid, there)).any():
                 raise Unsupported(_null_at(name, int(nulls.argmax()), positions, time))

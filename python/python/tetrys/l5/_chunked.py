@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections import OrderedDict
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import path_of
 from .._errors import OutOfRange, WrongType, WrongValue, found
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
@@ -153,7 +153,7 @@ class ChunkedDataset:
     """
 
     def __init__(self, path: str | Table = "", key: str = "") -> None:
-        self.path = path.url if isinstance(path, Table) else os.fspath(path)
+        self.path = path.url if isinstance(path, Table) else path_of("path", path)
         self.key = key
         self._table = path if isinstance(path, Table) else None
         self._zarr: _tetrys.L5Zarr | None = None

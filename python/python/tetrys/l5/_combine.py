@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import Url, chosen, text, url_of, whole
-from .._errors import NotMet, Taken, WrongValue
+from .._arguments import Url, chosen, limited, path_of, text, url_of, whole
+from .._errors import NotMet, Taken, WrongType, WrongValue, array_of, found
 from .._index import Index, concat, read_index
 from .._table import Table, called
 from .._tetrys import Corrupt, Exists, Invalid, NotFound
@@ -152,7 +152,9 @@ def get_combined_scenes(scenes: Any) -> Records:
 
     Returns the combined scenes, from the first frame of the first to the last frame of the last.
     """
-    records: Records = np.asarray(scenes)
+    records: Records = array_of("scenes", scenes if isinstance(scenes, np.ndarray) else limited("scenes", scenes, 2**24))
+    if records.ndim != 1 or len(records) and not {*(SCENE_DTYPE.names or ())} <= {*(records.dtype.names or ())}:
+        raise WrongType(f"scenes: expected an array of scenes, found {found(scenes)}")
     if not len(records):
         return records
     new = (records["start_time"][1:] != records["end_time"][:-1]) | (records["host"][1:] != records["host"][:-1])
@@ -179,7 +181,7 @@ def export(table: Url | Table, path: str | os.PathLike[str], *, progress: Callab
         Invalid: the table was not made from Level 5 data.
     """
     source = table if isinstance(table, Table) else Table(table)
-    _tetrys.l5_export(source._native, os.fspath(path), called(progress))
+    _tetrys.l5_export(source._native, path_of("path", path), called(progress))
 
 
 def opened(place: Url | Table) -> ChunkedDataset:

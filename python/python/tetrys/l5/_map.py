@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import path_of
 from .._errors import NoElement, OutOfRange, WrongType, WrongValue, found
 from .._table import Table
 from ._config import DataManager, TableDataManager, metadata_of
@@ -96,7 +97,7 @@ class MapAPI:
         matrix = np.asarray(world_to_ecef, np.float64)
         if matrix.shape != (4, 4):
             raise WrongValue(f"world_to_ecef: expected a matrix [4, 4], found the shape {matrix.shape}")
-        self.protobuf_map_path = None if isinstance(protobuf_map_path, bytes) else os.fspath(protobuf_map_path)
+        self.protobuf_map_path = None if isinstance(protobuf_map_path, bytes) else path_of("protobuf_map_path", protobuf_map_path)
         self._source = protobuf_map_path
         self._world_to_ecef = matrix
         content = protobuf_map_path if isinstance(protobuf_map_path, bytes) else Path(protobuf_map_path).read_bytes()

@@ -144,6 +144,8 @@ def opened(
     """
     if filesystem is not None:
         raise Unsupported("filesystem: tables are read by the stores of tetrys: pass the URL alone")
+    if storage_options is not None and not isinstance(storage_options, Mapping):
+        raise WrongType(f"storage_options: expected a dict, found {type(storage_options).__name__}")
     if storage_options:
         raise Unsupported(
             f"storage_options ({', '.join(map(str, storage_options))}) are those of fsspec: set the environment variables of the store instead, such as "
@@ -191,6 +193,8 @@ def table_url(url: Any) -> str:
 
 def cache_settings(kind: Any, location: Any, limit: Any) -> dict[str, str]:
     """Returns the environment variables of the cache that `cache_type` and the arguments with it ask for."""
+    if kind is not None and not isinstance(kind, str):
+        raise WrongType(f'cache_type: expected "null" or "local-disk", found {found(kind)}')
     if kind in (None, "null"):
         return {}
     if kind != "local-disk":

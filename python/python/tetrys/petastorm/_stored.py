@@ -21,6 +21,7 @@ import numpy.typing as npt
 from .. import _images
 from .._table import Table
 from .._tetrys import Corrupt, Image, Invalid, NotFound, Ragged, Rows
+from .._torch import refuse_null_elements
 from .codecs import (
     CompressedImageCodec,
     CompressedNdarrayCodec,
@@ -267,12 +268,19 @@ def _nulls(rows: Rows, column: str, values: Values, null: Any = None) -> Values:
 def _numbers(rows: Rows, column: str, dtype: Any, null: Any = None) -> Values:
     """Scalars, and arrays of their own, which may be changed and do not keep the other rows of their batch in memory."""
     values = rows[column]
+    if rows.types[column].partition("[")[0] not in ("f16", "f32", "f64"):
+        refuse_null_elements(rows, column, values, "Petastorm")
     if isinstance(values, Ragged):
-        return [None if value is None else value.copy() for value in values]
+        return [None if value is None else _copied(value) for value in values]
     # Spark has no unsigned numbers: a column that it wrote is wider than its field.
     if values.dtype.kind not in "mM" and values.dtype.type is not dtype and issubclass(dtype, np.generic):
         values = values.astype(dtype)
-    return _nulls(rows, column, list(values) if values.ndim == 1 else [value.copy() for value in values], null)
+    return _nulls(rows, column, list(values) if values.ndim == 1 else [_copied(value) for value in values], null)
+
+
+def _copied(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Copies an array of its own. As in Petastorm, null elements of floats are NaN."""
+    return value.filled(np.nan) if isinstance(value, np.ma.MaskedArray) else value.copy()
 
 
 def _numpy_bytes(value: bytes) -> bytes:

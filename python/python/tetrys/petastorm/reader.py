@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import truth, whole
+from .._arguments import limited, truth, whole
 from .._loader import DataLoader
 from .._tetrys import Internal, Invalid
+from .._turns import Turns
 from ._items import BatchItems, ItemMaker, NGramItems, RowItems, SampledItems
 from ._select import selected
 from ._source import Positions, Source, cache_settings, opened, plain_array
@@ -271,6 +272,7 @@ class Reader(Iterator[Any]):
         )  # fmt: skip
         self._source, self._make = rows, make
         self.stopped = False
+        self._turns = Turns()
         self._start()
 
     def _start(self) -> None:
@@ -300,12 +302,13 @@ class Reader(Iterator[Any]):
     def __next__(self) -> Any:
         if self.stopped:
             raise WrongStateError("the reader was stopped: make another one, and read inside of its `with` block")
-        while self._next >= len(self._items):
-            self._fill()
-        item = self._items[self._next]
-        # The reader does not keep rows that the loop has dropped.
-        self._items[self._next] = None
-        self._next += 1
+        with self._turns:
+            while self._next >= len(self._items):
+                self._fill()
+            item = self._items[self._next]
+            # The reader does not keep rows that the loop has dropped.
+            self._items[self._next] = None
+            self._next += 1
         return item
 
     def next(self) -> Any:
@@ -443,8 +446,8 @@ def _same(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pool(kind: Any, workers: Any, queue: Any) -> None:
-    if kind not in ("thread", "process", "dummy"):
-        raise WrongValue(f"reader_pool_type: expected thread, process or dummy, found {kind!r}")
+    if not isinstance(kind, str) or kind not in ("thread", "process", "dummy"):
+        raise WrongValue(f"reader_pool_type: expected thread, process or dummy, found {found(kind)}")
     whole("workers_count", workers, 1)
     whole("results_queue_size", queue, 1)
 
@@ -480,9 +483,10 @@ def _view(schema: Unischema, fields: Any, source: Source) -> Unischema:
         return schema
     if isinstance(fields, (str, bytes)) or not isinstance(fields, Iterable):
         raise WrongValue(f"schema_fields: expected a list of fields and regular expressions, or an NGram, found {found(fields)}")
-    chosen = schema.create_schema_view(list(fields))
+    named = limited("schema_fields", fields, 2**16)
+    chosen = schema.create_schema_view(named)
     if not chosen.fields:
-        raise NoFieldsError(f"schema_fields: no field of {source.tables[0].url} matches {list(fields)}; there are: {', '.join(schema.fields)}")
+        raise NoFieldsError(f"schema_fields: no field of {source.tables[0].url} matches {named}; there are: {', '.join(schema.fields)}")
     return chosen
 
 

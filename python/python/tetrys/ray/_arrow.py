@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ray.data.extensions import ArrowPythonObjectType, ArrowTensorType, ArrowTensorTypeV2, ArrowVariableShapedTensorType
 
 from .._errors import NoColumn
-from .._tetrys import Invalid
+from .._tetrys import Invalid, Unsupported
 
 
 def to_ray(batch: Any) -> pa.Table:
@@ -24,8 +24,11 @@ def to_ray(batch: Any) -> pa.Table:
 
     Tensors of fixed shape, and windows [time, *shape] of numbers and of such tensors, become fixed-shape Ray tensors. Tensors of
     variable shape become variable-shaped Ray tensors. Other columns stay as they are.
+
+    Raises:
+        Unsupported: an element of a tensor is null.
     """
-    columns = [_to_ray(_one(column)) for column in batch.columns]
+    columns = [_to_ray(_one(column), name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
     return pa.Table.from_arrays(columns, names=batch.schema.names) if columns else pa.table(batch)
 
 
@@ -75,8 +78,21 @@ def _flat(array: pa.Array) -> pa.Array:
     return _flat(_items(array)) if pa.types.is_fixed_size_list(array.type) else array
 
 
-def _to_ray(array: pa.Array) -> pa.Array:
+def _refuse_null_elements(array: pa.Array, name: str) -> None:
+    elements = _elements(array)
+    # The elements of null rows say nothing.
+    if elements.null_count and (not array.null_count or _elements(array.drop_null()).null_count):
+        raise Unsupported(f"column `{name}`: an element of a tensor is null, and Ray has no null: leave such rows or the column out")
+
+
+def _elements(array: pa.Array) -> pa.Array:
+    return array.field("data").flatten() if _is_variable(array.type) else _flat(array)
+
+
+def _to_ray(array: pa.Array, name: str) -> pa.Array:
     kind, mask = _ray_type(array.type), array.is_null() if array.null_count else None
+    if isinstance(kind, (ArrowTensorTypeV2, ArrowVariableShapedTensorType)):
+        _refuse_null_elements(array, name)
     if isinstance(kind, ArrowTensorTypeV2):
         offsets = pa.array(np.arange(len(array) + 1, dtype=np.int64) * math.prod(kind.shape))
         return kind.wrap_array(pa.LargeListArray.from_arrays(offsets, _flat(array), mask=mask))
@@ -132,7 +148,7 @@ def without_objects(block: pa.Table) -> pa.Table:
     """Makes Ray tensors of columns that Ray has as Python objects: tensors and nulls. Ray shuffles no mixture of both."""
     for place, name in enumerate(block.column_names):
         if isinstance(block[name].type, ArrowPythonObjectType):
-            block = block.set_column(place, name, _to_ray(_of_objects(name, block[name].to_pylist())))
+            block = block.set_column(place, name, _to_ray(_of_objects(name, block[name].to_pylist()), name))
     return block
 
 
