@@ -269,6 +269,38 @@ fn no_folder_behind_a_link_is_written_listed_or_emptied() {
 
 #[cfg(unix)]
 #[test]
+fn a_listing_of_the_root_follows_no_folder_that_is_a_link() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (place, victim) = (folder.path().join("table"), folder.path().join("victim"));
+        let table = table(&place).await;
+        fs::create_dir_all(victim.join("deep")).unwrap();
+        for name in ["one", "deep/two", "deep/two#1"] {
+            fs::write(victim.join(name), "mine").unwrap();
+        }
+        let listed = async || {
+            let (store, names) = (table.store(), |listed: Vec<(String, u64)>| listed.into_iter().map(|(name, _)| name));
+            let unfinished = store.list_unfinished(&[""]).await.unwrap();
+            let all: Vec<String> = names(store.list("").await.unwrap()).collect();
+            assert_eq!(store.list_first("", usize::MAX).await.unwrap(), all);
+            (all, unfinished, Table::usage(store).await.unwrap().stored_bytes)
+        };
+        let before = listed().await;
+        symlink("../victim", place.join("elsewhere")).unwrap();
+        symlink("../../victim", place.join("index/elsewhere")).unwrap();
+        symlink("..", place.join("loop")).unwrap();
+        symlink("nowhere", place.join("nothing")).unwrap();
+        assert_eq!(listed().await, before);
+        // A file may be a link.
+        symlink("../victim/one", place.join("one")).unwrap();
+        let (all, _, stored) = listed().await;
+        assert!(all.contains(&"one".to_owned()) && all.len() == before.0.len() + 1 && stored == before.2 + 4, "{all:?}");
+    });
+}
+
+#[cfg(unix)]
+#[test]
 fn a_link_deep_below_a_folder_is_refused_and_the_root_may_be_a_link() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().unwrap();
