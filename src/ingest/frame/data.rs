@@ -15,7 +15,7 @@ use parquet::{
     file::reader::{ChunkReader, Length},
 };
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 
 /// The bytes that a frame is read from.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl ChunkReader for DataReader {
         let read = self.get_read(start)?.into_inner().take(length as u64).read_to_end(&mut bytes)?;
         match read == length {
             true => Ok(bytes.into()),
-            false => Err(ParquetError::EOF(format!("expected {length} bytes at {start}, found {read}"))),
+            false => Err(ParquetError::EOF(format!("expected {} at {start}, found {read}", counted(length, "byte")))),
         }
     }
 }
