@@ -64,6 +64,12 @@ impl Pin {
         format!("pins/{}.json", self.commit_id)
     }
 
+    /// Whether a name below the root of a table is that of a pin. Other files in `pins/` are not of the table.
+    pub(crate) fn is_name(name: &str) -> bool {
+        let id = name.strip_prefix("pins/").and_then(|rest| rest.strip_suffix(".json"));
+        id.is_some_and(|id| Uuid::try_parse(id).is_ok_and(|parsed| parsed.to_string() == id))
+    }
+
     /// Returns the commit that needs the chunks.
     pub fn commit(&self) -> Uuid {
         self.of_commit.unwrap_or(self.commit_id)
@@ -122,6 +128,14 @@ mod tests {
         assert_eq!(Pin::parse(&second.to_bytes().unwrap(), &second.name()).unwrap(), second);
         assert_eq!((pin.commit(), second.commit()), (commit_id, Uuid::from_u128(4)));
         assert_eq!(Pin::parse(&bytes, &pin.name()).unwrap(), pin);
+        assert!(Pin::is_name(&pin.name()));
+        let name = pin.name();
+        let upper = format!("pins/{}.json", pin.table.to_string().replace('0', "A"));
+        for other in
+            ["pins/other.json", &upper, &format!("{name}.bak"), &format!("{name}#1"), &name[5..], &format!("pins/{name}")]
+        {
+            assert!(!Pin::is_name(other), "{other}");
+        }
         assert!(Pin::parse(&bytes, "pins/other.json").unwrap_err().to_string().contains("under the name"));
         for byte in 0..bytes.len() {
             let mut flipped = bytes.clone();

@@ -100,14 +100,18 @@ impl TimeOffsets {
     /// # Errors
     /// - `Invalid`: there are no offsets, more than 16,777,216, or one of them is not a span of time.
     pub fn new<D: AsRef<str>>(column: impl Into<String>, deltas: impl IntoIterator<Item = D>) -> Result<Self> {
+        Self::of_at_most(MAX_WINDOW, column.into(), deltas)
+    }
+
+    fn of_at_most<D: AsRef<str>>(most: usize, column: String, deltas: impl IntoIterator<Item = D>) -> Result<Self> {
         // One more than the limit, so that an endless iterator ends.
-        let deltas = deltas.into_iter().take(MAX_WINDOW + 1).map(|delta| delta.as_ref().parse());
+        let deltas = deltas.into_iter().take(most + 1).map(|delta| delta.as_ref().parse());
         let deltas = deltas.collect::<Result<Vec<Delta>>>()?;
-        if deltas.is_empty() || deltas.len() > MAX_WINDOW {
+        if deltas.is_empty() || deltas.len() > most {
             let found = if deltas.is_empty() { "no" } else { "too many" };
-            return Err(Error::invalid(format!("{found} time offsets: expected 1 to {MAX_WINDOW}")));
+            return Err(Error::invalid(format!("{found} time offsets: expected 1 to {most}")));
         }
-        Ok(Self { column: column.into(), deltas, pick: Pick::Nearest, tolerance: None })
+        Ok(Self { column, deltas, pick: Pick::Nearest, tolerance: None })
     }
 
     /// Selects the nearest row, if its distance from the target time is at most `tolerance`.
@@ -470,6 +474,19 @@ mod tests {
         assert_eq!(steps("151ms", Some(1_000_000)), [0, 0, 0, 0, 1, 2, 2]);
         assert_eq!(steps("50", None), [0, 1, 2, 3, 4, 5, 5]);
         assert!(times(None).large_steps("1s".parse().unwrap(), "t").unwrap_err().to_string().contains("`t` has no unit"));
+    }
+
+    #[test]
+    fn as_many_offsets_as_the_limit_are_taken_and_an_endless_iterator_ends() {
+        let of = |offsets: &mut dyn Iterator<Item = &str>| TimeOffsets::of_at_most(3, "t".to_owned(), offsets);
+        assert_eq!(of(&mut std::iter::repeat_n("1s", 3)).unwrap().len(), 3);
+        for mut many in
+            [Box::new(std::iter::repeat_n("1s", 4)) as Box<dyn Iterator<Item = &str>>, Box::new(std::iter::repeat("1s"))]
+        {
+            assert_eq!(of(&mut many).unwrap_err().to_string(), "too many time offsets: expected 1 to 3");
+        }
+        let error = TimeOffsets::new("t", [""; 0]).unwrap_err().to_string();
+        assert_eq!(error, "no time offsets: expected 1 to 16777216");
     }
 
     #[test]

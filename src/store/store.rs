@@ -189,7 +189,7 @@ impl Store {
             return Err(Error::invalid(format!("{url}: {} is not a directory", there.display())));
         }
         let backend = |error: object_store::Error| failure::backend(error, Doing::Reading, "", &url, &[]);
-        // Only listings of the root, and questions for times, go through this backend: see `folders/`.
+        // Only questions for times go through this backend: see `folders/`.
         let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?;
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
         let files = Some(LocalFiles::new(root, url.clone()));

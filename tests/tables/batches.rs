@@ -483,13 +483,8 @@ fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String
 #[test]
 fn a_damaged_row_fails_its_batch_or_is_left_out_and_the_loader_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let url = folder.path().join("t").display().to_string();
-    let store = tetrys::Store::open(&url).unwrap();
-    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap();
-    damage_a_chunk(&folder.path().join("t/chunks"));
-    let rows = block_on(Table::open(&url)).unwrap().row_loader();
-    let bad: BTreeSet<u64> = (0..ROWS).filter(|row| block_on(rows.take(&[*row])).is_err()).collect();
-    assert!(!bad.is_empty() && bad.len() < 100, "{} damaged rows", bad.len());
+    let (table, bad) = damaged(folder.path());
+    let rows = table.row_loader();
     let loader = |on_error| {
         let options = LoaderOptions::new(4).last(Last::Short).seed(1).on_error(on_error);
         block_on(DataLoader::new(rows.clone(), options)).unwrap()
@@ -514,6 +509,19 @@ fn a_damaged_row_fails_its_batch_or_is_left_out_and_the_loader_goes_on() {
     let mut limited = loader(OnError::Skip { limit: bad.len() as u64 - 1 });
     let errors = (0..35).filter_map(|_| block_on(limited.next()).err()).collect::<Vec<_>>();
     assert!(errors.first().is_some_and(|error| error.to_string().contains("could not be read, at most")), "{errors:?}");
+}
+
+/// Writes a table with a damaged chunk. Returns it with the rows that cannot be read.
+fn damaged(folder: &Path) -> (Table, BTreeSet<u64>) {
+    let url = folder.join("t").display().to_string();
+    let store = tetrys::Store::open(&url).unwrap();
+    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap();
+    damage_a_chunk(&folder.join("t/chunks"));
+    let table = block_on(Table::open(&url)).unwrap();
+    let rows = table.row_loader();
+    let bad: BTreeSet<u64> = (0..ROWS).filter(|row| block_on(rows.take(&[*row])).is_err()).collect();
+    assert!(!bad.is_empty() && bad.len() < 100, "{} damaged rows", bad.len());
+    (table, bad)
 }
 
 /// Flips a bit in the middle of the largest chunk.
@@ -615,12 +623,8 @@ fn clones_go_on_by_themselves_from_where_the_loader_stands() {
 #[test]
 fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank() {
     let folder = tempfile::tempdir().unwrap();
-    let url = folder.path().join("t").display().to_string();
-    let store = tetrys::Store::open(&url).unwrap();
-    block_on(tables::write(store, schema(), cut_by(tiny_cuts()).preset(Preset::Fast), &[written()])).unwrap();
-    damage_a_chunk(&folder.path().join("t/chunks"));
-    let rows = block_on(Table::open(&url)).unwrap().row_loader();
-    let bad: Vec<u64> = (0..ROWS).filter(|row| block_on(rows.take(&[*row])).is_err()).collect();
+    let (table, bad) = damaged(folder.path());
+    let rows = table.row_loader();
     let good = |row: &u64| !bad.contains(row);
     for (ranks, batch, last) in [(1, 1, Last::Short), (2, 1, Last::Drop), (3, 2, Last::Pad)] {
         let (mut found, mut steps) = (Vec::new(), Vec::new());
@@ -639,7 +643,7 @@ fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank(
         assert_eq!(found, (0..ROWS - if last == Last::Drop { ROWS % 2 } else { 0 }).filter(good).collect::<Vec<_>>());
     }
     // Where nothing at all can be read, there is nothing to fill a batch with.
-    let index = block_on(block_on(Table::open(&url)).unwrap().index()).unwrap();
+    let index = block_on(table.index()).unwrap();
     let alone = bad.iter().fold(index.filter(lit(false)).unwrap(), |held, row| {
         let one = index.frame().slice(i64::try_from(*row).unwrap(), 1);
         held.with_frame(held.frame().vstack(&one).unwrap()).unwrap()

@@ -132,6 +132,39 @@ fn files_whose_names_no_writer_makes_stay() {
 }
 
 #[test]
+fn files_beside_the_pins_stay_and_a_pin_that_cannot_be_read_stops_the_collection() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let place = folder.path().join("table");
+        let table = table(&place).await;
+        let usage = Table::usage(table.store()).await.unwrap();
+        let pin = format!("pins/{}.json", uuid::Uuid::from_u128(10));
+        let foreign = ["pins/README.md", "pins/.DS_Store", "pins/old/notes (1).txt", "pins/10.json", &format!("{pin}.bak")];
+        for name in foreign {
+            fs::create_dir_all(place.join(name).parent().unwrap()).unwrap();
+            fs::write(place.join(name), "mine").unwrap();
+        }
+        table.edit().set_property("a", 1).commit().await.unwrap();
+        collect(table.store()).await.unwrap();
+        assert!(foreign.iter().all(|name| place.join(name).exists()));
+        let with = Table::usage(table.store()).await.unwrap();
+        assert_eq!((with.pins, with.unnamed_bytes), (0, usage.unnamed_bytes + 4 * foreign.len() as u64));
+        // A file with the name of a pin may be a damaged pin.
+        for content in ["mine".to_owned(), "x".repeat(100_000)] {
+            fs::write(place.join(&pin), content).unwrap();
+            let before = files(&place);
+            let error = collect(table.store()).await.unwrap_err();
+            let text = error.to_string();
+            assert!(error.kind() == ErrorKind::Corrupt && text.contains(&pin), "{text}");
+            assert!(text.contains("nothing is deleted: restore this one, or delete it"), "{text}");
+            assert_eq!(files(&place), before);
+        }
+        fs::remove_file(place.join(&pin)).unwrap();
+        collect(table.store()).await.unwrap();
+    });
+}
+
+#[test]
 fn neighbouring_tables_survive_a_collection_one_folder_too_high() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
@@ -232,6 +265,38 @@ fn no_folder_behind_a_link_is_written_listed_or_emptied() {
             assert_eq!(files(&victim), before, "{linked}");
         });
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_listing_of_the_root_follows_no_folder_that_is_a_link() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (place, victim) = (folder.path().join("table"), folder.path().join("victim"));
+        let table = table(&place).await;
+        fs::create_dir_all(victim.join("deep")).unwrap();
+        for name in ["one", "deep/two", "deep/two#1"] {
+            fs::write(victim.join(name), "mine").unwrap();
+        }
+        let listed = async || {
+            let (store, names) = (table.store(), |listed: Vec<(String, u64)>| listed.into_iter().map(|(name, _)| name));
+            let unfinished = store.list_unfinished(&[""]).await.unwrap();
+            let all: Vec<String> = names(store.list("").await.unwrap()).collect();
+            assert_eq!(store.list_first("", usize::MAX).await.unwrap(), all);
+            (all, unfinished, Table::usage(store).await.unwrap().stored_bytes)
+        };
+        let before = listed().await;
+        symlink("../victim", place.join("elsewhere")).unwrap();
+        symlink("../../victim", place.join("index/elsewhere")).unwrap();
+        symlink("..", place.join("loop")).unwrap();
+        symlink("nowhere", place.join("nothing")).unwrap();
+        assert_eq!(listed().await, before);
+        // A file may be a link.
+        symlink("../victim/one", place.join("one")).unwrap();
+        let (all, _, stored) = listed().await;
+        assert!(all.contains(&"one".to_owned()) && all.len() == before.0.len() + 1 && stored == before.2 + 4, "{all:?}");
+    });
 }
 
 #[cfg(unix)]

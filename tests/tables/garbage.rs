@@ -783,6 +783,7 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
             format!("chunks/{}/{HASH}#1", &HASH[..2]),
             format!("layout/{HASH}.parquet#12"),
             "manifests/00000000000000000009.json#1".to_owned(),
+            format!("pins/{}.json#3", uuid::Uuid::from_u128(7)),
             format!("{SESSION}/{HASH}.parquet#7"),
         ];
         for name in &begun {

@@ -402,6 +402,28 @@ fn a_ticket_or_plan_that_was_changed_is_refused_without_a_panic() {
 }
 
 #[test]
+fn a_session_has_one_plan_and_planning_it_again_stores_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in ["memory://sessions/again", folder.path().join("again").to_str().unwrap()] {
+        block_on(async {
+            let store = Store::open(url).unwrap();
+            let writer = Table::create_in(store.clone(), schema(), options()).await.unwrap();
+            let labels = |first: &str| vec![first.to_owned(), "b".to_owned()];
+            let plan = writer.plan(Some(2), labels("a")).await.unwrap();
+            assert_eq!(writer.plan(Some(2), labels("a")).await.unwrap(), plan, "the same plan");
+            // Of equal length, shorter and longer.
+            for (partitions, labels) in [(Some(2), labels("x")), (None, Vec::new()), (Some(2), labels("a longer label"))] {
+                let error = writer.plan(partitions, labels).await.unwrap_err();
+                let text = error.to_string();
+                assert!(error.kind() == ErrorKind::Exists && text.contains("another plan already"), "{text}");
+                assert!(text.contains(&plan.session().to_string()), "{text}");
+                assert_eq!(WritePlan::open_in(&store).await.unwrap(), std::slice::from_ref(&plan));
+            }
+        });
+    }
+}
+
+#[test]
 fn labels_and_partitions_of_a_plan_must_agree() {
     block_on(async {
         let store = Store::open("memory://sessions/labels").unwrap();

@@ -112,13 +112,14 @@ impl LocalFiles {
         }
     }
 
-    /// Lists all objects in and below a folder that is not the root, in no order. A folder that does not exist is an empty folder.
+    /// Lists all objects in and below a folder, in no order. A folder that does not exist is an empty folder. In the root (`""`),
+    /// folders that are links are skipped.
     ///
     /// # Errors
     /// - `Denied`: a folder is a link, or the file system refuses.
     /// - `Unavailable`: the file system fails.
     pub(super) fn list(&self, folder: &str) -> Result<Vec<Listed>> {
-        self.found(folder, Links::Refuse, |name| !is_unfinished(name))
+        self.found(folder, |name| !is_unfinished(name))
     }
 
     /// Lists the unfinished files in and below a folder, in no order. In the root (`""`), folders that are links are skipped.
@@ -127,7 +128,7 @@ impl LocalFiles {
     /// - `Denied`: a folder is a link, or the file system refuses.
     /// - `Unavailable`: the file system fails.
     pub(super) fn unfinished(&self, folder: &str) -> Result<Vec<Listed>> {
-        self.found(folder, if folder.is_empty() { Links::Skip } else { Links::Refuse }, is_unfinished)
+        self.found(folder, is_unfinished)
     }
 
     /// Returns the names of the objects directly in a folder, in no order. A folder that does not exist is an empty folder.
@@ -177,8 +178,10 @@ impl LocalFiles {
         Ok(folder)
     }
 
-    fn found(&self, folder: &str, links: Links, wanted: impl Fn(&str) -> bool) -> Result<Vec<Listed>> {
+    /// Lists the wanted files in and below a folder, in no order.
+    fn found(&self, folder: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<Listed>> {
         let folder = folder.trim_end_matches('/');
+        let links = if folder.is_empty() { Links::Skip } else { Links::Refuse };
         let mut found = Vec::new();
         let walked = match self.below(folder.split('/')) {
             Ok(opened) => walk(&opened, folder, links, &wanted, &mut found),

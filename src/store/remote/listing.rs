@@ -180,10 +180,8 @@ impl Inner {
     async fn each_name(self: &Arc<Self>, folder: &str, mut take: impl FnMut(Listed) -> bool) -> Result<bool> {
         self.beyond_http(Doing::Listing)?;
         let location = name::locate_folder(&self.prefix, folder).map_err(|error| error.at(&self.url))?;
-        let place = folder.trim_end_matches('/').to_owned();
-        if !place.is_empty()
-            && let Some(listed) = self.on_disk(move |files| files.list(&place)).await?
-        {
+        let place = folder.to_owned();
+        if let Some(listed) = self.on_disk(move |files| files.list(&place)).await? {
             let _ = listed.into_iter().all(take);
             return Ok(true);
         }

@@ -17,7 +17,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, json_fault},
     schema::Schema,
-    store::Store,
+    store::{Put, Store},
     table::{objects::together, table::Table},
     write::Receipt,
 };
@@ -91,6 +91,7 @@ impl TableWriter {
     /// # Errors
     /// - `Unsupported`: the store ignores create-only puts.
     /// - `Invalid`: the number of labels is not that of the partitions, or readers would refuse the schema.
+    /// - `Exists`: this session has another plan already.
     /// - Errors of the store.
     pub async fn plan(&self, partitions: Option<u32>, labels: Vec<String>) -> Result<WritePlan> {
         if !labels.is_empty() && partitions != u32::try_from(labels.len()).ok() {
@@ -104,8 +105,17 @@ impl TableWriter {
         if text.len() as u64 > MAX_PLAN {
             return Err(Error::invalid(format!("plan: {}, at most {MAX_PLAN}; use shorter labels", counted(text.len(), "byte"))));
         }
-        store.put_content(&plan_name(self.id), Bytes::from(text)).await?;
-        Ok(plan)
+        let name = plan_name(self.id);
+        // The backend may have sent the plan twice, and then finds its own.
+        let is_new = store.put_new(&name, Bytes::from(text.clone()).into()).await? == Put::Created;
+        match is_new || store.get(&name, MAX_PLAN).await? == text {
+            true => Ok(plan),
+            false => Err(Error::exists(format!(
+                "{}: session {} has another plan already ({name}); abort it, or start a new session",
+                store.url(),
+                self.id
+            ))),
+        }
     }
 
     /// Checks that this session, which has a plan, has neither been committed nor aborted.

@@ -27,7 +27,7 @@ use self::plan::{Lists, Survey, abandoned, before, survey};
 use crate::{
     commit::{self, Look},
     error::{Error, ErrorKind, Result},
-    format::{Condemned, manifest_name},
+    format::{Condemned, Pin, manifest_name},
     store::Store,
     table::{
         changing::{
@@ -217,7 +217,7 @@ impl Survey {
     /// pinned or tagged. Returns those of them that had expired, with the bytes of their manifests.
     async fn spare_wanted(&mut self, store: &Store, before: i64) -> Result<Vec<(u64, Bytes)>> {
         let (mut wanted, dead) = pins::pins(store, &self.newest, before).await?;
-        self.plan.sweep.retain(|name, _| !name.starts_with("pins/") || dead.contains_key(name));
+        self.plan.sweep.retain(|name, _| !Pin::is_name(name) || dead.contains_key(name));
         let newest = commit::newest_version(store).await?.unwrap_or(0);
         if newest > self.newest.version() {
             self.newest = Table::open_version_in(store.clone(), newest).await?;

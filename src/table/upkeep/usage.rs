@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     error::Result,
-    format::{manifest_name, version_of_name},
+    format::{Pin, manifest_name, version_of_name},
     store::Store,
     table::{
         objects::{Named, named, open_versions},
@@ -110,13 +110,12 @@ impl Table {
             before.extend(objects.into_keys());
         }
         versions.reverse();
-        let is_pin = |name: &str| name.starts_with("pins/");
-        let unnamed = sizes.iter().filter(|(name, _)| !before.contains(**name) && !is_pin(name));
+        let unnamed = sizes.iter().filter(|(name, _)| !before.contains(**name) && !Pin::is_name(name));
         Ok(Usage {
             url: store.url().to_owned(),
             stored_bytes: sizes.values().sum(),
             unnamed_bytes: unnamed.map(|(_, bytes)| bytes).sum(),
-            pins: sizes.keys().filter(|name| is_pin(name)).count() as u64,
+            pins: sizes.keys().filter(|name| Pin::is_name(name)).count() as u64,
             versions,
         })
     }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     commit,
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     format::{MAX_PIN, Pin},
     store::{Listed, Store},
     table::{objects::together, table::Table},
 };
 
 /// Returns the versions that other tables use, and the dead pins with their sizes in bytes. A pin that was written after `before`
-/// (in milliseconds since 1970) is never dead.
+/// (in milliseconds since 1970) is never dead. Files in `pins/` that have no name of a pin are not of the table.
 ///
 /// # Errors
 /// - `Corrupt`: a pin cannot be read. It may keep any version, so nothing may be deleted.
@@ -22,9 +22,10 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         let content = match store.get(&listed.name, MAX_PIN).await {
             Ok(content) => content,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(unreadable(error)),
         };
-        let pin = Pin::parse(&content, &listed.name).map_err(|error| error.at(format!("{}: {}", store.url(), listed.name)))?;
+        let pin = Pin::parse(&content, &listed.name)
+            .map_err(|error| unreadable(error.at(format!("{}: {}", store.url(), listed.name))))?;
         if pin.owner.table != newest.manifest().table {
             return Ok(None);
         }
@@ -32,7 +33,8 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         let is_dead = listed.modified_ms <= before && is_gone(store, &pin).await;
         Ok(Some((listed, pin.owner.version, is_dead)))
     };
-    let looks: Vec<_> = store.list_all("pins").await?.into_iter().map(look).collect();
+    let listed = store.list_all("pins").await?.into_iter().filter(|listed| Pin::is_name(&listed.name));
+    let looks: Vec<_> = listed.map(look).collect();
     let (mut versions, mut dead) = (BTreeSet::new(), BTreeMap::new());
     for (listed, version, is_dead) in together(looks).await?.into_iter().flatten() {
         match is_dead {
@@ -41,6 +43,16 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         }
     }
     Ok((versions, dead))
+}
+
+/// Returns the error for a pin that cannot be read, with what to do.
+fn unreadable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt => Error::corrupt(format!(
+            "{error}; a pin may keep any version, so nothing is deleted: restore this one, or delete it if no other table uses this table"
+        )),
+        _ => error,
+    }
 }
 
 /// Whether the pinning version is known not to exist: its commit failed, or it was deleted. A version in a table that cannot be

@@ -7,13 +7,12 @@ use std::{
 
 use bytes::Bytes;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::pins::pins;
 use crate::{
     commit,
     error::{Error, Result},
-    format::{Condemned, Manifest, manifest_name, version_of_name},
+    format::{Condemned, Manifest, Pin, manifest_name, version_of_name},
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
@@ -335,15 +334,9 @@ async fn unfinished(store: &Store) -> Result<Vec<Listed>> {
     listed.retain(|listed| {
         let name = listed.name.rsplit_once('#').map_or("", |(name, _)| name);
         let is_object = condemned_of(name, listed.bytes).is_some() || version_of_name(name).is_some();
-        is_object || is_pin(name) || is_session_file(name)
+        is_object || Pin::is_name(name) || is_session_file(name)
     });
     Ok(listed)
-}
-
-/// Whether a name is that of a pin.
-fn is_pin(name: &str) -> bool {
-    let id = name.strip_prefix("pins/").and_then(|rest| rest.strip_suffix(".json"));
-    id.is_some_and(|id| Uuid::try_parse(id).is_ok_and(|parsed| parsed.to_string() == id))
 }
 
 fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
