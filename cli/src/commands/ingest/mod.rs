@@ -253,11 +253,15 @@ fn said_of_sharing(table: &Table) -> Option<String> {
         // Nothing is shared, or `--locality none` asks for no prices.
         (_, 0) => String::new(),
         (0, ..=100) => "; windows cost as much as in a table that shares nothing".to_owned(),
-        (ranges, percent) => format!(
-            "; sharing costs a window at most {} and {} % more bytes",
-            text::counted(ranges, "extra range"),
-            percent.saturating_sub(100)
-        ),
+        (0, percent) => format!("; sharing costs a window at most {} % more bytes", percent - 100),
+        (ranges, ..=100) => format!("; sharing costs a window at most {}", text::counted(ranges, "extra range")),
+        (ranges, percent) => {
+            format!(
+                "; sharing costs a window at most {} and {} % more bytes",
+                text::counted(ranges, "extra range"),
+                percent - 100
+            )
+        }
     };
     Some(format!(
         "shared  {} in {} already stored, {} new{windows}{again}",
