@@ -118,8 +118,3 @@ pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor,
 #[cfg(feature = "frame")]
 pub use table::{Index, IndexExplain, IndexRequest, MergeWriter, SavedView, SplitWriter, ViewWriter};
 pub use write::{IndexTails, PartitionWriter, Receipt, WriteOptions};
-
-/// The README, whose Rust code is compiled and run as a doctest.
-#[cfg(all(doctest, feature = "frame"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
