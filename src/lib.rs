@@ -1,8 +1,8 @@
 //! Tetrys: a columnar engine for immutable, versioned tables of machine-learning data with wide rows.
 //!
 //! A [`Table`] is one version of a table in a directory or an object store. Its index columns are loaded into a polars frame, the
-//! [`Index`]. All other columns are stored in column groups. A [`RowLoader`] reads single rows, and windows of neighbouring rows,
-//! with one byte range for each column group.
+//! [`Index`]. All other columns are stored in column groups. A [`RowLoader`] reads single rows, and windows of neighbouring rows:
+//! one byte range for each column group, or two where a chunk ends inside the window.
 //!
 //! ```
 //! # #[cfg(feature = "frame")] {
@@ -118,8 +118,3 @@ pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor,
 #[cfg(feature = "frame")]
 pub use table::{Index, IndexExplain, IndexRequest, MergeWriter, SavedView, SplitWriter, ViewWriter};
 pub use write::{IndexTails, PartitionWriter, Receipt, WriteOptions};
-
-/// The README, whose Rust code is compiled and run as a doctest.
-#[cfg(all(doctest, feature = "frame"))]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -250,6 +250,145 @@ fn every_relative_link_in_markdown_resolves() {
 }
 
 #[test]
+fn every_file_and_folder_that_a_page_names_in_backticks_exists() {
+    // Names that pages use for files of tables, of users, and of other projects.
+    let others = ["sessions/", "pins/", "petastorm-generate-metadata.py", "petastorm-throughput.py"];
+    // The pages of users name folders of tables and files that the reader makes; the history names files that are gone.
+    let of_users = |page: &Path| page.starts_with("docs") || page.starts_with("format-spec") || page == Path::new("CHANGELOG.md");
+    let known: Vec<String> = tracked().iter().map(|file| format!("/{}", file.display())).collect();
+    let mut complaints = Vec::new();
+    for page in tracked().into_iter().filter(|file| has_extension(file, &["md"])) {
+        let text = read(&page);
+        for name in spans(&text).filter(|name| !others.contains(name)) {
+            let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) && !name.starts_with('/');
+            let is_file = has_extension(Path::new(name), &["rs", "py", "sh"]);
+            let is_folder = name.ends_with('/') && !of_users(&page);
+            let names_it = |file: &String| match is_folder {
+                true => file.contains(&format!("/{name}")),
+                false => file.ends_with(&format!("/{name}")),
+            };
+            if is_plain && (is_folder || is_file && page != Path::new("CHANGELOG.md")) && !known.iter().any(names_it) {
+                complaints.push(format!("{}: there is no `{name}`", page.display()));
+            }
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn the_chapters_of_the_guide_lead_from_one_to_the_next() {
+    let guide = Path::new("docs/guide/README.md");
+    let text = read(guide);
+    let chapters: Vec<String> =
+        text.lines().filter(|line| line.starts_with("| [")).flat_map(|line| links(line).into_iter().take(1)).collect();
+    let path_of = |chapter: &str| match chapter.strip_prefix("../") {
+        Some(above) => Path::new("docs").join(above),
+        None => Path::new("docs/guide").join(chapter),
+    };
+    let pages: Vec<PathBuf> = chapters.iter().map(|chapter| path_of(chapter)).collect();
+    let mut complaints = Vec::new();
+    for (number, page) in pages.iter().enumerate() {
+        let text = read(page);
+        let last = text.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
+        let expected = match pages.get(number + 1) {
+            Some(next) => {
+                let title = read(next).lines().next().unwrap_or_default().trim_start_matches("# ").to_owned();
+                let file = next.file_name().unwrap_or_default().display().to_string();
+                let folder = match (page.parent() == next.parent(), next.starts_with("docs/guide")) {
+                    (true, _) => "",
+                    (false, true) => "guide/",
+                    (false, false) => "../",
+                };
+                format!("Next: [{title}]({folder}{file}).")
+            }
+            None => "Back to the [guide](README.md).".to_owned(),
+        };
+        if last != expected {
+            complaints.push(format!("{}: the last line is not: {expected}", page.display()));
+        }
+    }
+    // Every page of the guide is a chapter, and the front page and llms.txt name all of them.
+    let written = tracked().into_iter().filter(|file| file.starts_with("docs") && has_extension(file, &["md"]) && file != guide);
+    for page in written {
+        if !pages.contains(&page) {
+            complaints.push(format!("{}: no chapter of {}", page.display(), guide.display()));
+        }
+        for list in ["README.md", "llms.txt"] {
+            if !read(Path::new(list)).contains(&format!("]({})", page.display())) {
+                complaints.push(format!("{list}: no link to {}", page.display()));
+            }
+        }
+    }
+    let listed = read(Path::new("llms.txt"));
+    complaints
+        .extend(links(&listed).into_iter().filter(|link| !root().join(link).exists()).map(|link| format!("llms.txt: no {link}")));
+    none(complaints);
+}
+
+#[test]
+fn every_suite_and_test_that_the_guarantees_name_exists() {
+    let files = tracked();
+    let mut complaints = Vec::new();
+    let text = read(Path::new("GUARANTEES.md"));
+    let cells = text.lines().filter(|line| line.starts_with("| ")).filter_map(|line| line.split(" | ").nth(1));
+    for cell in cells {
+        let mut suites = Vec::<&PathBuf>::new();
+        for name in spans(cell).filter(|name| !name.contains(' ')) {
+            if let Some(prefix) = name.strip_suffix("..") {
+                let has_it = |suite: &&PathBuf| read(suite).contains(&format!("fn {prefix}"));
+                if !suites.iter().any(has_it) {
+                    complaints.push(format!("GUARANTEES.md: none of the suites in {} has a test `{name}`", cell.trim()));
+                }
+                continue;
+            }
+            let is_suite = |file: &&PathBuf| match name.split_once('/') {
+                Some(("cli", rest)) => **file == Path::new("cli/tests/cli").join(rest).with_extension("rs"),
+                Some(_) if name.contains('.') => **file == Path::new(name),
+                Some(_) => **file == Path::new("tests").join(name).with_extension("rs"),
+                None => file.starts_with("tests") && file.ends_with(format!("{name}.rs")),
+            };
+            let before = suites.len();
+            suites.extend(files.iter().filter(is_suite));
+            if suites.len() == before {
+                complaints.push(format!("GUARANTEES.md: there is no suite `{name}`"));
+            }
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
+    // Written in two parts, so that this file does not contain them.
+    let commands = [concat!("pip install ", "tetrys"), concat!("pip install '", "tetrys"), concat!("cargo install ", "tetrys")];
+    let mut complaints = Vec::new();
+    for file in tracked().into_iter().filter(|file| has_extension(file, &["rs", "md", "py", "pyi", "ipynb", "toml"])) {
+        let text = read(&file);
+        let wrong = commands.iter().filter(|command| text.contains(**command) && file != Path::new("CHANGELOG.md"));
+        complaints.extend(
+            wrong.map(|command| format!("{}: `{command}`: name the wheel, or the package that is needed", file.display())),
+        );
+    }
+    none(complaints);
+}
+
+#[test]
+fn the_rust_of_the_readme_runs_in_an_example() {
+    let page = read(Path::new("README.md"));
+    let code = page.split("```rust").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    let code: Vec<&str> = code.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let example = read(Path::new("examples/readme.rs"));
+    let lines: Vec<&str> = example.lines().map(str::trim).collect();
+    assert!(code.len() > 4, "README.md has no Rust");
+    none(
+        code.into_iter()
+            .filter(|line| !lines.contains(line))
+            .map(|line| format!("examples/readme.rs does not run: {line}"))
+            .collect(),
+    );
+}
+
+#[test]
 fn the_checks_see_what_they_should_see() {
     let used = used_modules(
         Path::new("src/read/plan.rs"),
@@ -268,6 +407,7 @@ fn the_checks_see_what_they_should_see() {
     let expected = ["canonical-form", "get_row-twice", "byte-shuffle", "byte-shuffle-1"];
     assert_eq!(anchors(page), expected.map(str::to_owned).into());
     assert_eq!(links("[a](b.md#c) `[x](no)` [d](https://example.org)\n```\n[x](no)\n```\n"), ["b.md#c"]);
+    assert_eq!(spans("`a.rs`, b `c`\n```\n`d`\n```\n").collect::<Vec<_>>(), ["a.rs", "c"]);
     let texts = texts_of("let a = \"one\\\" two\"; // \"x\n// \"three\"\nf(\"Merge::first\")");
     assert!(
         counts_by_hand("of {len}\n   bytes,") && counts_by_hand("{} rows") && counts_by_hand("{0:?} 3 {n.m()} logical hashes")
@@ -477,6 +617,11 @@ fn anchors(text: &str) -> BTreeSet<String> {
             if *count == 1 { anchor } else { format!("{anchor}-{}", *count - 1) }
         })
         .collect()
+}
+
+/// Returns what stands between backticks in the prose of a Markdown text.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
 /// Returns the targets of the links of a Markdown text that lead to other files.

@@ -46,7 +46,7 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "COLUMN", requires = "times")]
     time_column: Option<String>,
     /// With --times: the largest distance between a wanted time and its row: `50ms` [default: half the distance to the nearest
-    /// other wanted time; ROW itself counts as one]
+    /// other wanted time; the time of ROW is a wanted time too]
     #[arg(long, value_name = "T", requires = "times")]
     tolerance: Option<String>,
     /// With --times: take the nearest row, the last row at or before the time, or the first row at or after it

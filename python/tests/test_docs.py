@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import nbclient
 import nbformat
@@ -78,21 +80,78 @@ def test_the_merge_script_does_what_it_asserts(tmp_path: Path) -> None:
     assert "busy rows of 1000" in ran.stdout
 
 
-PAGES = ["README.md", "docs/guide/level5.md", "docs/guide/python.md", "docs/guide/training.md", "python/README.md"]
+PAGES = [
+    "README.md",
+    "docs/guide/coming-from.md",
+    "docs/guide/level5.md",
+    "docs/guide/production.md",
+    "docs/guide/python.md",
+    "docs/guide/training.md",
+    "docs/guide/troubles.md",
+    "docs/guide/your-logs.md",
+    "python/README.md",
+]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_python_code_of_a_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    """Blocks that open with ```python run. Blocks that open with ```py do not: they need several processes or other packages."""
-    monkeypatch.chdir(tmp_path)
-    if page.endswith("level5.md"):
-        (tmp_path / "sample.zarr").symlink_to(os.environ["TETRYS_L5"])
+def run_code_of(page: str) -> dict[str, object]:
+    """Runs the blocks of a page that open with ```python. Blocks with ```py do not run: they need several processes or other packages."""
     text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert blocks
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_code_of_a_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    if page.endswith("level5.md"):
+        (tmp_path / "sample.zarr").symlink_to(os.environ["TETRYS_L5"])
+    run_code_of(page)
+
+
+def test_every_page_with_python_code_is_run_by_a_test() -> None:
+    root = Path(__file__).parents[2]
+    pages = [page.relative_to(root).as_posix() for page in [*root.glob("docs/**/*.md"), root / "README.md", root / "python" / "README.md"]]
+    with_code = {page for page in pages if "\n```python\n" in (root / page).read_text(encoding="utf-8")}
+    others = {"docs/across-stores.md", "docs/guide/cluster.md", "docs/guide/object-training.md", "docs/guide/petastorm.md"}
+    assert with_code == set(PAGES) | others
+
+
+@pytest.fixture
+def two_buckets(bucket: str, s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The buckets `lab` and `team` of the pages, empty, and an empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("lab", "team"):
+        urllib.request.urlopen(urllib.request.Request(f"{s3_server}/{name}", method="PUT")).close()
+
+
+@pytest.mark.usefixtures("two_buckets")
+def test_the_python_code_of_the_page_about_other_stores_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TETRYS_ALLOW", raising=False)
+    keys = {"log": ["a"] * 20, "time": np.arange(20) * 100}
+    how: dict[str, Any] = {"index": ["log", "time"], "sequence_by": ["log"], "order_by": ["time"]}
+    sensors = tt.write_table("s3://lab/sensors", {**keys, "lidar.text": ["sweep"] * 20}, **how)
+    labels = tt.write_table("s3://team/labels", {**keys, "labels.text": ["car"] * 20}, **how)
+    tt.merge(tt.read_index(sensors), tt.read_index(labels), on=["log", "time"]).save("s3://team/labelled")
+    names = run_code_of("docs/across-stores.md")
+    assert len(cast("tt.Index", names["index"])) == 20
+    assert len(tt.open_table("s3://team/short", allow=["s3://lab/sensors"])) == 10
+
+
+@pytest.mark.usefixtures("two_buckets")
+def test_the_program_that_trains_on_object_storage_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setenv("TETRYS_CACHE", "")  # restored at the end: the page sets it
+    monkeypatch.delenv("TETRYS_CACHE")
+    names = run_code_of("docs/guide/object-training.md")
+    seen = sum(cast("dict[str, int]", model)["seen"] for model in cast("list[object]", names["models"]))
+    assert seen == 192, "each draw of the epoch once, before and after the kill"
+    stats = cast("dict[str, int]", names["stats"])
+    assert stats["requests"] < stats["planned_requests"], "the cache answers what was read before"
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:

@@ -56,9 +56,9 @@ def test_a_file_that_is_no_yaml_is_an_error_of_yaml(tmp_path: Path) -> None:
 
 def test_without_pyyaml_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(tt.Unsupported, match=r"pip install tetrys\[l5\]"):
+    with pytest.raises(tt.Unsupported, match=r"pip install pyyaml"):
         load_config_data(tmp_path / "config.yaml")
-    with pytest.raises(tt.Unsupported, match=r"pip install tetrys\[l5\]"):
+    with pytest.raises(tt.Unsupported, match=r"pip install pyyaml"):
         save_config_data({}, tmp_path / "config.yaml")
 
 

@@ -81,7 +81,7 @@ def test_what_is_no_picture_is_an_error_that_names_its_place(loader: tt.RowLoade
 def test_without_pillow_the_next_step_is_named() -> None:
     program = "import sys; sys.modules['PIL'] = None\nimport tetrys as tt\ntry: tt.decode(b'')\nexcept tt.Unsupported as error: print(error)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True, timeout=60)
-    assert "pip install tetrys[images]" in done.stdout
+    assert "pip install pillow" in done.stdout
 
 
 def test_notebooks_show_groups_sizes_and_pictures(loader: tt.RowLoader, tmp_path: Path) -> None:

@@ -81,8 +81,14 @@ impl Order {
             (Draws::Once, Shuffle::Sequence) => Kind::Runs { starts, window: 0 },
             (draws, Shuffle::Global) => Kind::Drawn(draws),
             (_, shuffle) => {
+                let found = match shuffle {
+                    Shuffle::None => "none",
+                    Shuffle::Global => "global",
+                    Shuffle::Block { .. } => "block",
+                    Shuffle::Sequence => "sequence",
+                };
                 return Err(Error::invalid(format!(
-                    "weights and balanced classes draw samples in random order: expected a global shuffle, found {shuffle:?}"
+                    "weights and balanced classes draw samples in random order: expected a global shuffle, found {found}"
                 )));
             }
         };

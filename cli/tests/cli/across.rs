@@ -43,7 +43,7 @@ impl Lab {
     }
 
     /// Returns a lab with the two tables of the chapter.
-    fn with_tables() -> Self {
+    pub(crate) fn with_tables() -> Self {
         let lab = Self::new();
         for (frame, url) in [("sensors", "s3://lab/sensors"), ("labels", "s3://team/labels")] {
             lab.run(&format!("ingest parquet {frame}.parquet {url} {CHOICES} -q")).ok();
@@ -61,7 +61,7 @@ impl Lab {
         }
     }
 
-    fn run(&self, arguments: &str) -> Ran {
+    pub(crate) fn run(&self, arguments: &str) -> Ran {
         self.run_with(arguments, &[])
     }
 
@@ -80,6 +80,11 @@ impl Lab {
         ended(command.args(["-e", "-c", script]))
     }
 
+    /// Returns the requests since the last call.
+    pub(crate) fn take_requests(&self) -> Vec<tetrys_s3_server::Request> {
+        self.server.take_requests()
+    }
+
     /// Copies a table within the server.
     fn copy(&self, from: (&str, &str), to: (&str, &str)) {
         for name in self.server.names(from.0).into_iter().filter(|name| name.starts_with(&format!("{}/", from.1))) {
@@ -88,7 +93,7 @@ impl Lab {
     }
 }
 
-const CHOICES: &str = "--index log,time --sequence-by log --order-by time";
+pub(crate) const CHOICES: &str = "--index log,time --sequence-by log --order-by time";
 
 fn ended(command: &mut Command) -> Ran {
     let output = command.output().unwrap();

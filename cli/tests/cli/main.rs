@@ -15,6 +15,7 @@ mod frames;
 mod help;
 #[cfg(unix)]
 mod kills;
+mod production;
 mod reading;
 mod remote;
 mod sharing;

@@ -426,7 +426,7 @@ class _Copy:
 
 
 def _bar(loader: Loader, run: _Run) -> Any:
-    bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tetrys[progress]")
+    bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tqdm")
     batches, left, *_ = run.native.sizes()
     return bars.tqdm(total=batches, initial=batches - left, desc=f"epoch {run.epoch}", unit="batch")
 

@@ -42,11 +42,11 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
 
     Raises:
         Invalid: the bytes are not a complete picture.
-        Unsupported: Pillow is not installed (`pip install tetrys[images]`).
+        Unsupported: Pillow is not installed (`pip install pillow`).
     """
     if not isinstance(data, (bytes, bytearray, memoryview)) and not (isinstance(data, np.ndarray) and data.dtype == np.uint8):
         raise WrongType(f"a picture is bytes, or an array of u8, found {found(data)}")
-    pillow = imported("PIL.Image", "decoding a picture needs Pillow: pip install tetrys[images]")
+    pillow = imported("PIL.Image", "decoding a picture needs Pillow: pip install pillow")
     try:
         with pillow.open(io.BytesIO(bytes(data))) as image:
             if image.mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "1"):

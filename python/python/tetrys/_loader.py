@@ -91,7 +91,7 @@ class DataLoader(Loader):
         transform_rows: Calls `transform` with each sample instead, a dict without the batch dimension, and stacks what it returns.
         device: With `to="torch"`: the device that tensors are copied to. Copies to CUDA devices run ahead of the loop, from pinned
             memory.
-        progress: Shows a progress bar (`pip install tetrys[progress]`).
+        progress: Shows a progress bar (`pip install tqdm`).
         trace: Path of a new file: what the loader does, for https://ui.perfetto.dev. Copies of the loader, as in worker processes, write
             no trace.
 

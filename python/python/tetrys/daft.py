@@ -1,4 +1,4 @@
-"""Daft: reads tables as lazy DataFrames. Needs `pip install tetrys[daft]`.
+"""Daft: reads tables as lazy DataFrames. Needs `pip install daft pyarrow`.
 
     df = tetrys.daft.read("s3://bucket/drives")
     df.where(daft.col("pedestrians") > 3).select("log_id", "lidar.points")
@@ -24,9 +24,9 @@ from ._rows import RowLoader
 from ._table import Table
 from ._write import types_of
 
-daft = imported("daft", "tetrys.daft needs Daft: pip install tetrys[daft]")
+daft = imported("daft", "tetrys.daft needs Daft: pip install daft pyarrow")
 source = imported("daft.io.source", "tetrys.daft needs a Daft with `daft.io.source`: pip install --upgrade daft")
-recordbatch = imported("daft.recordbatch", "tetrys.daft needs Daft: pip install tetrys[daft]")
+recordbatch = imported("daft.recordbatch", "tetrys.daft needs Daft: pip install daft pyarrow")
 
 __all__ = ["read"]
 

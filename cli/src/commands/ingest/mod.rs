@@ -249,12 +249,24 @@ fn said_of_sharing(table: &Table) -> Option<String> {
             text::counted(blocks, "block")
         ),
     };
+    let windows = match (worst.extra_ranges, worst.percent) {
+        // Nothing is shared, or `--locality none` asks for no prices.
+        (_, 0) => String::new(),
+        (0, ..=100) => "; windows cost as much as in a table that shares nothing".to_owned(),
+        (0, percent) => format!("; sharing costs a window at most {} % more bytes", percent - 100),
+        (ranges, ..=100) => format!("; sharing costs a window at most {}", text::counted(ranges, "extra range")),
+        (ranges, percent) => {
+            format!(
+                "; sharing costs a window at most {} and {} % more bytes",
+                text::counted(ranges, "extra range"),
+                percent - 100
+            )
+        }
+    };
     Some(format!(
-        "shared  {} in {} already stored, {} new; at worst, a window takes {} and reads {} % of its bytes{again}",
+        "shared  {} in {} already stored, {} new{windows}{again}",
         text::bytes(sharing.bytes),
         text::counted(sharing.blocks, "block"),
         text::bytes(sharing.new_bytes),
-        text::counted(worst.extra_ranges, "extra range"),
-        worst.percent.max(100),
     ))
 }

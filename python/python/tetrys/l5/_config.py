@@ -19,7 +19,7 @@ from .._tetrys import NotFound, TableWriter
 
 L5KIT_DATA_FOLDER_ENV_KEY = "L5KIT_DATA_FOLDER"
 """Environment variable with the folder of the data."""
-_WITHOUT_YAML = "a configuration is YAML, which needs PyYAML: pip install tetrys[l5]"
+_WITHOUT_YAML = "a configuration is YAML, which needs PyYAML: pip install pyyaml"
 
 
 def load_config_data(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def load_config_data(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no such file.
         yaml.YAMLError: the file is not YAML.
-        Unsupported: PyYAML is not installed (`pip install tetrys[l5]`).
+        Unsupported: PyYAML is not installed (`pip install pyyaml`).
     """
     yaml = imported("yaml", _WITHOUT_YAML)
     with open(path, encoding="utf-8") as file:
@@ -46,7 +46,7 @@ def save_config_data(data: dict[str, Any], path: str | os.PathLike[str]) -> None
     """Writes a configuration to a YAML file, which `load_config_data` reads. Replaces an existing file.
 
     Raises:
-        Unsupported: PyYAML is not installed (`pip install tetrys[l5]`).
+        Unsupported: PyYAML is not installed (`pip install pyyaml`).
     """
     yaml = imported("yaml", _WITHOUT_YAML)
     with open(path, "w", encoding="utf-8") as file:

@@ -77,7 +77,7 @@ class EgoDataset(SampleDataset):
             tetrys.Unsupported: Pillow is not installed.
         """
         (row,) = self._rows([self._place(index)])
-        pillow = imported("PIL.Image", "drawing a sample needs Pillow: pip install tetrys[images]")
+        pillow = imported("PIL.Image", "drawing a sample needs Pillow: pip install pillow")
         return pillow.fromarray(self._sampler(self._of_agents).picture(self.dataset.native(), row))
 
     def get_scene_dataset(self, scene_index: int) -> EgoDataset:

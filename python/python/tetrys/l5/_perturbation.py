@@ -134,7 +134,7 @@ class AckermanPerturbation(Perturbation):
 
         Raises:
             Invalid: there is no current frame, or no future.
-            Unsupported: SciPy is not installed (`pip install tetrys[l5]`).
+            Unsupported: SciPy is not installed (`pip install scipy`).
         """
         if np.random.rand() >= self.perturb_prob:
             return history_frames.copy(), future_frames.copy()
@@ -199,9 +199,9 @@ def fit_ackerman_model_exact(
     Returns x, y, yaw, speed, acc and steer of each step, [N] each.
 
     Raises:
-        Unsupported: SciPy is not installed (`pip install tetrys[l5]`).
+        Unsupported: SciPy is not installed (`pip install scipy`).
     """
-    optimize = imported("scipy.optimize", "fitting a path needs SciPy: pip install tetrys[l5]")
+    optimize = imported("scipy.optimize", "fitting a path needs SciPy: pip install scipy")
     count = len(gx)
     effort = np.repeat([ws, wa], count)
 

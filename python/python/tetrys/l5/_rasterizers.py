@@ -154,7 +154,7 @@ def _matrix(metadata: Mapping[str, Any], name: str) -> list[list[float]]:
 
 
 def _picture(content: bytes) -> npt.NDArray[np.uint8]:
-    pillow = imported("PIL.Image", "an aerial map needs Pillow: pip install tetrys[images]")
+    pillow = imported("PIL.Image", "an aerial map needs Pillow: pip install pillow")
     # The real aerial maps are larger than Pillow's bound against decompression bombs.
     most, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None
     try:

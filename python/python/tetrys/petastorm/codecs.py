@@ -159,7 +159,7 @@ class CompressedImageCodec(_FileCodec):
         is_small = picture.dtype == np.uint8 and self.image_codec in ("png", "jpeg", "jpg")
         if not is_small and not (picture.dtype == np.uint16 and picture.ndim == 2 and self.image_codec == "png"):
             return _encoded_by_opencv(picture, self._image_codec, self._quality)
-        pillow = imported("PIL.Image", "encoding a picture needs Pillow: pip install tetrys[images]")
+        pillow = imported("PIL.Image", "encoding a picture needs Pillow: pip install pillow")
         file = io.BytesIO()
         kind = "png" if self.image_codec == "png" else "jpeg"
         pillow.fromarray(picture).save(file, kind, **({"quality": self._quality} if kind == "jpeg" else {}))
@@ -258,7 +258,7 @@ def _decoded_by_opencv(field: UnischemaField, value: Any) -> npt.NDArray[Any]:
 
 
 def _spark_types() -> Any:
-    return imported("pyspark.sql.types", "types of Spark need pyspark: pip install tetrys[spark]")
+    return imported("pyspark.sql.types", "types of Spark need pyspark: pip install 'pyspark>=4.0' pyarrow")
 
 
 class _SparkType:

@@ -128,7 +128,7 @@ class Unischema:
             ValueError (an `Invalid`): an array has no codec, or Spark has no type for a dtype.
             Unsupported: pyspark is not installed.
         """
-        types = imported("pyspark.sql.types", "a Spark schema needs pyspark: pip install tetrys[spark]")
+        types = imported("pyspark.sql.types", "a Spark schema needs pyspark: pip install 'pyspark>=4.0' pyarrow")
         return types.StructType([types.StructField(field.name, _spark_dtype(field, types), bool(field.nullable)) for field in self._fields.values()])
 
     def __str__(self) -> str:
@@ -220,7 +220,7 @@ def dict_to_spark_row(unischema: Unischema, row_dict: Mapping[str, Any]) -> Any:
         ValueError (an `Invalid`): a field is missing or unknown, or a value has another type or shape than its field.
         Unsupported: pyspark is not installed.
     """
-    pyspark = imported("pyspark", "rows of Spark need pyspark: pip install tetrys[spark]")
+    pyspark = imported("pyspark", "rows of Spark need pyspark: pip install 'pyspark>=4.0' pyarrow")
     cells = encoded_row(unischema, row_dict)
     row = pyspark.Row(*cells.values())
     row.__fields__ = list(cells)

@@ -15,7 +15,7 @@ try:
     import pyarrow as _pyarrow  # noqa: F401
     import ray.data as _data  # noqa: F401
 except ImportError as error:
-    raise Unsupported(f"tetrys.ray needs Ray Data and pyarrow ({error}): pip install tetrys[ray]") from error
+    raise Unsupported(f"tetrys.ray needs Ray Data and pyarrow ({error}): pip install 'ray[data]' pyarrow pydantic") from error
 
 from ._extract import Progress, extract
 from ._read import TetrysDatasource, read

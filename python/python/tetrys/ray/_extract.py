@@ -153,7 +153,7 @@ def _told(progress: bool | Callable[[Progress], object], sources: int) -> Iterat
         return
     bar = None
     if progress is True:
-        bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tetrys[progress]")
+        bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tqdm")
         bar = bars.tqdm(total=sources, desc="extract", unit="source")
 
     def tell(done: dict[int, Receipt]) -> None:

@@ -16,7 +16,7 @@ try:
     import pyarrow as _pyarrow  # noqa: F401
     from pyspark.sql.datasource import DataSourceArrowWriter as _needed  # noqa: F401
 except ImportError as error:
-    raise Unsupported(f"tetrys.spark needs PySpark 4.0 or later and pyarrow ({error}): pip install tetrys[spark]") from error
+    raise Unsupported(f"tetrys.spark needs PySpark 4.0 or later and pyarrow ({error}): pip install 'pyspark>=4.0' pyarrow") from error
 
 from ._source import TetrysDataSource, register
 from ._write import extract, write

@@ -132,7 +132,7 @@ def make_spark_converter(
     del parquet_row_group_size_bytes, compression_codec
     if dtype not in (None, "float32", "float64"):
         raise WrongValue(f"dtype: expected float32, float64 or None, found {dtype!r}")
-    spark = imported("pyspark.sql", "a converter needs pyspark: pip install tetrys[spark]").SparkSession.builder.getOrCreate()
+    spark = imported("pyspark.sql", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").SparkSession.builder.getOrCreate()
     if isinstance(df, str):
         try:
             table = Table(table_url(df))
@@ -162,7 +162,7 @@ def _materialized(df: Any, parent: str, dtype: str | None) -> SparkDatasetConver
     frame = _precise(_without_vectors(df, dtype), dtype)
     scalars = [name for name, kind in frame.dtypes if not kind.startswith(("array", "struct", "map", "binary", "float", "double"))]
     if not scalars:
-        functions = imported("pyspark.sql.functions", "a converter needs pyspark: pip install tetrys[spark]")
+        functions = imported("pyspark.sql.functions", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow")
         frame, scalars = frame.withColumn("petastorm_row", functions.monotonically_increasing_id()), ["petastorm_row"]
     url = f"{parent}/petastorm-{uuid.uuid4()}"
     others = [name for name in frame.columns if name != scalars[0]]
