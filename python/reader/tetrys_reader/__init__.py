@@ -1,0 +1,1 @@
+from ._errors import Error, NotFound, Refused, Unavailable
