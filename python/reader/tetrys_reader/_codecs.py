@@ -13,6 +13,7 @@ from ._errors import Error, Refused, require
 
 # ------------------------------------------------------------------------------------------------ format-spec/codecs.md#chains
 
+
 def chain(cursor):
     """The steps (codec id, parameter) of one chain, in the order of encoding."""
     count = cursor.number(1)
@@ -188,5 +189,3 @@ CODECS = {
     SPLIT: Codec(unsplit, [parameter for parameter in range(256) if parameter & 63]),
     PCO: Codec(un_pco, [16 * level + code for level in range(13) for code in PCO_TYPES]),
 }
-
-

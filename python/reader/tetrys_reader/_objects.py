@@ -165,11 +165,15 @@ class Web(Objects):
 
 def objects_at(url, allow=()):
     """The objects at a path, `file://` path, or `http://` or `https://` URL."""
-    scheme, separator, rest = os.fspath(url).partition("://")
+    scheme, separator, _ = os.fspath(url).partition("://")
     if not separator:
         return Folder(url, allow)
     if scheme == "file":
         return Folder(urllib.request.url2pathname(urllib.parse.urlsplit(url).path), allow)
-    require(scheme in ("http", "https"), f"{url}: expected a folder, or a URL that begins with file://, http:// or https://; "
-            f"copy the table into a folder, or read {scheme}:// with the package tetrys", Error)
+    require(
+        scheme in ("http", "https"),
+        f"{url}: expected a folder, or a URL that begins with file://, http:// or https://; "
+        f"copy the table into a folder, or read {scheme}:// with the package tetrys",
+        Error,
+    )
     return Web(url, allow)

@@ -24,7 +24,11 @@ def annotation_of(kind):
     if integer:
         bits, signed = int(integer[2]), integer[1] == "i"
         annotation = {"Type": "Int", "bitWidth": bits, "isSigned": signed}
-        return "INT64" if bits == 64 else "INT32", [annotation] + [{"Type": "None"}] * (kind.leaf in ("i32", "i64")), getattr(pa, f"{integer[1].replace('i', 'int').replace('u', 'uint')}{bits}")()
+        return (
+            "INT64" if bits == 64 else "INT32",
+            [annotation] + [{"Type": "None"}] * (kind.leaf in ("i32", "i64")),
+            getattr(pa, f"{integer[1].replace('i', 'int').replace('u', 'uint')}{bits}")(),
+        )
     if kind.unit:
         unit = dict(zip(UNITS, (None, "milliseconds", "microseconds", "nanoseconds")))[kind.unit]
         if kind.leaf.startswith("duration") or unit is None:

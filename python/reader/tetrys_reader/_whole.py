@@ -157,6 +157,8 @@ class Whole:
         own = [(column, name, kind, self.columns[column]) for column, (name, kind) in self.schema.columns.items()]
         for column, name, kind, found in own if self.view is None else [(None, *column) for column in self.view]:
             digest = blake3(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()).hex()
-            columns.append({**({"id": column} if column is not None else {}), "name": name, "type": kind.text, **({"values": found} if values else {"digest": digest})})
+            columns.append(
+                {**({"id": column} if column is not None else {}), "name": name, "type": kind.text, **({"values": found} if values else {"digest": digest})}
+            )
         sizes = {"rows": self.rows, "sequences": self.sequences}
         return {"table": self.manifest["table"], "version": self.version, **sizes, "columns": columns}
