@@ -132,9 +132,9 @@ def un_pco(data, parameter, values_len, before):
     code, left = parameter & 15, values_len % PCO_TYPES[parameter & 15].itemsize
     dtype, count = PCO_TYPES[code], values_len // PCO_TYPES[code].itemsize
     try:
-        import pcodec
+        from pcodec import wrapped
     except ImportError:
-        raise Error("numbers are encoded with pco: install the Python package `pcodec`") from None
+        raise Error("numbers are encoded with pco: install the Python package `pcodec`, 1.1 or later") from None
     require(left <= len(data), "pco: cut short")
     file, rest = Cursor(data[: len(data) - left], "pco"), data[len(data) - left :]
     components = (before[-1][1] & 63) + 1 if before and before[-1][0] == SPLIT else 1
@@ -146,7 +146,7 @@ def un_pco(data, parameter, values_len, before):
     file.take((6 + (file.data[file.at] & 63) + 1 + 7) // 8 if file.at < len(file.data) else 1)
     version = file.take(2)
     require(version[0] == 4, f"pco: wrapped format {version[0]}")
-    wrapped, _ = pcodec.wrapped.FileDecompressor.new(version)
+    decompressor, _ = wrapped.FileDecompressor.new(version)
     numbers = np.zeros(count, dtype)
     at = 0
     for piece in pieces:
@@ -154,7 +154,7 @@ def un_pco(data, parameter, values_len, before):
         require(found == (code, piece), f"pco: {found[1]} numbers of type {found[0]}, expected {piece} of type {code}")
         check_pco_chunk(file.data[file.at : file.at + 16], 8 * dtype.itemsize)
         kind = f"{dtype.kind}{8 * dtype.itemsize}"
-        chunk, taken = wrapped.chunk_decompressor(file.data[file.at :], kind)
+        chunk, taken = decompressor.chunk_decompressor(file.data[file.at :], kind)
         file.take(taken)
         progress, taken = chunk.read_page_into(file.data[file.at :], piece, numbers[at : at + piece])
         require(progress.finished and progress.n_processed == piece, f"pco: {progress.n_processed} numbers, expected {piece}")
