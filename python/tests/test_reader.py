@@ -498,6 +498,31 @@ def test_the_command_prints_the_schema_rows_windows_and_errors(drives: str) -> N
         assert failed.returncode == 1 and failed.stderr.startswith("error: ") and message in failed.stderr and "Traceback" not in failed.stderr
 
 
+def test_what_stands_in_a_table_does_not_move_the_cursor(tmp_path: Path) -> None:
+    columns = {"i": np.arange(1), "a.\x1b[2J": ["\x1b[31mred\n" + "x" * 1_000]}
+    tt.write_table(str(tmp_path / "t"), columns, index="i")
+    for arguments in ((), ("0",)):
+        said = ran(str(tmp_path / "t"), *arguments).stdout
+        assert "\x1b" not in said and r"a.\x1b[2J" in said
+    assert r"\x1b[31mred\nxxx" in said and "(1009 characters)" in said
+
+
+def test_errors_of_the_system_and_of_arguments_are_errors_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tt.write_table(str(tmp_path / "t"), {"i": np.arange(1), "a.x": [1]}, index="i")
+    with pytest.raises(tetrys_reader.Error, match="expected the number of a version or a tag, found 'not a version'"):
+        open_table(tmp_path / "t", version="not a version")
+    with pytest.raises(tetrys_reader.Error, match="holds a user name or password") as refused:
+        open_table("https://me:hunter2@host/t@1")
+    assert "hunter2" not in str(refused.value)
+
+    def broken(*_: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(_objects.Folder, "_open", broken)
+    with pytest.raises(tetrys_reader.Unavailable, match=r"t/manifests/\d+\.json: Input/output error"):
+        open_table(tmp_path / "t")
+
+
 def test_the_readme_of_the_reader_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     written_by = re.search(r"^```python\n(.*?)^```$", (HERE / "README.md").read_text(), re.MULTILINE | re.DOTALL)

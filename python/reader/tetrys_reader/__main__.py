@@ -10,7 +10,12 @@ import numpy as np
 from . import Error, open_table
 from ._whole import Whole
 
-SHOWN = 8
+SHOWN, SHOWN_OF_TEXT = 8, 400
+
+
+def say(text):
+    """Prints a line of any content: nothing in it moves the cursor."""
+    print("".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text))
 
 
 def shown(value):
@@ -23,7 +28,8 @@ def shown(value):
     if isinstance(value, list):
         items = ", ".join(shown(item) for item in value[:SHOWN])
         return f"{len(value)} items: {items}{' ..' if len(value) > SHOWN else ''}"
-    return "null" if value is None else str(value)
+    text = "null" if value is None else str(value)
+    return text if len(text) <= SHOWN_OF_TEXT else f"{text[:SHOWN_OF_TEXT]} .. ({len(text)} characters)"
 
 
 def offsets(text):
@@ -34,21 +40,22 @@ def offsets(text):
 
 
 def print_row(title, row):
-    print(title)
+    say(title)
     width = max(map(len, row), default=0)
     for name, value in row.items():
-        print(f"  {name:{width}}  {shown(value)}")
+        say(f"  {name:{width}}  {shown(value)}")
 
 
 def print_schema(table):
-    print(f"{table.objects.root}: version {table.version}, {table.rows} rows, {table.sequences} sequences")
+    say(f"{table.objects.root}: version {table.version}, {table.rows} rows, {table.sequences} sequences")
     lines = [("column", "type", "column group"), *table.columns]
     widths = [max(len(line[part]) for line in lines) for part in (0, 1)]
     for name, kind, place in lines:
-        print(f"  {name:{widths[0]}}  {kind:{widths[1]}}  {place}")
+        say(f"  {name:{widths[0]}}  {kind:{widths[1]}}  {place}")
 
 
 def main():
+    sys.stdout.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(
         prog="python -m tetrys_reader", description="Prints the schema of a Tetrys table, or rows of it. Slow: the package tetrys is for real work."
     )
@@ -63,7 +70,7 @@ def main():
     table = open_table(arguments.table, allow=arguments.allow)
     if arguments.check:
         Whole(table.objects, table.version)
-        print(f"{table.objects.root}: version {table.version}: all {table.rows} rows are sound")
+        say(f"{table.objects.root}: version {table.version}: all {table.rows} rows are sound")
     elif not arguments.rows:
         print_schema(table)
     for row in arguments.rows:
@@ -80,6 +87,6 @@ if __name__ == "__main__":
     try:
         main()
     except Error as error:
-        sys.exit(f"error: {error}")
+        sys.exit(f"error: {error}".encode("ascii", "backslashreplace").decode())
     except KeyboardInterrupt:
         sys.exit(130)

@@ -4,6 +4,7 @@ Names are built from hashes, never taken from metadata (format-spec/README.md#ob
 the root. Sizes are checked before bytes are taken.
 """
 
+import contextlib
 import http.client
 import os
 import re
@@ -49,27 +50,28 @@ class Objects:
 class Folder(Objects):
     def __init__(self, root, allow=()):
         self.root = self.path = os.path.realpath(root)
-        self.allow = tuple(allow)
+        self.allow = allow
 
     def at(self, path):
         return type(self)(path, self.allow)
 
     def manifests(self):
         folder = os.path.join(self.root, "manifests")
-        return sorted(name for name in os.listdir(folder) if MANIFEST.fullmatch(name)) if os.path.isdir(folder) else []
+        with local(folder):
+            return sorted(name for name in os.listdir(folder) if MANIFEST.fullmatch(name)) if os.path.isdir(folder) else []
 
     def has(self, name):
         return os.path.isfile(os.path.join(self.root, name))
 
     def get(self, name, most=MAX_MANIFEST):
         """A whole object; one of more than `most` bytes is not read."""
-        with self._open(name) as file:
+        with local(f"{self.root}/{name}"), self._open(name) as file:
             size = os.fstat(file.fileno()).st_size
             require(size <= most, f"{name}: expected at most {most} bytes, found {size}")
-            return file.read(most + 1)
+            return file.read(size)
 
     def range(self, name, start, end):
-        with self._open(name) as file:
+        with local(f"{self.root}/{name}"), self._open(name) as file:
             file.seek(start)
             data = file.read(end - start)
         require(len(data) == end - start, f"{name}: expected {end - start} bytes at {start}, found {len(data)}")
@@ -80,6 +82,15 @@ class Folder(Objects):
         require(os.path.realpath(path) == path, f"{name}: a symbolic link")
         require(os.path.isfile(path), f"{self.root}/{name}: not there", NotFound)
         return open(path, "rb")
+
+
+@contextlib.contextmanager
+def local(path):
+    """Turns errors of the operating system into errors of this package."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror or error}") from None
 
 
 class SameHost(urllib.request.HTTPRedirectHandler):
@@ -96,9 +107,10 @@ class Web(Objects):
 
     def __init__(self, url, allow=()):
         parts = urllib.parse.urlsplit(url)
+        require("@" not in parts.netloc, f"{parts.hostname}: the URL holds a user name or password, which this reader does not send", Error)
         require(parts.hostname and not parts.query and not parts.fragment, f"{url}: expected http://HOST/PATH without `?` and `#`", Error)
         self.origin, self.path = f"{parts.scheme}://{parts.netloc}", urllib.parse.unquote(parts.path).rstrip("/")
-        self.root, self.allow = self.origin + urllib.parse.quote(self.path), tuple(allow)
+        self.root, self.allow = self.origin + urllib.parse.quote(self.path), allow
         self.opener = urllib.request.build_opener(SameHost)
 
     def at(self, path):
@@ -165,6 +177,7 @@ class Web(Objects):
 
 def objects_at(url, allow=()):
     """The objects at a path, `file://` path, or `http://` or `https://` URL."""
+    allow = (allow,) if isinstance(allow, (str, os.PathLike)) else tuple(allow)
     scheme, separator, _ = os.fspath(url).partition("://")
     if not separator:
         return Folder(url, allow)

@@ -28,7 +28,7 @@ def parquet(data, rows, what):
             require(flat and column.length <= 64, f"{what}: column `{column.path}` is nested or {column.length} bytes wide")
             columns.append((column.name, column.physical_type, column.length, annotation, column.max_definition_level == 0, flat))
         names = [name for name, physical, *_ in columns if physical == "BYTE_ARRAY"]
-        table = pq.ParquetFile(io.BytesIO(data), read_dictionary=names).read()
+        table = pq.ParquetFile(io.BytesIO(data), read_dictionary=names).read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Refused(f"{what}: {error}") from None
     require(table.num_columns == len(columns), f"{what}: {table.num_columns} columns, the footer says {len(columns)}")

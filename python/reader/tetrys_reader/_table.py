@@ -41,6 +41,7 @@ def open_table(url, version=None, allow=()):
         tags = parse_manifest(objects.get(name_of(newest)), newest)[0].get("tags", {})
         require(name in tags, f"{root}: no tag `{name}`, found {sorted(tags)}", NotFound)
         name = tags[name]
+    require(str(name).isdecimal(), f"{root}: expected the number of a version or a tag, found {name!r}", Error)
     return Table(objects, int(name))
 
 
