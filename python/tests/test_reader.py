@@ -544,13 +544,6 @@ def test_the_golden_table_of_the_front_page_is_read_without_rust() -> None:
     assert ran(*command[1].split(), folder=HERE.parent).returncode == 0
 
 
-def test_the_reader_has_the_version_and_the_license_of_the_project() -> None:
-    workspace = (HERE.parent / "Cargo.toml").read_text()
-    assert f'version = "{tetrys_reader.__version__}"' in workspace
-    for copy in ("reader/LICENSE", "LICENSE"):
-        assert (HERE / copy).read_bytes() == (HERE.parent / "LICENSE").read_bytes()
-
-
 def test_times_in_the_index_keep_unit_and_zone(tmp_path: Path) -> None:
     when = np.datetime64("2024-05-01T12:00:00.123456", "us")
     tt.write_table(
