@@ -100,10 +100,11 @@ pub(crate) fn python() -> Option<PathBuf> {
     common::python(&["tests/reference_reader/requirements.txt"])
 }
 
-/// Runs a script of the reference reader.
+/// Runs a script of the reference reader, which is the package in `python/reader`.
 pub(crate) fn run(python: &Path, script: &str, arguments: &[&str]) -> Output {
     let script = common::root().join("tests/reference_reader").join(script);
-    Command::new(python).arg("-B").arg(script).args(arguments).output().unwrap()
+    let package = common::root().join("python/reader");
+    Command::new(python).arg("-B").arg(script).args(arguments).env("PYTHONPATH", package).output().unwrap()
 }
 
 /// Returns the output of a script, which must succeed.

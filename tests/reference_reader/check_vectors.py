@@ -10,43 +10,29 @@ import sys
 import xxhash
 
 from judge import judged, with_hash
-from read_table import (
-    LAYOUT,
-    Schema,
-    check_segments,
-    check_view,
-    check_statistics,
-    finish,
-    name_of,
-    parquet,
-    parse_manifest,
-    parse_pin,
-    plain,
-    read_hashes,
-    read_index,
-    read_join,
-    read_lists,
-    read_layout,
-)
-from tetrys_bytes import (
+from read_table import finish
+from tetrys_reader._blocks import (
     Chunk,
-    Cursor,
-    Refused,
     Structure,
     Type,
     block,
     blake3,
-    chain,
-    chain_bytes,
     checked,
     chunk_seed,
-    decode_chain,
     lengths,
     locator,
     logical_block_hash,
+    plain,
     seed_of,
     validity,
 )
+from tetrys_reader._codecs import chain, chain_bytes, decode_chain
+from tetrys_reader._cursor import Cursor
+from tetrys_reader._errors import Refused
+from tetrys_reader._manifest import Schema, check_segments, check_view, name_of, parse_manifest, parse_pin
+from tetrys_reader._parquet import parquet
+from tetrys_reader._segment import LAYOUT, Layout, check_statistics, plain_index, read_hashes, read_index, read_join, read_lists
+
 
 folder = sys.argv[1]
 read = []
@@ -90,13 +76,14 @@ def parsed_chain(digits):
 
 def values_of(case, rows):
     structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
-    page = Structure(Type(case["type"]), rows, structure, len(values), case["type"])
-    return [plain(value) for value in page.values(values, bits=True)]
+    kind = Type(case["type"])
+    return [plain(kind, value) for value in Structure(kind, rows, structure, len(values), case["type"]).values(values)]
 
 
 def check_block(found, case, what):
     same((found.rows, found.hash.hex()), (case["rows"], case["hash"]), what)
-    same([[plain(value) for value in page.parsed.values(page.values, bits=True)] for page in found.pages], case["holds"], what)
+    values = [[plain(page.parsed.type, value) for value in page.parsed.values(page.values)] for page in found.pages]
+    same(values, case["holds"], what)
 
 
 def types():
@@ -108,10 +95,10 @@ def types():
 
 def nodes():
     for case in says("validity.json"):
-        same(whole(validity, bytes.fromhex(case["bytes"]), len(case["valid"])), case["valid"], "validity")
+        same(whole(validity, bytes.fromhex(case["bytes"]), len(case["valid"])).tolist(), case["valid"], "validity")
     file = says("lengths.json")
     for case in file["nodes"]:
-        same(whole(lengths, bytes.fromhex(case["bytes"]), len(case["lengths"])), case["lengths"], "lengths")
+        same(whole(lengths, bytes.fromhex(case["bytes"]), len(case["lengths"])).tolist(), case["lengths"], "lengths")
     for case in file["refused"]:
         refused(case["why"], whole, lengths, bytes.fromhex(case["bytes"]), case["count"])
 
@@ -202,6 +189,11 @@ def locators():
         same((found, found >> 48), (case["locator"], case["tag"]), "locator")
 
 
+def index_values(data, wanted, rows, what):
+    columns, runs = read_index(data, wanted, rows, what)
+    return [plain_index(kind, column) for (_, kind), column in zip(wanted, columns)], runs.tolist()
+
+
 def segment():
     file = says("manifest.json")
     members, digest = parse_manifest(stored("manifest.bin"), file["version"])
@@ -216,17 +208,21 @@ def segment():
     file = says("index.json")
     wanted = [schema.columns[column] for column in schema.index]
     same([{"name": name, "type": kind.text} for name, kind in wanted], [{"name": c["name"], "type": c["type"]} for c in file["columns"]], "index")
-    values, runs = read_index(objects["index"], wanted, segment["rows"], "index.parquet")
+    values, runs = index_values(objects["index"], wanted, segment["rows"], "index.parquet")
     same((values, runs), ([column["values"] for column in file["columns"]], file["runs"]), "index")
     check_statistics(segment["statistics"], schema, values, "statistics")
     layout("layout", objects["layout"])
-    same([digest.hex() for digest in read_hashes(objects["hashes"], "hashes.parquet")], says("hashes.json")["hashes"], "hashes")
+    same([digest.hex() for digest in read_hashes(objects["hashes"], None, "hashes.parquet")], says("hashes.json")["hashes"], "hashes")
 
 
 def layout(name, data):
     file = says(f"{name}.json")
-    runs = read_layout(data, file["columns"], file["rows"], name, file["stores"])
+    runs = Layout(data, file["columns"], file["rows"], name, file["stores"]).runs()
     for run in runs:
+        run["lengths"], run["block_rows"] = run["lengths"].tolist(), run["block_rows"].tolist()
+        if run["page_lengths"] is not None:
+            # Of each block, the lengths of its pages.
+            run["page_lengths"] = [[int(length) for length in lengths] for lengths in zip(*run["page_lengths"])]
         run["chunk"], run["seed"] = run["chunk"].hex(), format(run["seed"], "016x")
         run["chains"] = [chain_bytes(steps).hex() for steps in run["chains"]]
         same(set(run), set(LAYOUT), name)
@@ -248,9 +244,13 @@ def shared():
         refused(case["why"], judged, {"manifest": case["signed"]})
 
 
+def joined(rows):
+    return [None if row == -1 else row for row in rows.tolist()]
+
+
 def joins_and_pins():
     file, data = says("join.json"), stored("join.parquet")
-    same(read_join(data, file["left"], file["right"], "join.parquet"), file["rows"], "join.parquet")
+    same(joined(read_join(data, file["left"], file["right"], "join.parquet")), file["rows"], "join.parquet")
     refused("a row beyond the right table", read_join, data, file["left"], file["right"] - 1, "join.parquet")
     refused("another number of rows", read_join, data, file["left"] - 1, file["right"], "join.parquet")
     file, data = says("pin.json"), stored("pin.bin")
@@ -292,9 +292,9 @@ def tails():
     same((segment["tail"], segment["rows"]), (file["tail"], file["rows"]), "tail")
     same(blake3(data[-file["tail"]["bytes"] :]).hex(), file["tail"]["blake3"], "tail")
     wanted = [schema.columns[column] for column in schema.index]
-    values, runs = read_index(data, wanted, segment["rows"], "index_tail.parquet")
+    values, runs = index_values(data, wanted, segment["rows"], "index_tail.parquet")
     same((values, runs), ([column["values"] for column in file["columns"]], file["runs"]), "index with a tail")
-    sums, end = bytes.fromhex(parquet(data, "index_tail.parquet")[0].metadata[b"tetrys.pages"].decode()), 4
+    sums, end = bytes.fromhex(parquet(data, None, "index_tail.parquet")[0].metadata[b"tetrys.pages"].decode()), 4
     same(len(sums), 8 * len(file["pages"]), "checksums of pages")
     # There is one row group, so the pages lie in the order of their checksums.
     for number, page in enumerate(file["pages"]):
@@ -319,7 +319,7 @@ def may_have(bits, value):
 def bloom_filters():
     file, data = says("index_filters.json"), stored("index_filters.parquet")
     same(blake3(data[-file["tail"]["bytes"] :]).hex(), file["tail"]["blake3"], "tail of an index with bloom filters")
-    footer, end = parquet(data, "index_filters.parquet")[0].metadata, 0
+    footer, end = parquet(data, None, "index_filters.parquet")[0].metadata, 0
     sums = bytes.fromhex(footer[b"tetrys.filters"].decode())
     same(len(sums), 8 * len(file["filters"]), "checksums of bloom filters")
     columns = {column["name"]: column for column in file["columns"]}
@@ -355,7 +355,7 @@ def views():
     for case in file["refused"]:
         refused(case["why"], judged, {"manifest": case["signed"]})
     file, data = says("lists.json"), stored("lists.parquet")
-    same(read_lists(data, len(file["firsts"]), "lists.parquet"), file["firsts"], "lists.parquet")
+    same(joined(read_lists(data, len(file["firsts"]), "lists.parquet")), file["firsts"], "lists.parquet")
     for case in file["refused"]:
         refused(f"lists {case['firsts']}", read_lists, bytes.fromhex(case["file"]), len(case["firsts"]), "lists")
 

@@ -10,11 +10,14 @@ import argparse
 import random
 import sys
 
-from read_table import Directory, Table, finish
-from tetrys_bytes import Chunk, Refused
+from read_table import finish
+from tetrys_reader import Refused
+from tetrys_reader._blocks import Chunk
+from tetrys_reader._objects import MAX_MANIFEST, Folder
+from tetrys_reader._whole import Whole
 
 
-class Remembered(Directory):
+class Remembered(Folder):
     """The objects of a directory, in memory, one of which may be another."""
 
     def __init__(self, root):
@@ -24,9 +27,9 @@ class Remembered(Directory):
     def manifests(self):
         return self.names
 
-    def get(self, name):
+    def get(self, name, most=MAX_MANIFEST):
         if name not in self.objects:
-            self.objects[name] = super().get(name)
+            self.objects[name] = super().get(name, most)
         return self.objects[name]
 
 
@@ -42,7 +45,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     dice, objects = random.Random(arguments.seed), Remembered(arguments.table)
-    version = Table(objects).version
+    version = Whole(objects).version
     names = sorted(objects.objects)
     chunks = [name for name in names if name.startswith("chunks/")]
     found = 0
@@ -52,12 +55,12 @@ def main():
         kept = objects.objects[name]
         objects.objects[name], place = flipped(kept, dice)
         try:
-            Table(objects, version) if whole else Chunk(objects.objects[name], name)
+            Whole(objects, version) if whole else Chunk(objects.objects[name], name)
             sys.exit(f"{name}: byte {place} of {len(kept)} is another, and nothing was said")
         except Refused:
             found += 1
         objects.objects[name] = kept
-    Table(objects)
+    Whole(objects)
     print(f"{found} flipped bytes of {len(names)} objects, all of them found")
 
 

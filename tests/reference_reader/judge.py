@@ -10,8 +10,12 @@ wrong.
 import json
 import sys
 
-from read_table import Schema, check_segments, finish, parse_manifest, parse_pin, plain
-from tetrys_bytes import Cursor, Refused, Stray, Structure, Type, blake3, chain, decode_chain
+from read_table import finish
+from tetrys_reader._blocks import Structure, Type, blake3, plain
+from tetrys_reader._codecs import chain, decode_chain
+from tetrys_reader._cursor import Cursor
+from tetrys_reader._errors import Refused, Stray
+from tetrys_reader._manifest import Schema, check_segments, parse_manifest, parse_pin
 
 
 def with_hash(text):
@@ -36,8 +40,8 @@ def judged(case):
     if "pin" in case:
         return parse_pin(with_hash(case["pin"]), case["name"])[0]["commit_id"]
     structure, values = bytes.fromhex(case["structure"]), bytes.fromhex(case["values"])
-    page = Structure(Type(case["page"]), case["rows"], structure, len(values), "page")
-    return [plain(value) for value in page.values(values, bits=True)]
+    kind = Type(case["page"])
+    return [plain(kind, value) for value in Structure(kind, case["rows"], structure, len(values), "page").values(values)]
 
 
 def main():
