@@ -1,0 +1,230 @@
+//! The decisions of the protocol: may a change be committed, does a claim count, what does a garbage collection give up, what may be
+//! deleted, what may another table use. All functions are pure: no clock, no store, no randomness. They follow `docs/protocol.md`.
+//!
+//! The newest manifest of a table answers every question here. It is never deleted, and only a create-only write makes the next one,
+//! so of two processes the later one sees what the earlier one decided.
+
+/// A version of a table and the hash of its manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Named<H> {
+    /// Number of the version.
+    pub version: u64,
+    /// Hash of its manifest.
+    pub hash: H,
+}
+
+/// A version from which the newest one descends, as the newest manifest lists it in `recent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ancestor<H, C> {
+    /// Number of the version.
+    pub version: u64,
+    /// Hash of its manifest.
+    pub hash: H,
+    /// The change that made it: the id of a session, or the id of a change that one process made alone.
+    pub change: C,
+}
+
+/// A version that a garbage collection gives up, as the newest manifest lists it in `expired`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Expired<H> {
+    /// Number of the version.
+    pub version: u64,
+    /// Hash of its manifest.
+    pub hash: H,
+    /// The version that listed it first.
+    pub at: u64,
+}
+
+/// The members of the newest manifest that decide.
+pub trait Newest {
+    /// Hash of a manifest.
+    type Hash: Copy + Eq;
+    /// Id of a change.
+    type Change: Copy + Eq;
+
+    /// Number of the newest version.
+    fn version(&self) -> u64;
+    /// Hash of the newest manifest.
+    fn hash(&self) -> Self::Hash;
+    /// The change that made the newest version.
+    fn change(&self) -> Self::Change;
+    /// The floor: no manifest above it was ever deleted, and nothing that is written from a version below it may be committed.
+    fn floor(&self) -> u64;
+    /// The version that the last garbage collection made; 0 if there was none.
+    fn collected(&self) -> u64;
+    /// The nearest ancestors, newest first.
+    fn recent(&self) -> impl Iterator<Item = Ancestor<Self::Hash, Self::Change>>;
+    /// The versions at or below the floor that are kept.
+    fn kept(&self) -> impl Iterator<Item = Named<Self::Hash>>;
+    /// The versions that are given up and may still be there.
+    fn expired(&self) -> impl Iterator<Item = Expired<Self::Hash>>;
+}
+
+/// Whether the manifest with the highest number belongs to the table at this root. Its parent is then there, because no parent of
+/// the newest version is ever deleted. Otherwise a writer of a table that was here before put it, and the newest version is the one
+/// before it.
+///
+/// `parent` is what the manifest names, `found` the hash of the manifest that has that number. Only manifests with a floor count: a
+/// build without it deleted parents.
+pub fn belongs_here<H: Copy + Eq>(parent: Option<Named<H>>, found: Option<H>) -> bool {
+    parent.is_none_or(|parent| found == Some(parent.hash))
+}
+
+/// What a writer does with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MayCommit {
+    /// It claims the next version.
+    Claim,
+    /// The change was committed before, as this version.
+    Already(u64),
+    /// A garbage collection no longer waits for the change: what it wrote or reused may be deleted.
+    Over,
+    /// `recent` does not reach back far enough: look for the change in the manifests from this version to the end of this range
+    /// (exclusive). They are above the floor, so they are there.
+    Search(u64, u64),
+}
+
+/// Whether a change may be committed on the newest version. `since` is the version that was the newest one when the change began;
+/// 0 if there was none.
+pub fn may_commit<N: Newest>(newest: &N, since: u64, change: N::Change) -> MayCommit {
+    if newest.change() == change {
+        return MayCommit::Already(newest.version());
+    }
+    let mut reached = newest.version();
+    for ancestor in newest.recent() {
+        if ancestor.change == change {
+            return MayCommit::Already(ancestor.version);
+        }
+        reached = reached.min(ancestor.version);
+    }
+    match () {
+        () if is_fenced(since, newest.floor()) => MayCommit::Over,
+        () if since + 1 < reached => MayCommit::Search(since + 1, reached),
+        () => MayCommit::Claim,
+    }
+}
+
+/// Whether a change that began at `since` must not be committed any more.
+pub fn is_fenced(since: u64, floor: u64) -> bool {
+    floor > since
+}
+
+/// Whether a manifest that was put is a version of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It is a version.
+    Committed,
+    /// It is no version and never becomes one.
+    Void,
+    /// Nothing has its number yet.
+    Open,
+    /// The manifests above the floor tell: it is a version if the chain of parents from the newest version to the floor has it.
+    AskChain,
+    /// Its number was given up, and no list has it any more: nobody can tell.
+    GivenUp,
+}
+
+/// What became of the manifest with this hash that was put as this version. The newest manifest must have been read after the put
+/// was answered, or given up as unanswered.
+pub fn fate<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> Fate {
+    let compare = |found: N::Hash| if found == hash { Fate::Committed } else { Fate::Void };
+    if newest.version() <= version {
+        return if newest.version() < version { Fate::Open } else { compare(newest.hash()) };
+    }
+    let mut reached = newest.version();
+    for ancestor in newest.recent() {
+        if ancestor.version == version {
+            return compare(ancestor.hash);
+        }
+        reached = reached.min(ancestor.version);
+    }
+    if reached < version {
+        // The chain steps over this number.
+        return Fate::Void;
+    }
+    match listed(newest, version) {
+        Some(found) => compare(found),
+        None if version > newest.floor() => Fate::AskChain,
+        None => Fate::GivenUp,
+    }
+}
+
+/// The hash of a version in `kept` or `expired`.
+fn listed<N: Newest>(newest: &N, version: u64) -> Option<N::Hash> {
+    let kept = newest.kept().find(|kept| kept.version == version).map(|kept| kept.hash);
+    kept.or_else(|| newest.expired().find(|expired| expired.version == version).map(|expired| expired.hash))
+}
+
+/// Whether a manifest at or below the floor is no version: a late write put it where a version was given up. Above the floor only
+/// the chain of parents tells, and nothing is deleted.
+pub fn is_void<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
+    version <= newest.floor() && version != newest.version() && listed(newest, version) != Some(hash)
+}
+
+/// Whether a garbage collection waits for a session. `idle` is the one decision that a clock takes.
+pub fn is_open(since: u64, floor: u64, committed: bool, idle: bool) -> bool {
+    !committed && !idle && !is_fenced(since, floor)
+}
+
+/// Whether a session may begin: it put the file that says `since`, and read the newest version again. After this, a collection that
+/// could fence it lists its file.
+pub fn may_begin<N: Newest>(newest: &N, since: u64) -> bool {
+    newest.collected() <= since
+}
+
+/// The floor of the version that a garbage collection makes. `open` has the `since` of every session that is open ([`is_open`]).
+pub fn next_floor<N: Newest>(newest: &N, open: impl Iterator<Item = u64>) -> u64 {
+    open.fold(newest.collected(), u64::min).max(newest.floor())
+}
+
+/// Whether what `at` listed as given up is final: no later version takes it back, and it may be deleted.
+pub fn is_final(at: u64, floor: u64) -> bool {
+    at <= floor
+}
+
+/// The entry of a version or an object in the lists of the version `now` that a garbage collection makes, as the version that listed
+/// it first; `None` if it is not given up. `at` is its entry in the newest manifest, `floor` the floor there.
+pub fn given_up(at: Option<u64>, needed: bool, floor: u64, now: u64) -> Option<u64> {
+    match at {
+        Some(at) if is_final(at, floor) => Some(at),
+        _ if needed => None,
+        Some(at) => Some(at),
+        None => Some(now),
+    }
+}
+
+/// What a commit does with an entry of an object or a version that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Withdraw {
+    /// There is no entry.
+    Nothing,
+    /// The commit leaves the entry out.
+    LeaveOut,
+    /// The entry is final: the commit is a conflict.
+    Conflict,
+}
+
+/// Whether a commit may use what has this entry in the newest manifest.
+pub fn withdraw(at: Option<u64>, floor: u64) -> Withdraw {
+    match at {
+        None => Withdraw::Nothing,
+        Some(at) if is_final(at, floor) => Withdraw::Conflict,
+        Some(_) => Withdraw::LeaveOut,
+    }
+}
+
+/// Whether another table may begin to use this version. It has put its pin before it read the newest manifest.
+pub fn may_borrow<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
+    let expired = newest.expired().any(|expired| expired.version == version);
+    let kept = newest.kept().any(|kept| kept.version == version && kept.hash == hash);
+    !expired && (version > newest.floor() || kept || version == newest.version())
+}
+
+/// Whether a pin holds nothing any more. `newest` is the newest manifest of the table that put it for this version and this commit.
+pub fn is_dead<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
+    match fate(newest, version, hash) {
+        Fate::Void | Fate::GivenUp => true,
+        Fate::Open | Fate::AskChain => false,
+        Fate::Committed => version != newest.version() && version <= newest.floor() && listed(newest, version).is_none(),
+    }
+}
