@@ -28,7 +28,7 @@ fn today_a_table_gets_a_version_of_one_that_was_there_before() {
 fn creates_commit_whole_tables() {
     let roles = [CREATE, Role { object: Some(2), ..CREATE }, COLLECT.rounds(if full() { 3 } else { 2 })];
     // Object 3 is what a create left that died long ago.
-    let model = Table { table: false, objects: 0b1000, faults: if full() { 2 } else { 1 }, ..Table::new(&roles) };
+    let model = Table { table: false, objects: 0b1000, ..Table::new(&roles) };
     holds("create/gc, two creators and a collector", model);
 }
 
@@ -36,7 +36,7 @@ fn creates_commit_whole_tables() {
 fn a_table_takes_no_version_of_one_that_was_there_before() {
     let roles = [APPEND, Role { after: true, ..APPEND }, Role { after: true, ..COLLECT.rounds(if full() { 2 } else { 1 }) }];
     for replacement in [1, 2] {
-        let model = Table { replacement, faults: if full() { 2 } else { 1 }, ..Table::new(&roles) };
+        let model = Table { replacement, ..Table::new(&roles) };
         holds(&format!("create/gc, a replaced root with {replacement} versions"), model);
     }
 }
@@ -53,5 +53,5 @@ fn without_a_version_of_its_own_a_collection_deletes_what_a_late_create_names() 
 fn without_a_look_for_the_parent_the_version_of_another_table_counts() {
     let rules = Rules { step_over: false, ..Rules::ALL };
     let roles = [APPEND, Role { after: true, ..APPEND }];
-    fails("no look for the parent", Table { rules, replacement: 1, faults: 0, crashes: 0, ..Table::new(&roles) }, table::ONCE);
+    fails("no look for the parent", Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) }, table::ONCE);
 }

@@ -25,7 +25,7 @@ fn today_a_committer_deletes_the_pin_of_another_one() {
 
 fn borrowers() -> Table {
     let roles = [BORROW, BORROW, COLLECT.rounds(3)];
-    Table { overwritten: true, objects: 0b11, faults: if full() { 2 } else { 1 }, ..Table::new(&roles) }
+    Table { overwritten: true, objects: 0b11, ..Table::new(&roles) }
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn what_a_borrower_uses_stays_beside_two_collectors() {
 }
 
 fn without(rules: Rules) -> Table {
-    Table { rules, faults: 0, crashes: 0, ..borrowers() }
+    Table { rules, faults: 0, ..borrowers() }
 }
 
 #[test]

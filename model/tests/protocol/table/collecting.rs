@@ -81,7 +81,7 @@ impl Table {
             let wanted = base.tags & bit != 0 || version == 1 && !state.pins.is_empty();
             let is_final = at.is_some_and(|at| decisions::is_final(at, base.floor.into()));
             ours.kept &= !bit;
-            if is_final && found.is_none_or(|found| found.id != id) {
+            if is_final && found.is_none_or(|found| found.id != id && self.rules.know_void) {
                 ours.expired[version] = (0, 0);
                 continue;
             }

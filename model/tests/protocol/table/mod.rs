@@ -13,7 +13,7 @@ use stateright::{Model, Property};
 use self::borrowing::{put_borrower, put_pin};
 pub(crate) use self::manifest::{Change, Manifest, OBJECTS, VERSIONS, View};
 use crate::{
-    checking::Told,
+    checking::{Told, full},
     requests::{Say, Way, bits},
 };
 
@@ -244,8 +244,8 @@ pub(crate) struct State {
     pub(crate) begins: [u8; 4],
     pub(crate) late: Vec<Late>,
     pub(crate) actors: Vec<Actor>,
+    /// Faults that are left. A death of a process is one too.
     pub(crate) faults: u8,
-    pub(crate) crashes: u8,
     /// Changes that were acknowledged, and changes that were refused for ever.
     pub(crate) acknowledged: u16,
     pub(crate) refused: u16,
@@ -281,7 +281,6 @@ pub(crate) struct Table {
     pub(crate) roles: Vec<Role>,
     pub(crate) rules: Rules,
     pub(crate) faults: u8,
-    pub(crate) crashes: u8,
     /// How many ancestors a manifest lists; 64 in a table.
     pub(crate) recent: u8,
     /// How often a writer or a collector claims a version before it gives up.
@@ -301,8 +300,7 @@ impl Table {
         Self {
             roles: roles.to_vec(),
             rules: Rules::ALL,
-            faults: 2,
-            crashes: 1,
+            faults: if full() { 2 } else { 1 },
             recent: 2,
             attempts: 2,
             table: true,
@@ -367,7 +365,6 @@ impl Model for Table {
             late: Vec::new(),
             actors: vec![START; self.roles.len()],
             faults: self.faults,
-            crashes: self.crashes,
             acknowledged: 0,
             refused: 0,
             unknown: 0,
@@ -418,7 +415,7 @@ impl Model for Table {
                     actions.push(Action::Step(number, Way::Done));
                 }
             }
-            if state.crashes > 0 && !matches!(actor.next, Next::Start | Next::Dead(_)) {
+            if state.faults > 0 && !matches!(actor.next, Next::Start | Next::Dead(_)) {
                 actions.push(Action::Crash(number));
             }
         }
@@ -443,7 +440,7 @@ impl Model for Table {
         if self.rules.wait && !self.roles.iter().all(Role::collects) {
             all.push(Property::sometimes(COMMITTED, |model: &Table, state: &State| model.all_committed(state)));
         }
-        if self.roles.iter().any(Role::collects) && self.table {
+        if self.roles.iter().any(Role::collects) && self.table && self.replacement == 0 {
             all.push(Property::sometimes(DELETED, |model: &Table, state: &State| model.was_deleted(state)));
         }
         all
@@ -544,7 +541,7 @@ impl Table {
     }
 
     fn was_deleted(&self, state: &State) -> bool {
-        !state.replaced && state.manifests[1].is_none()
+        state.manifests[1].is_none()
     }
 }
 
@@ -559,7 +556,7 @@ impl Told for Table {
             }
             Action::Idle(actor) => self.list(&mut state, actor, true, say),
             Action::Crash(actor) => {
-                state.crashes -= 1;
+                state.faults -= 1;
                 say.add(|| format!("the process of {} dies", self.name(actor)));
                 let now = &mut state.actors[actor];
                 now.next = match now.next {

@@ -247,7 +247,9 @@ impl Table {
         let by_name = match (created, holder) {
             (Some(true), _) if !rules.look_after_claim => Some(Fate::Committed),
             (_, Some(id)) if !rules.look_after_claim && id == ours.id => Some(Fate::Committed),
-            (_, Some(id)) if (!rules.look_after_claim || !rules.floor_decides) && id != ours.id => Some(Fate::Void),
+            (Some(false) | None, Some(id)) if !(rules.look_after_claim && rules.floor_decides) && id != ours.id => {
+                Some(Fate::Void)
+            }
             (_, None) if !rules.look_after_claim => Some(Fate::Open),
             _ => None,
         };
