@@ -152,10 +152,15 @@ impl Table {
         } else if let Some(session) = bits(sessions).next() {
             say.add(|| format!("{} deletes the files of session {session}", self.name(actor)));
             sessions &= !(1 << session);
-            if way.acts() {
+            // A session that begins anew has another id, and its files stay.
+            let newest = state.newest(&self.rules);
+            let fenced = |since: u8| newest.is_some_and(|newest| decisions::is_fenced(since.into(), newest.floor.into()));
+            let committed = newest.is_some_and(|newest| newest.made.contains(&Change::of(session, 0)));
+            let since = state.begins[session].saturating_sub(1);
+            if way.acts() && (committed || fenced(since)) {
                 state.begins[session] = 0;
             }
-            Late::DeleteBegin(session as u8)
+            Late::DeleteBegin(session as u8, since)
         } else {
             return self.next_collection(state, actor);
         };

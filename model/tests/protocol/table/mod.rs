@@ -221,7 +221,7 @@ pub(crate) enum Late {
     PutObject(u8),
     DeleteObject(u8),
     PutBegin(u8, u8),
-    DeleteBegin(u8),
+    DeleteBegin(u8, u8),
     PutPin(Pin),
     DeletePin(u8),
     PutBorrower(Manifest),
@@ -637,9 +637,12 @@ impl Table {
                     state.begins[session as usize] = since + 1;
                 }
             }
-            Late::DeleteBegin(session) => {
+            Late::DeleteBegin(session, since) => {
                 say.add(|| format!("a late delete of the begin of session {session} lands"));
-                state.begins[session as usize] = 0;
+                // A session that begins anew has another id.
+                if state.begins[session as usize] == since + 1 {
+                    state.begins[session as usize] = 0;
+                }
             }
             Late::PutPin(pin) => {
                 say.add(|| format!("a late put of pin {:#x} lands", pin.name));

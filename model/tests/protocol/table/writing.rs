@@ -24,10 +24,6 @@ impl Table {
                 now.next = Next::Prepare;
             }
             Kind::Borrow => self.borrow(state, actor, say),
-            Kind::Create if newest.is_some_and(|newest| !newest.is_empty) => {
-                say.add(|| format!("{} finds a table there: refused", self.name(actor)));
-                self.refuse(state, actor);
-            }
             _ => {
                 say.add(|| format!("{} begins: it finds {}", self.name(actor), found(newest.as_ref())));
                 self.base_on(state, actor, newest);
@@ -38,6 +34,9 @@ impl Table {
     /// Makes this version the base of a change.
     fn base_on(&self, state: &mut State, actor: usize, newest: Option<Manifest>) {
         let role = &self.roles[actor];
+        if matches!(role.kind, Kind::Create) && newest.is_some_and(|newest| !newest.is_empty) {
+            return self.refuse(state, actor);
+        }
         let given_up = newest.is_some_and(|newest| role.object.is_some_and(|object| newest.condemned[object] > 0));
         if given_up && self.rules.shun {
             // Only where two sessions may write the same name.
@@ -346,11 +345,12 @@ impl Table {
     pub(super) fn sweep(&self, state: &mut State, actor: usize, way: Way, say: &mut Say) {
         let session = self.session(actor);
         say.add(|| format!("{} deletes the files of its session", self.name(actor)));
+        let since = state.begins[session].saturating_sub(1);
         if way.acts() {
             state.begins[session] = 0;
         }
         if way.stays() {
-            state.late.push(Late::DeleteBegin(session as u8));
+            state.late.push(Late::DeleteBegin(session as u8, since));
         }
         state.actors[actor].next = Next::Ended;
     }
