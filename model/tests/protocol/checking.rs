@@ -25,8 +25,7 @@ where
     M::Action: Clone + Debug + PartialEq + Send + Sync,
 {
     let start = Instant::now();
-    let t = env::var("TMO").map_or(100000, |t| t.parse().unwrap());
-    let checker = model.clone().checker().timeout(std::time::Duration::from_secs(t)).threads(threads()).spawn_bfs().join();
+    let checker = model.clone().checker().threads(threads()).spawn_bfs().join();
     println!(
         "{name}: {} states, {} of them different, in {:.1} s",
         checker.state_count(),

@@ -45,7 +45,7 @@ fn a_table_takes_no_version_of_one_that_was_there_before() {
 
 #[test]
 fn without_a_version_of_its_own_a_collection_deletes_what_a_late_create_names() {
-    // The draft looks for version 1 once more; a put that is under way lands after that.
+    // The draft ends the sessions and looks for version 1 once more; a put that is under way lands after that.
     let rules = Rules { take_first: false, ..Rules::ALL };
     let model = Table { table: false, rules, objects: 0, faults: 1, ..Table::new(&[CREATE, COLLECT]) };
     fails("version 1 is not taken", model, table::WHOLE);

@@ -58,7 +58,7 @@ fn without_the_fence_a_session_commits_what_was_deleted() {
 }
 
 #[test]
-fn without_the_fence_and_recent_a_session_is_committed_twice() {
+fn a_session_that_is_not_remembered_is_committed_twice() {
     let rules = Rules { remember: false, ..Rules::ALL };
     fails("not remembered", Table { rules, faults: 0, ..Table::new(&[SESSION, JOIN, COLLECT]) }, table::ONCE);
 }

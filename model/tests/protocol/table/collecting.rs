@@ -23,21 +23,19 @@ impl Table {
         }
         say.add(|| format!("{} lists: {}", self.name(actor), self.listing(state, &sessions, idle)));
         let Some(base) = base else {
-            if !sessions.is_empty() {
-                say.add(|| ": somebody creates the table, so it ends".to_owned());
-                return self.next_collection(state, actor);
-            }
-            let mut first = Manifest { is_empty: true, ..Manifest::root(1, self.id(state, actor), 0) };
-            (first.floor, first.collected) = (1, 1);
+            // Without a table too, a collection only lists at first. It takes version 1, which a create could claim otherwise.
+            let mut first = Manifest { is_empty: true, collected: 1, ..Manifest::root(1, self.id(state, actor), 0) };
             for object in bits(state.objects) {
                 first.condemned[object] = 1;
             }
             if !self.rules.take_first {
-                // It only looks once more for version 1, and deletes without taking its number.
-                return match state.highest() {
-                    0 => self.after_collection(state, actor, &first),
-                    _ => self.next_collection(state, actor),
+                state.ended |= self.sessions(state).fold(0, |all, (session, _)| all | 1 << session);
+                say.add(|| "; it puts `ended` into every session".to_owned());
+                state.actors[actor].next = match sessions.is_empty() {
+                    true => Next::LookForFirst(Manifest { floor: 1, ..first }),
+                    false => Next::Ended,
                 };
+                return;
             }
             return self.claim(state, actor, first, say);
         };
@@ -62,6 +60,16 @@ impl Table {
         }
         say.add(|| format!("; floor {}, {}", ours.floor, lists_words(&ours)));
         self.claim(state, actor, ours, say);
+    }
+
+    /// The draft: it looks for version 1 once more, and deletes if it is absent.
+    pub(super) fn look_for_first(&self, state: &mut State, actor: usize, first: Manifest, say: &mut Say) {
+        let absent = state.highest() == 0;
+        say.add(|| format!("{} looks for version 1, and {}", self.name(actor), if absent { "goes on" } else { "ends" }));
+        match absent {
+            true => self.after_collection(state, actor, &first),
+            false => state.actors[actor].next = Next::Ended,
+        }
     }
 
     /// Lists versions as kept or expired. Only the newest version and tagged ones are kept. Returns the objects that are needed.

@@ -174,6 +174,8 @@ pub(crate) enum Next {
     /// A collector lists sessions, versions and objects, and makes the next version from this newest one. The number is the one
     /// after the highest that it found then.
     List(Option<Manifest>, u8),
+    /// In the draft, a collector without a table looks for version 1 once more.
+    LookForFirst(Manifest),
     /// A collector deletes manifests, objects and files of sessions.
     Delete { manifests: u16, objects: u16, sessions: u16 },
     /// A session deletes its files.
@@ -255,6 +257,8 @@ pub(crate) struct State {
     pub(crate) idle: u16,
     /// Whether the root was replaced by another table.
     pub(crate) replaced: bool,
+    /// In the draft, sessions that a collector ended.
+    ended: u8,
     /// The pins of the table, and the versions of the borrower.
     pub(crate) pins: Vec<Pin>,
     pub(crate) borrower: Vec<Manifest>,
@@ -370,6 +374,7 @@ impl Model for Table {
             unknown: 0,
             idle: 0,
             replaced: false,
+            ended: 0,
             pins: Vec::new(),
             borrower,
         }]
@@ -410,6 +415,7 @@ impl Model for Table {
                 | Next::Prepare
                 | Next::Settle(..)
                 | Next::Dead(Some(_))
+                | Next::LookForFirst(_)
                 | Next::CheckOwner(_)
                 | Next::SettleBorrower(..) => {
                     actions.push(Action::Step(number, Way::Done));
@@ -441,7 +447,11 @@ impl Model for Table {
             all.push(Property::sometimes(COMMITTED, |model: &Table, state: &State| model.all_committed(state)));
         }
         if self.roles.iter().any(Role::collects) && self.table && self.replacement == 0 {
-            all.push(Property::sometimes(DELETED, |model: &Table, state: &State| model.was_deleted(state)));
+            all.push(Property::sometimes(DELETED, |_, state: &State| state.manifests[1].is_none()));
+        }
+        let overwrites = self.overwritten || self.roles.iter().any(|role| matches!(role.kind, Kind::Overwrite));
+        if overwrites || !self.table && self.objects != 0 {
+            all.push(Property::sometimes(FREED, |model: &Table, state: &State| model.objects & !state.objects != 0));
         }
         all
     }
@@ -453,6 +463,7 @@ pub(crate) const WHOLE: &str = "no manifest and no object is deleted that a kept
 pub(crate) const FENCED: &str = "a session that is not idle is never fenced";
 pub(crate) const BORROWED: &str = "what a version of a borrower uses is there";
 pub(crate) const COMMITTED: &str = "all changes are committed";
+pub(crate) const FREED: &str = "a collection deletes an object";
 pub(crate) const DELETED: &str = "a collection deletes a version";
 
 impl Table {
@@ -487,9 +498,11 @@ impl Table {
     fn whole(&self, state: &State) -> bool {
         let Some(newest) = state.newest(&self.rules) else {
             let creates = |(number, _): &(usize, &Actor)| matches!(self.roles[*number].kind, Kind::Create);
-            let live = |actor: &Actor| actor.began && !matches!(actor.next, Next::Ended | Next::Dead(_));
+            let live = |number: usize, actor: &Actor| {
+                actor.began && !matches!(actor.next, Next::Ended | Next::Dead(_)) && state.ended & (1 << number) == 0
+            };
             let mut creators = state.actors.iter().enumerate().filter(creates);
-            return creators.all(|(_, actor)| !live(actor) || actor.holds & !state.objects == 0);
+            return creators.all(|(number, actor)| !live(number, actor) || actor.holds & !state.objects == 0);
         };
         let versions = (1..=newest.version as usize).all(|version| {
             let id = newest.chain[version];
@@ -538,10 +551,6 @@ impl Table {
         borrowed == borrowers
             && all.fold(0, |all, change| all | change) & !excused & !state.acknowledged == 0
             && (!creates || state.acknowledged != 0)
-    }
-
-    fn was_deleted(&self, state: &State) -> bool {
-        state.manifests[1].is_none()
     }
 }
 
@@ -670,6 +679,7 @@ impl Table {
             Next::Fill(claim) => self.fill(state, actor, claim, way, say),
             Next::Settle(claim, created) => self.settle(state, actor, claim, created, say),
             Next::List(..) => self.list(state, actor, false, say),
+            Next::LookForFirst(first) => self.look_for_first(state, actor, first, say),
             Next::Delete { manifests, objects, sessions } => {
                 self.delete(state, actor, [manifests, objects, sessions], way, say);
             }

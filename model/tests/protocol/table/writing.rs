@@ -272,6 +272,11 @@ impl Table {
                 say.add(|| ": its collection is published".to_owned());
                 self.after_collection(state, actor, &ours);
             }
+            Fate::Committed if state.ended & (1 << actor) != 0 => {
+                say.add(|| ", and `ended`: it deletes its version 1".to_owned());
+                state.manifests[1] = None;
+                self.refuse(state, actor);
+            }
             Fate::Committed => {
                 say.add(|| ": its change is committed".to_owned());
                 self.acknowledge(state, actor, claim.resolves);
