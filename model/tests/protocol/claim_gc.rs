@@ -83,3 +83,16 @@ fn a_collection_that_takes_void_manifests_for_versions_makes_them_count() {
     let roles = [APPEND, APPEND, COLLECT.rounds(4)];
     fails("void manifests are listed", Table { rules, recent: 1, faults: 0, ..Table::new(&roles) }, table::ONCE);
 }
+
+#[test]
+fn what_is_given_up_for_good_must_not_be_tagged() {
+    let rules = Rules { refuse_final: false, ..Rules::ALL };
+    fails("given up and tagged", Table { rules, faults: 0, ..Table::new(&[TAG, COLLECT]) }, table::WHOLE);
+}
+
+#[test]
+fn a_collection_that_deletes_before_it_is_published_deletes_what_was_tagged() {
+    let rules = Rules { publish_first: false, ..Rules::ALL };
+    let roles = [TAG, COLLECT.rounds(2)];
+    fails("deleted before it is published", Table { rules, faults: 0, ..Table::new(&roles) }, table::WHOLE);
+}

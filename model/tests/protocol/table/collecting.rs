@@ -8,7 +8,13 @@ use crate::requests::{Say, Way, bits};
 impl Table {
     /// Lists sessions, versions and objects, and makes the next version from the newest one that was read before.
     pub(super) fn list(&self, state: &mut State, actor: usize, idle: bool, say: &mut Say) {
-        let Next::List(base, highest) = state.actors[actor].next else { return };
+        let Next::List(base, highest, listed) = state.actors[actor].next else { return };
+        let (base, highest) = match listed {
+            Some(_) => (state.newest(&self.rules), state.highest() as u8),
+            None => (base, highest),
+        };
+        self.drop_dead_pins(state);
+        let listed = listed.unwrap_or_else(|| self.listing(state));
         let floor = base.map_or(0, |base| base.floor);
         let open = |(session, since): &(usize, u8)| {
             let rounds = 0..self.roles[*session].rounds;
@@ -17,11 +23,11 @@ impl Table {
                 .any(|change| base.is_some_and(|base| base.made.contains(&change)));
             self.rules.wait && decisions::is_open((*since).into(), floor.into(), committed, idle)
         };
-        let sessions: Vec<(usize, u8)> = self.sessions(state).filter(open).collect();
+        let sessions: Vec<(usize, u8)> = listed.sessions().filter(open).collect();
         if idle {
-            state.idle |= self.sessions(state).fold(0, |all, (session, _)| all | 1 << session);
+            state.idle |= listed.sessions().fold(0, |all, (session, _)| all | 1 << session);
         }
-        say.add(|| format!("{} lists: {}", self.name(actor), self.listing(state, &sessions, idle)));
+        say.add(|| format!("{} lists: {}", self.name(actor), listed_words(state, &sessions, idle)));
         let Some(base) = base else {
             // Without a table too, a collection only lists at first. It takes version 1, which a create could claim otherwise.
             let mut first = Manifest { is_empty: true, collected: 1, ..Manifest::root(1, self.id(state, actor), 0) };
@@ -29,7 +35,7 @@ impl Table {
                 first.condemned[object] = 1;
             }
             if !self.rules.take_first {
-                state.ended |= self.sessions(state).fold(0, |all, (session, _)| all | 1 << session);
+                state.ended |= listed.sessions().fold(0, |all, (session, _)| all | 1 << session);
                 say.add(|| "; it puts `ended` into every session".to_owned());
                 state.actors[actor].next = match sessions.is_empty() {
                     true => Next::LookForFirst(Manifest { floor: 1, ..first }),
@@ -39,7 +45,6 @@ impl Table {
             }
             return self.claim(state, actor, first, say);
         };
-        self.drop_dead_pins(state);
         let now = highest + 1;
         let mut ours = base.child(now, self.id(state, actor), Change::NONE);
         let open = sessions.iter().map(|(_, since)| u64::from(*since));
@@ -48,7 +53,7 @@ impl Table {
             false => open.fold(u64::from(now), u64::min).max(base.floor.into()) as u8,
         };
         ours.collected = now;
-        let needed = self.give_up_versions(state, &base, &mut ours);
+        let needed = self.give_up_versions(state, listed.pinned, &base, &mut ours);
         self.give_up_objects(state, &base, &mut ours, needed);
         let lists = |manifest: &Manifest| (manifest.expired, manifest.condemned);
         if lists(&ours) == lists(&base)
@@ -73,7 +78,7 @@ impl Table {
     }
 
     /// Lists versions as kept or expired. Only the newest version and tagged ones are kept. Returns the objects that are needed.
-    fn give_up_versions(&self, state: &State, base: &Manifest, ours: &mut Manifest) -> u16 {
+    fn give_up_versions(&self, state: &State, pinned: bool, base: &Manifest, ours: &mut Manifest) -> u16 {
         let mut needed = ours.names;
         for version in 1..=base.version as usize {
             let (id, bit) = (base.chain[version], 1 << version);
@@ -86,7 +91,7 @@ impl Table {
             // What a collection lists that cannot tell a void manifest from a version.
             let listed = if self.rules.know_void { id } else { found.map_or(id, |found| found.id) };
             // A pin names version 1.
-            let wanted = base.tags & bit != 0 || version == 1 && !state.pins.is_empty();
+            let wanted = base.tags & bit != 0 || version == 1 && pinned;
             let is_final = at.is_some_and(|at| decisions::is_final(at, base.floor.into()));
             ours.kept &= !bit;
             if is_final && found.is_none_or(|found| found.id != id && self.rules.know_void) {
@@ -133,7 +138,7 @@ impl Table {
             let committed = rounds.map(|round| Change::of(*session, round)).any(|change| made.made.contains(&change));
             committed || decisions::is_fenced((*since).into(), floor)
         };
-        let sessions = self.sessions(state).filter(over).fold(0, |all, (session, _)| all | 1 << session);
+        let sessions = self.listing(state).sessions().filter(over).fold(0, |all, (session, _)| all | 1 << session);
         match manifests | objects | sessions {
             0 => self.next_collection(state, actor),
             _ => state.actors[actor].next = Next::Delete { manifests, objects, sessions },
@@ -186,16 +191,17 @@ impl Table {
         (now.round, now.attempt) = (now.round + 1, now.attempt + 1);
         now.next = if now.round < self.roles[actor].rounds { Next::Start } else { Next::Ended };
     }
+}
 
-    fn listing(&self, state: &State, open: &[(usize, u8)], idle: bool) -> String {
-        let objects = Self::numbers(state.objects);
-        let sessions = match (open.len(), idle) {
-            (_, true) => "it takes all sessions for idle".to_owned(),
-            (0, _) => "no open sessions".to_owned(),
-            (open, _) => format!("open sessions: {open}"),
-        };
-        format!("objects {objects}; {sessions}")
-    }
+/// What a collector lists.
+fn listed_words(state: &State, open: &[(usize, u8)], idle: bool) -> String {
+    let objects = bits(state.objects).map(|object| object.to_string()).collect::<Vec<_>>().join(", ");
+    let sessions = match (open.len(), idle) {
+        (_, true) => "it takes all sessions for idle".to_owned(),
+        (0, _) => "no open sessions".to_owned(),
+        (open, _) => format!("open sessions: {open}"),
+    };
+    format!("objects {objects}; {sessions}")
 }
 
 /// Whether a collection that made `ours` would change nothing that a later one needs.

@@ -1,6 +1,8 @@
 //! The manifest of a version in the model. It has the members that the protocol adds, and for the properties the whole chain of
 //! versions from which it descends.
 
+use std::hash::{Hash, Hasher};
+
 use tetrys_model::decisions::{Ancestor, Expired, Named, Newest, is_final};
 
 /// One more than the highest version number.
@@ -29,7 +31,8 @@ impl Change {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A manifest. Most of what a state has is manifests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Manifest {
     pub(crate) version: u8,
     pub(crate) id: Id,
@@ -55,6 +58,36 @@ pub(crate) struct Manifest {
     pub(crate) tags: u16,
     /// In a table that uses rows of this one: the versions of this one that it uses.
     pub(crate) uses: u16,
+}
+
+impl Hash for Manifest {
+    /// Hashes all members at once: the checker does little else.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self {
+            version,
+            id,
+            parent,
+            table,
+            is_empty,
+            chain,
+            made,
+            floor,
+            collected,
+            kept,
+            expired,
+            condemned,
+            names,
+            tags,
+            uses,
+        } = self;
+        let [kept, names, tags, uses] = [kept, names, tags, uses].map(|mask| mask.to_le_bytes());
+        let few = [*version, *id, parent.0, parent.1, *table, u8::from(*is_empty), *floor, *collected];
+        let mut bytes = [0; 20 + OBJECTS + 4 * VERSIONS];
+        let parts = few.into_iter().chain(kept).chain(names).chain(tags).chain(uses).chain(*condemned).chain(*chain);
+        let lists = made.iter().map(|change| change.0).chain(expired.iter().flat_map(|(at, hash)| [*at, *hash]));
+        bytes.iter_mut().zip(parts.chain(lists)).for_each(|(byte, part)| *byte = part);
+        hasher.write(&bytes);
+    }
 }
 
 impl Manifest {
@@ -113,6 +146,7 @@ impl Manifest {
     /// Whether a version of the chain must be there, with all that it names: it is not given up for good.
     pub(crate) fn must_stay(&self, version: usize) -> bool {
         match self.expired_at(version) {
+            _ if self.tags & (1 << version) != 0 => true,
             Some(at) => !is_final(at, self.floor.into()),
             None => version > self.floor as usize || version == self.version as usize || self.kept & (1 << version) != 0,
         }

@@ -9,12 +9,13 @@ mod manifest;
 mod writing;
 
 use stateright::{Model, Property};
+use tetrys_model::decisions::{self, Fate};
 
 use self::borrowing::{put_borrower, put_pin};
 pub(crate) use self::manifest::{Change, Manifest, OBJECTS, VERSIONS, View};
 use crate::{
     checking::{Told, full},
-    requests::{Say, Way, bits},
+    requests::{Say, Way},
 };
 
 /// Which steps of the protocol are done.
@@ -46,6 +47,12 @@ pub(crate) struct Rules {
     pub(crate) withdraw: bool,
     /// A change reuses nothing that the version at which it began gives up.
     pub(crate) shun: bool,
+    /// A commit that needs what is given up for good is a conflict.
+    pub(crate) refuse_final: bool,
+    /// A collector reads the newest version before it lists sessions and pins.
+    pub(crate) list_after: bool,
+    /// A collector deletes only what a published version gives up.
+    pub(crate) publish_first: bool,
     /// A borrower puts its pin before it reads what the owner gives up.
     pub(crate) pin_first: bool,
     /// A borrower refuses a version that is expired, also if that is not final.
@@ -72,6 +79,9 @@ impl Rules {
         take_first: true,
         withdraw: true,
         shun: true,
+        refuse_final: true,
+        list_after: true,
+        publish_first: true,
         pin_first: true,
         refuse_expired: true,
         own_pins: true,
@@ -152,6 +162,13 @@ pub(crate) struct Claim {
     resolves: bool,
 }
 
+/// The files of sessions that a collector found, and whether it found a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Listing {
+    begins: [u8; 4],
+    pinned: bool,
+}
+
 /// The next step of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Next {
@@ -172,8 +189,8 @@ pub(crate) enum Next {
     /// Reads the newest version after the claim. Says whether the store answered that the manifest was created.
     Settle(Claim, Option<bool>),
     /// A collector lists sessions, versions and objects, and makes the next version from this newest one. The number is the one
-    /// after the highest that it found then.
-    List(Option<Manifest>, u8),
+    /// after the highest that it found then. Without `list_after` it has listed sessions and pins, and reads the newest version now.
+    List(Option<Manifest>, u8, Option<Listing>),
     /// In the draft, a collector without a table looks for version 1 once more.
     LookForFirst(Manifest),
     /// A collector deletes manifests, objects and files of sessions.
@@ -235,6 +252,13 @@ pub(crate) struct Pin {
     name: u8,
     version: u8,
     id: u8,
+}
+
+impl Listing {
+    /// The sessions that have files, with their `since`.
+    fn sessions(&self) -> impl Iterator<Item = (usize, u8)> {
+        self.begins.iter().enumerate().filter(|(_, since)| **since > 0).map(|(session, since)| (session, since - 1))
+    }
 }
 
 /// The store of the table, the actors, and what was said to users.
@@ -343,7 +367,7 @@ impl State {
     pub(crate) fn newest(&self, rules: &Rules) -> Option<Manifest> {
         (1..=self.highest()).rev().filter_map(|version| self.manifests[version]).find(|manifest| {
             let found = self.manifests[manifest.parent.0 as usize].map(|parent| parent.id);
-            !rules.step_over || tetrys_model::decisions::belongs_here(manifest.parent(), found)
+            !rules.step_over || decisions::belongs_here(manifest.parent(), found)
         })
     }
 }
@@ -441,6 +465,7 @@ impl Model for Table {
             Property::always(NEVER, |model: &Table, state: &State| model.never(state)),
             Property::always(WHOLE, |model: &Table, state: &State| model.whole(state)),
             Property::always(FENCED, |model: &Table, state: &State| model.fenced_if_idle(state)),
+            Property::always(TRUE, |model: &Table, state: &State| model.tells_the_truth(state)),
             Property::always(BORROWED, |model: &Table, state: &State| model.can_be_read(state)),
         ];
         if self.rules.wait && !self.roles.iter().all(Role::collects) {
@@ -461,6 +486,7 @@ pub(crate) const ONCE: &str = "each acknowledged commit is in the chain once, an
 pub(crate) const NEVER: &str = "a change that was refused is never committed";
 pub(crate) const WHOLE: &str = "no manifest and no object is deleted that a kept version or a live change needs";
 pub(crate) const FENCED: &str = "a session that is not idle is never fenced";
+pub(crate) const TRUE: &str = "what the newest version tells of a claim is so";
 pub(crate) const BORROWED: &str = "what a version of a borrower uses is there";
 pub(crate) const COMMITTED: &str = "all changes are committed";
 pub(crate) const FREED: &str = "a collection deletes an object";
@@ -488,6 +514,25 @@ impl Table {
         // The replacement has a first version of its own.
         let own = newest.table == 1 + u8::from(state.replaced) || !self.table || newest.is_empty;
         own && twice == 0 && state.acknowledged & !once == 0
+    }
+
+    /// Whether the fate of every claim that was sent is what the newest version tells, whoever asks, and when.
+    fn tells_the_truth(&self, state: &State) -> bool {
+        let Some(newest) = state.newest(&self.rules) else { return true };
+        state.actors.iter().all(|actor| {
+            let (Next::Put(claim) | Next::Fill(claim) | Next::Settle(claim, _) | Next::Dead(Some(claim))) = actor.next else {
+                return true;
+            };
+            let (version, id) = (claim.ours.version, claim.ours.id);
+            let is_there = newest.chain[version as usize] == id;
+            match decisions::fate(&self.view(&newest), version.into(), id) {
+                Fate::Committed => is_there,
+                Fate::Void => !is_there && newest.version >= version,
+                Fate::Open => newest.version < version,
+                Fate::AskChain => version > newest.floor,
+                Fate::GivenUp => version <= newest.floor && !newest.must_stay(version.into()),
+            }
+        })
     }
 
     fn never(&self, state: &State) -> bool {
@@ -697,12 +742,8 @@ impl Table {
         }
     }
 
-    /// The sessions that have files.
-    fn sessions<'a>(&self, state: &'a State) -> impl Iterator<Item = (usize, u8)> + use<'a> {
-        state.begins.iter().enumerate().filter(|(_, since)| **since > 0).map(|(session, since)| (session, since - 1))
-    }
-
-    fn numbers(mask: u16) -> String {
-        bits(mask).map(|bit| bit.to_string()).collect::<Vec<_>>().join(", ")
+    /// Lists sessions and pins.
+    fn listing(&self, state: &State) -> Listing {
+        Listing { begins: state.begins, pinned: !state.pins.is_empty() }
     }
 }

@@ -14,7 +14,8 @@ impl Table {
         match self.roles[actor].kind {
             Kind::Collect => {
                 say.add(|| format!("{} finds {}", self.name(actor), found(newest.as_ref())));
-                state.actors[actor].next = Next::List(newest, state.highest() as u8);
+                state.actors[actor].next =
+                    Next::List(newest, state.highest() as u8, Some(self.listing(state)).filter(|_| !self.rules.list_after));
             }
             Kind::Join(starter) => {
                 say.add(|| format!("{} gets the ticket and the receipts", self.name(actor)));
@@ -176,11 +177,11 @@ impl Table {
             Kind::Create => (ours.is_empty, ours.table, ours.names) = (false, 10 + actor as u8, now.holds),
             Kind::Overwrite => ours.names = now.holds,
             Kind::Tag => {
-                if newest.expired_at(1).is_none() && !newest.must_stay(1) {
+                if newest.expired_at(1).is_none() && !newest.must_stay(1) || state.manifests[1].is_none() {
                     return None;
                 }
                 match decisions::withdraw(newest.expired_at(1), newest.floor.into()) {
-                    Withdraw::Conflict => return None,
+                    Withdraw::Conflict if self.rules.refuse_final => return None,
                     Withdraw::LeaveOut if self.rules.withdraw => {
                         ours.expired[1] = (0, 0);
                         ours.kept |= u16::from(ours.floor >= 1) << 1;
@@ -194,7 +195,7 @@ impl Table {
         }
         for object in bits(ours.names | needs) {
             match decisions::withdraw(newest.condemned_at(object), newest.floor.into()) {
-                Withdraw::Conflict => return None,
+                Withdraw::Conflict if self.rules.refuse_final => return None,
                 Withdraw::LeaveOut if self.rules.withdraw => ours.condemned[object] = 0,
                 _ => {}
             }
@@ -280,6 +281,10 @@ impl Table {
             Fate::Committed => {
                 say.add(|| ": its change is committed".to_owned());
                 self.acknowledge(state, actor, claim.resolves);
+            }
+            Fate::Void if self.roles[actor].collects() && !rules.publish_first => {
+                say.add(|| ": its collection is not published, and it deletes nevertheless".to_owned());
+                self.after_collection(state, actor, &ours);
             }
             Fate::Void => {
                 say.add(|| ": its claim does not count".to_owned());
