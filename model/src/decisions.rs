@@ -60,14 +60,17 @@ pub trait Newest {
     fn expired(&self) -> impl Iterator<Item = Expired<Self::Hash>>;
 }
 
-/// Whether the manifest with the highest number belongs to the table at this root. Its parent is then there, because no parent of
-/// the newest version is ever deleted. Otherwise a writer of a table that was here before put it, and the newest version is the one
-/// before it.
-///
-/// `parent` is what the manifest names, `found` the hash of the manifest that has that number. Only manifests with a floor count: a
-/// build without it deleted parents.
-pub fn belongs_here<H: Copy + Eq>(parent: Option<Named<H>>, found: Option<H>) -> bool {
-    parent.is_none_or(|parent| found == Some(parent.hash))
+/// Whether a manifest belongs to the table at this root. `table` is the id of its table, `root` the id that the object at the root
+/// has, which the first create put; `None` at a root that a build made which put none. A writer of a table that was at this root
+/// before may put its manifest late.
+pub fn belongs_here<T: Eq>(table: T, root: Option<T>) -> bool {
+    root.is_none_or(|root| root == table)
+}
+
+/// The number of the next version: the first free one after the newest version. Manifests that do not belong here may have taken the
+/// numbers before it. All writers that start from one version claim the same number, unless such a manifest has taken it meanwhile.
+pub fn next_version(newest: u64, is_taken: impl Fn(u64) -> bool) -> u64 {
+    (newest + 1..).find(|version| !is_taken(*version)).unwrap_or(u64::MAX)
 }
 
 /// What a writer does with a change.

@@ -53,8 +53,17 @@ fn without_a_version_of_its_own_a_collection_deletes_what_a_late_create_names() 
 }
 
 #[test]
-fn without_a_look_for_the_parent_the_version_of_another_table_counts() {
-    let rules = Rules { step_over: false, ..Rules::ALL };
+fn without_the_id_at_the_root_the_version_of_another_table_counts() {
+    let rules = Rules { root_decides: false, ..Rules::ALL };
     let roles = [APPEND, Role { after: true, ..APPEND }];
-    fails("no look for the parent", Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) }, table::ONCE);
+    fails("no id at the root", Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) }, table::ONCE);
+}
+
+#[test]
+fn a_number_above_the_highest_manifest_forks_the_chain() {
+    // A manifest of the old table takes a number above the next one, while one writer has looked before and one looks after that.
+    let rules = Rules { first_free: false, ..Rules::ALL };
+    let roles = [APPEND.rounds(2), Role { after: true, ..APPEND }, Role { after: true, ..APPEND }];
+    let model = Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) };
+    fails("above the highest", model, table::ONCE);
 }

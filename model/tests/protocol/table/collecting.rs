@@ -2,16 +2,19 @@
 
 use tetrys_model::decisions;
 
-use super::{Change, Late, Manifest, Next, OBJECTS, State, Table};
+use super::{CREATED, Change, Late, Manifest, Next, OBJECTS, State, Table};
 use crate::requests::{Say, Way, bits};
 
 impl Table {
     /// Lists sessions, versions and objects, and makes the next version from the newest one that was read before.
     pub(super) fn list(&self, state: &mut State, actor: usize, idle: bool, say: &mut Say) {
-        let Next::List(base, highest, listed) = state.actors[actor].next else { return };
-        let (base, highest) = match listed {
-            Some(_) => (state.newest(&self.rules), state.highest() as u8),
-            None => (base, highest),
+        let Next::List(base, now, listed) = state.actors[actor].next else { return };
+        let (base, now) = match listed {
+            Some(_) => {
+                let newest = state.newest(&self.rules);
+                (newest, state.number_after(&self.rules, newest.as_ref()))
+            }
+            None => (base, now),
         };
         self.drop_dead_pins(state);
         let listed = listed.unwrap_or_else(|| self.listing(state));
@@ -30,7 +33,7 @@ impl Table {
         say.add(|| format!("{} lists: {}", self.name(actor), listed_words(state, &sessions, idle)));
         let Some(base) = base else {
             // Without a table too, a collection only lists at first. It takes version 1, which a create could claim otherwise.
-            let mut first = Manifest { is_empty: true, collected: 1, ..Manifest::root(1, self.id(state, actor), 0) };
+            let mut first = Manifest { is_empty: true, collected: 1, ..Manifest::root(1, self.id(state, actor), CREATED) };
             for object in bits(state.objects) {
                 first.condemned[object] = 1;
             }
@@ -45,7 +48,6 @@ impl Table {
             }
             return self.claim(state, actor, first, say);
         };
-        let now = highest + 1;
         let mut ours = base.child(now, self.id(state, actor), Change::NONE);
         let open = sessions.iter().map(|(_, since)| u64::from(*since));
         ours.floor = match self.rules.two_runs {

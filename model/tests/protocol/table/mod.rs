@@ -39,8 +39,10 @@ pub(crate) struct Rules {
     pub(crate) begin_after_collection: bool,
     /// A manifest below the floor that no list has is void.
     pub(crate) know_void: bool,
-    /// The highest manifest is not the newest version if its parent is not there.
-    pub(crate) step_over: bool,
+    /// A manifest counts only if it has the id of the table at the root.
+    pub(crate) root_decides: bool,
+    /// The next number is the first free one after the newest version; otherwise, the one above the highest manifest.
+    pub(crate) first_free: bool,
     /// A collection without a table takes version 1.
     pub(crate) take_first: bool,
     /// A commit takes back what the newest version gives up and the commit needs.
@@ -75,7 +77,8 @@ impl Rules {
         wait: true,
         begin_after_collection: true,
         know_void: true,
-        step_over: true,
+        root_decides: true,
+        first_free: true,
         take_first: true,
         withdraw: true,
         shun: true,
@@ -189,7 +192,7 @@ pub(crate) enum Next {
     /// Reads the newest version after the claim. Says whether the store answered that the manifest was created.
     Settle(Claim, Option<bool>),
     /// A collector lists sessions, versions and objects, and makes the next version from this newest one. The number is the one
-    /// after the highest that it found then. Without `list_after` it has listed sessions and pins, and reads the newest version now.
+    /// that was free then. Without `list_after` it has listed sessions and pins, and reads the newest version now.
     List(Option<Manifest>, u8, Option<Listing>),
     /// In the draft, a collector without a table looks for version 1 once more.
     LookForFirst(Manifest),
@@ -228,6 +231,9 @@ pub(crate) struct Actor {
     attempt: u8,
     round: u8,
 }
+
+/// The table that creators make: the first one has put its id at the root, and all take it.
+const CREATED: u8 = 9;
 
 /// An actor before its first step.
 const START: Actor = Actor { next: Next::Start, since: 0, table: 0, holds: 0, began: false, attempt: 0, round: 0 };
@@ -283,6 +289,8 @@ pub(crate) struct State {
     pub(crate) replaced: bool,
     /// In the draft, sessions that a collector ended.
     ended: u8,
+    /// The id of the table in the object at the root.
+    root: u8,
     /// The pins of the table, and the versions of the borrower.
     pub(crate) pins: Vec<Pin>,
     pub(crate) borrower: Vec<Manifest>,
@@ -365,10 +373,19 @@ impl State {
 
     /// The newest version of the table at this root.
     pub(crate) fn newest(&self, rules: &Rules) -> Option<Manifest> {
-        (1..=self.highest()).rev().filter_map(|version| self.manifests[version]).find(|manifest| {
-            let found = self.manifests[manifest.parent.0 as usize].map(|parent| parent.id);
-            !rules.step_over || decisions::belongs_here(manifest.parent(), found)
-        })
+        let found = (1..=self.highest()).rev().filter_map(|version| self.manifests[version]);
+        let root = Some(self.root).filter(|_| rules.root_decides);
+        found.into_iter().find(|manifest| decisions::belongs_here(manifest.table, root))
+    }
+
+    /// The number of the version after this one; 0 for the first version.
+    fn number_after(&self, rules: &Rules, newest: Option<&Manifest>) -> u8 {
+        let newest = newest.map_or(0, |newest| newest.version);
+        let taken = |version: u64| self.manifests.get(version as usize).is_some_and(Option::is_some);
+        match rules.first_free {
+            true => decisions::next_version(newest.into(), taken) as u8,
+            false => self.highest() as u8 + 1,
+        }
     }
 }
 
@@ -399,6 +416,7 @@ impl Model for Table {
             idle: 0,
             replaced: false,
             ended: 0,
+            root: if self.table { 1 } else { CREATED },
             pins: Vec::new(),
             borrower,
         }]
@@ -629,7 +647,7 @@ impl Told for Table {
             Action::Land(place) => self.land(&mut state, place, say),
             Action::Replace => {
                 say.add(|| format!("somebody deletes the table, and makes another one there with {} versions", self.replacement));
-                state.replaced = true;
+                (state.replaced, state.root) = (true, 2);
                 state.manifests = [None; VERSIONS];
                 let mut manifest = Manifest::first(2);
                 for version in 1..=self.replacement {

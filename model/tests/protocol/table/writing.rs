@@ -2,7 +2,7 @@
 
 use tetrys_model::decisions::{self, Fate, MayCommit, Withdraw};
 
-use super::{Change, Claim, Kind, Late, Manifest, Next, State, Table, VERSIONS};
+use super::{CREATED, Change, Claim, Kind, Late, Manifest, Next, State, Table, VERSIONS};
 use crate::requests::{Say, Way, bits};
 
 /// How often a manifest is put that gets no answer and is not there.
@@ -14,8 +14,11 @@ impl Table {
         match self.roles[actor].kind {
             Kind::Collect => {
                 say.add(|| format!("{} finds {}", self.name(actor), found(newest.as_ref())));
-                state.actors[actor].next =
-                    Next::List(newest, state.highest() as u8, Some(self.listing(state)).filter(|_| !self.rules.list_after));
+                state.actors[actor].next = Next::List(
+                    newest,
+                    state.number_after(&self.rules, newest.as_ref()),
+                    Some(self.listing(state)).filter(|_| !self.rules.list_after),
+                );
             }
             Kind::Join(starter) => {
                 say.add(|| format!("{} gets the ticket and the receipts", self.name(actor)));
@@ -118,9 +121,9 @@ impl Table {
         let creates = matches!(self.roles[self.session(actor)].kind, Kind::Create);
         say.add(|| format!("{} looks: it finds {}", self.name(actor), found(newest.as_ref())));
         let Some(newest) = newest else {
-            match creates && now.since == 0 {
+            match creates && now.since == 0 && state.number_after(&self.rules, None) == 1 {
                 true => {
-                    let mut ours = Manifest::root(1, self.id(state, actor), 10 + actor as u8);
+                    let mut ours = Manifest::root(1, self.id(state, actor), CREATED);
                     (ours.made[1], ours.names) = (change, now.holds);
                     self.claim(state, actor, ours, say);
                 }
@@ -171,10 +174,11 @@ impl Table {
     /// The next version with the change of an actor; `None` if the newest version gives up for good what it needs.
     fn next_version(&self, state: &State, actor: usize, newest: &Manifest) -> Option<Manifest> {
         let (now, role) = (state.actors[actor], &self.roles[self.session(actor)]);
-        let mut ours = newest.child(state.highest() as u8 + 1, self.id(state, actor), self.change(state, actor));
+        let mut ours =
+            newest.child(state.number_after(&self.rules, Some(newest)), self.id(state, actor), self.change(state, actor));
         let mut needs = now.holds;
         match role.kind {
-            Kind::Create => (ours.is_empty, ours.table, ours.names) = (false, 10 + actor as u8, now.holds),
+            Kind::Create => (ours.is_empty, ours.names) = (false, now.holds),
             Kind::Overwrite => ours.names = now.holds,
             Kind::Tag => {
                 if newest.expired_at(1).is_none() && !newest.must_stay(1) || state.manifests[1].is_none() {
@@ -230,7 +234,7 @@ impl Table {
         let empty = match (claim.ours.parent(), parent) {
             (Some(_), Some(parent)) => Some(parent.child(version, id, Change::NONE)),
             (Some(_), None) => None,
-            (None, _) => Some(Manifest { is_empty: true, ..Manifest::root(version, id, 0) }),
+            (None, _) => Some(Manifest { is_empty: true, ..Manifest::root(version, id, claim.ours.table) }),
         };
         say.add(|| format!("{} puts an empty change as version {version}", self.name(actor)));
         if let Some(empty) = empty {
