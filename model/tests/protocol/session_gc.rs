@@ -43,6 +43,10 @@ fn session() -> Table {
 fn what_a_session_needs_stays() {
     holds("session/gc, a session, an overwrite and a collector", session());
     holds("session/gc, a session and a collector", Table::new(&[SESSION, COLLECT.rounds(2)]));
+    if full() {
+        let roles = [SESSION, COLLECT.rounds(2), COLLECT.rounds(1)];
+        holds("session/gc, a session and two collectors", Table { faults: 1, ..Table::new(&roles) });
+    }
 }
 
 #[test]
