@@ -67,3 +67,10 @@ fn a_number_above_the_highest_manifest_forks_the_chain() {
     let model = Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) };
     fails("above the highest", model, table::ONCE);
 }
+
+#[test]
+fn a_limit_a_delete_of_a_dropped_table_hits_the_one_that_replaces_it() {
+    // The rules do not prevent this, and the page says so: both tables have the same names of manifests.
+    let model = Table { replacement: 2, faults: 0, ..Table::new(&[APPEND, COLLECT]) };
+    fails("a limit: a delete of a dropped table", model, table::WHOLE);
+}
