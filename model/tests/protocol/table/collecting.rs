@@ -91,7 +91,11 @@ impl Table {
                 continue;
             }
             // What a collection lists that cannot tell a void manifest from a version.
-            let listed = if self.rules.know_void { id } else { found.map_or(id, |found| found.id) };
+            let listed = match at {
+                _ if self.rules.know_void => id,
+                Some(_) => base.expired[version].1,
+                None => found.map_or(id, |found| found.id),
+            };
             // A pin names version 1.
             let wanted = base.tags & bit != 0 || version == 1 && pinned;
             let is_final = at.is_some_and(|at| decisions::is_final(at, base.floor.into()));
