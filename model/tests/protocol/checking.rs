@@ -1,10 +1,15 @@
 //! Runs the checker over a model, prints counterexamples in plain words, and tells how many states there are.
 
-use std::{env, fmt::Debug, hash::Hash, time::Instant};
+use std::{
+    fmt::Debug,
+    hash::Hash,
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use crate::requests::Say;
+use crate::{environment, requests::Say};
 
 /// A model that can tell a step in plain words.
 pub(crate) trait Told: Model + Clone + Send + Sync + 'static {
@@ -12,10 +17,8 @@ pub(crate) trait Told: Model + Clone + Send + Sync + 'static {
     fn step(&self, state: &Self::State, action: &Self::Action, say: &mut Say) -> Option<Self::State>;
 }
 
-/// Whether the long suites run: `TETRYS_FULL=1`, as in the tests of the library.
-pub(crate) fn full() -> bool {
-    env::var_os("TETRYS_FULL").is_some_and(|value| value == "1")
-}
+/// The long suites check one model at a time: each takes all cores, and up to 3 GB.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Checks that all properties of a model hold: nothing bad happens in any state, and the good things happen in some.
 pub(crate) fn holds<M>(name: &str, model: M)
@@ -24,8 +27,10 @@ where
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync,
     M::Action: Clone + Debug + PartialEq + Send + Sync,
 {
+    let _alone = environment::full().then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
+    let threads = if environment::full() { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
     let start = Instant::now();
-    let checker = model.clone().checker().threads(threads()).spawn_bfs().join();
+    let checker = model.clone().checker().threads(threads).spawn_bfs().join();
     println!(
         "{name}: {} states, {} of them different, in {:.1} s",
         checker.state_count(),
@@ -55,7 +60,8 @@ where
     assert!(model.properties().iter().any(|known| known.name == property), "{name}: no property `{property}`");
     let start = Instant::now();
     let wanted = HasDiscoveries::AllOf([property].into());
-    let checker = model.clone().checker().threads(threads()).finish_when(wanted).spawn_bfs().join();
+    // One thread finds the same counterexample each time.
+    let checker = model.clone().checker().threads(1).finish_when(wanted).spawn_bfs().join();
     let states = checker.unique_state_count();
     let Some(path) = checker.discovery(property) else {
         panic!("{name}: no counterexample to `{property}` in {states} states");
@@ -66,11 +72,6 @@ where
     let words = words(&model, path.into_actions().into_iter().take(so).collect());
     println!("{name}: not so: {property} ({states} states, {:.1} s)\n{words}", start.elapsed().as_secs_f64());
     words
-}
-
-/// One thread gives the same counterexample each time; the long suites use all cores.
-fn threads() -> usize {
-    if full() { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 }
 }
 
 /// Tells the steps of a path, one a line.

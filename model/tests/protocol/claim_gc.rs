@@ -1,7 +1,8 @@
 //! Claims beside garbage collection: writers that append and tag, and collectors that give up versions.
 
 use crate::{
-    checking::{fails, full, holds},
+    checking::{fails, holds},
+    environment::full,
     table::{self, Kind, Role, Rules, Table},
     today::{self, Today},
 };

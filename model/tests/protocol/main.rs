@@ -7,6 +7,8 @@
 mod checking;
 mod claim_gc;
 mod create_gc;
+#[path = "../../../tests/common/environment.rs"]
+mod environment;
 mod owner_borrower;
 mod requests;
 mod session_gc;

@@ -1,7 +1,8 @@
 //! Owners and borrowers: versions of one table that use rows of another one, the pins that they put there, and collectors there.
 
 use crate::{
-    checking::{fails, full, holds},
+    checking::{fails, holds},
+    environment::full,
     table::{self, Kind, Role, Rules, Table},
     today::{self, Today},
 };

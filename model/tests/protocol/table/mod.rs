@@ -14,7 +14,8 @@ use tetrys_model::decisions::{self, Fate};
 use self::borrowing::{put_borrower, put_pin};
 pub(crate) use self::manifest::{Change, Manifest, OBJECTS, VERSIONS, View};
 use crate::{
-    checking::{Told, full},
+    checking::Told,
+    environment::full,
     requests::{Say, Way},
 };
 

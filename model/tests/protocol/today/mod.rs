@@ -103,6 +103,8 @@ pub(crate) struct Actor {
     next: Next,
     /// The base version, or the version that the session began with.
     since: u8,
+    /// The base as the process holds it.
+    base: Option<Manifest>,
     table: u8,
     attempt: u8,
     round: u8,
@@ -240,7 +242,7 @@ impl Model for Today {
         bits(self.objects).for_each(|object| objects[object] = 1);
         let start = |role: &Role| {
             let next = if matches!(role.kind, Kind::Collect) { Next::Survey } else { Next::Start };
-            Actor { next, since: 0, table: 0, attempt: 0, round: 0 }
+            Actor { next, since: 0, base: None, table: 0, attempt: 0, round: 0 }
         };
         vec![State {
             manifests,
@@ -493,7 +495,7 @@ impl Today {
         match newest {
             Some(newest) if !matches!(self.roles[actor].kind, Kind::Create) => {
                 say.add(|| format!("{name} begins with version {}", newest.version));
-                (now.since, now.table) = (newest.version, newest.table);
+                (now.since, now.base, now.table) = (newest.version, Some(newest), newest.table);
             }
             None if matches!(self.roles[actor].kind, Kind::Create) => say.add(|| format!("{name} begins: there is no table")),
             _ => {
@@ -534,7 +536,10 @@ impl Today {
         }
         // On some stores a listing lags behind; the base is known to exist.
         let newest = looked_at.max(if role.begins { 0 } else { now.since });
-        let Some(theirs) = state.manifests[newest as usize] else {
+        // The base is not read again. A session is committed by a process that joined it, which opens the newest version:
+        // `Joined::begin_commit`.
+        let held = now.base.filter(|base| base.version == newest && !role.begins);
+        let Some(theirs) = held.or(state.manifests[newest as usize]) else {
             say.add(|| format!("{name} finds version {newest} gone, and looks again"));
             state.actors[actor].next = Next::Look;
             return;
