@@ -216,7 +216,8 @@ pub fn withdraw(at: Option<u64>, floor: u64) -> Withdraw {
     }
 }
 
-/// Whether another table may begin to use this version. It has put its pin before it read the newest manifest.
+/// Whether another table may begin to use this version, whose manifest it has found with this hash. It has put its pin before it read
+/// the newest manifest.
 pub fn may_borrow<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
     let expired = newest.expired().any(|expired| expired.version == version);
     let kept = newest.kept().any(|kept| kept.version == version && kept.hash == hash);
@@ -229,5 +230,116 @@ pub fn is_dead<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
         Fate::Void | Fate::GivenUp => true,
         Fate::Open | Fate::AskChain => false,
         Fate::Committed => version != newest.version() && version <= newest.floor() && listed(newest, version).is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Version 9, made by change 90, with hash 90: its ancestors are 8 and 6 (7 is of another table), and its floor is 4.
+    struct Nine;
+
+    impl Newest for Nine {
+        type Hash = u64;
+        type Change = u64;
+
+        fn version(&self) -> u64 {
+            9
+        }
+
+        fn hash(&self) -> u64 {
+            90
+        }
+
+        fn change(&self) -> u64 {
+            90
+        }
+
+        fn floor(&self) -> u64 {
+            4
+        }
+
+        fn collected(&self) -> u64 {
+            6
+        }
+
+        fn recent(&self) -> impl Iterator<Item = Ancestor<u64, u64>> {
+            [8, 6].into_iter().map(|version| Ancestor { version, hash: version * 10, change: version * 10 })
+        }
+
+        fn kept(&self) -> impl Iterator<Item = Named<u64>> {
+            [Named { version: 2, hash: 20 }].into_iter()
+        }
+
+        fn expired(&self) -> impl Iterator<Item = Expired<u64>> {
+            [Expired { version: 3, hash: 30, at: 4 }, Expired { version: 8, hash: 80, at: 9 }].into_iter()
+        }
+    }
+
+    #[test]
+    fn the_newest_version_tells_what_became_of_a_claim() {
+        let told = |version: u64| [fate(&Nine, version, version * 10), fate(&Nine, version, 1)];
+        assert_eq!(told(10), [Fate::Open; 2]);
+        for version in [9, 8, 6, 3, 2] {
+            assert_eq!(told(version), [Fate::Committed, Fate::Void], "version {version}");
+        }
+        assert_eq!(told(7), [Fate::Void; 2], "the chain steps over 7");
+        assert_eq!(told(5), [Fate::AskChain; 2]);
+        assert_eq!([told(4), told(1)], [[Fate::GivenUp; 2]; 2]);
+    }
+
+    #[test]
+    fn a_change_is_committed_once_and_not_below_the_floor() {
+        let may = |since, change| may_commit(&Nine, since, change);
+        assert_eq!([may(3, 90), may(3, 60)], [MayCommit::Already(9), MayCommit::Already(6)]);
+        assert_eq!([may(3, 1), may(4, 1)], [MayCommit::Over, MayCommit::Search(5, 6)]);
+        assert_eq!([may(5, 1), may(9, 1)], [MayCommit::Claim; 2]);
+        assert_eq!([5, 6].map(|since| may_begin(&Nine, since)), [false, true]);
+    }
+
+    #[test]
+    fn only_what_no_list_has_is_void_and_only_at_the_floor_or_below() {
+        assert!(is_void(&Nine, 4, 40) && is_void(&Nine, 2, 21) && is_void(&Nine, 1, 10));
+        assert!(!is_void(&Nine, 2, 20) && !is_void(&Nine, 3, 30) && !is_void(&Nine, 5, 1) && !is_void(&Nine, 9, 90));
+    }
+
+    #[test]
+    fn a_floor_waits_for_the_collection_before_and_for_open_sessions() {
+        let floor = |open: &[u64]| next_floor(&Nine, open.iter().copied());
+        assert_eq!([floor(&[]), floor(&[9, 5]), floor(&[4])], [6, 5, 4]);
+        assert!(is_open(4, 4, false, false) && !is_open(3, 4, false, false));
+        assert!(!is_open(4, 4, true, false) && !is_open(4, 4, false, true));
+    }
+
+    #[test]
+    fn what_is_final_is_never_taken_back() {
+        assert_eq!([given_up(Some(4), true, 4, 10), given_up(Some(5), true, 4, 10)], [Some(4), None]);
+        assert_eq!(
+            [given_up(Some(5), false, 4, 10), given_up(None, false, 4, 10), given_up(None, true, 4, 10)],
+            [Some(5), Some(10), None]
+        );
+        assert_eq!(
+            [withdraw(None, 4), withdraw(Some(5), 4), withdraw(Some(4), 4)],
+            [Withdraw::Nothing, Withdraw::LeaveOut, Withdraw::Conflict]
+        );
+    }
+
+    #[test]
+    fn a_version_may_be_borrowed_that_stays() {
+        assert!(may_borrow(&Nine, 2, 20) && may_borrow(&Nine, 9, 90) && may_borrow(&Nine, 6, 60));
+        assert!(!may_borrow(&Nine, 2, 21) && !may_borrow(&Nine, 3, 30) && !may_borrow(&Nine, 8, 80) && !may_borrow(&Nine, 4, 40));
+    }
+
+    #[test]
+    fn a_pin_dies_with_its_attempt_or_its_version() {
+        assert!(is_dead(&Nine, 9, 1) && is_dead(&Nine, 4, 40) && is_dead(&Nine, 7, 70));
+        assert!(!is_dead(&Nine, 9, 90) && !is_dead(&Nine, 10, 1) && !is_dead(&Nine, 5, 50) && !is_dead(&Nine, 2, 20));
+    }
+
+    #[test]
+    fn numbers_of_another_table_are_stepped_over() {
+        assert_eq!([next_version(9, |_| false), next_version(9, |version| version < 12)], [10, 12]);
+        assert!(belongs_here(1, None) && belongs_here(1, Some(1)) && !belongs_here(1, Some(2)));
     }
 }
