@@ -18,5 +18,6 @@ mod kills;
 mod reading;
 mod remote;
 mod sharing;
+mod text;
 mod views;
 mod walk;

@@ -20,6 +20,7 @@ mod blobs;
 mod changes;
 mod columns;
 mod infer;
+mod lines;
 mod nulls;
 mod numbers;
 mod settings;
