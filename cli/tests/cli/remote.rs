@@ -199,7 +199,7 @@ fn an_ingest_reports_what_it_stored_without_a_listing_of_the_table() {
     tetrys(folder, "generate l5 more.zarr --scenes 1 --frames 5 --agents 3 --seed 2").ok();
     for (first, more) in [
         ("csv rows.csv s3://data/rows", "csv more.csv s3://data/rows --append"),
-        ("l5 small.zarr s3://data/l5", "l5 more.zarr s3://data/l5 --append"),
+        ("l5 small.zarr s3://data/l5", "l5 more.zarr s3://data/l5 --overwrite"),
     ] {
         run(&server, folder, &format!("ingest {first}")).ok();
         let before: Vec<String> = server.names("data");
