@@ -1,6 +1,13 @@
 //! The exit code of a command, and the error message on stderr.
 
-use std::{borrow::Cow, error::Error as _, fmt, io, io::Write, process::ExitCode};
+use std::{
+    borrow::Cow,
+    error::Error as _,
+    fmt, io,
+    io::Write,
+    process::ExitCode,
+    sync::{Mutex, PoisonError},
+};
 
 use tetrys::{Error, ErrorKind};
 
@@ -30,6 +37,20 @@ const ERROR: u8 = 1;
 const DAMAGE: u8 = 3;
 const DIFFERS: u8 = 4;
 
+/// What this command has done that an error behind it does not undo.
+static DONE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes that a version of a table was committed. If the command fails later, for example because the disk of stdout is full, its
+/// message says so.
+pub(crate) fn committed(url: &str, version: u64) {
+    done(format!("{}: version {version} was committed before this error", text::printable(url)));
+}
+
+/// Notes what was done, as a sentence for a message of an error that comes later.
+pub(crate) fn done(what: String) {
+    DONE.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+}
+
 /// The reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -50,6 +71,7 @@ impl Failure {
             Self::Table(error) | Self::Input(error) => (error, ERROR),
         };
         say(format_args!("error: {}", chain(&error)));
+        DONE.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|done| say(format_args!("note: {done}")));
         ExitCode::from(code)
     }
 }
@@ -86,8 +108,10 @@ pub(crate) fn report_misuse(error: &clap::Error) -> ExitCode {
     // clap repeats arguments as they are. It also colours its messages, which only happens to those that need no change.
     if error.use_stderr() && (said.chars().count() > LONGEST || safe(&said) != said) {
         say(said.trim_end());
-    } else {
-        let _ = error.print();
+    } else if let Err(failed) = error.print().and_then(|()| io::stdout().flush())
+        && !error.use_stderr()
+    {
+        return Failure::from(failed).report();
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ERROR))
 }

@@ -94,7 +94,8 @@ pub(crate) async fn ingest(
         let receipt = write_partition(&opened.frame, writer_ref, number, frames).await;
         let name = parts.source.at(&parts.files[file].name);
         parts.source.check(&parts.files[file].name, &parts.files[file].stamp)?;
-        receipt.map_err(|error| error.at(name))
+        // The frame names the file, unless it is a copy.
+        receipt.map_err(|error| if opened.copy.is_some() { error.at(name) } else { error })
     });
     let mut written = std::pin::pin!(written.buffer_unordered(workers));
     let mut receipts = Vec::new();
@@ -128,7 +129,7 @@ fn folders(parts: &Parts) -> Vec<Folder> {
 /// A file as a frame, and its copy if it has one.
 struct Opened {
     frame: Frame,
-    _copy: Option<TempPath>,
+    copy: Option<TempPath>,
 }
 
 impl Opened {
@@ -148,7 +149,7 @@ impl Opened {
             };
             let frame = Frame::open(path, format, &TextSettings::default());
             let frame = frame.map_err(|error| error.at(parts.source.at(&parts.files[file].name)))?;
-            Ok(Self { frame, _copy: copy })
+            Ok(Self { frame, copy })
         })
         .await
     }

@@ -28,7 +28,14 @@ impl LocalFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let place = |error: std::io::Error| Error::from(error).at(path.display());
-        let known = kind(fs::metadata(path).map_err(place)?.file_type());
+        let found = fs::metadata(path).map_err(|error| match path.to_str().filter(|path| path.contains("://")) {
+            Some(_) => Error::not_found(format!(
+                "{}: expected a file on this machine, found a URL; copy the file here, or read it from standard input",
+                path.display()
+            )),
+            None => place(error),
+        });
+        let known = kind(found?.file_type());
         if !matches!(known, Kind::Regular | Kind::Pipe) {
             return Err(wrong(path, "a file or a pipe", known));
         }

@@ -55,15 +55,33 @@ impl Schema {
         name: &str,
         columns: impl IntoIterator<Item = (String, ColumnType, BTreeMap<String, Value>)>,
     ) -> Result<Self> {
+        self.is_new_group(name)?;
         let mut parts = Parts::of(self);
         let mut ids = Vec::new();
         for (id, (name, ty, properties)) in (u64::from(self.next_id())..).zip(columns) {
+            if self.column_named(&name).is_some() {
+                return Err(Error::invalid(format!("there is a column `{name}` already; leave it out, or give it another name")));
+            }
             let id = ColumnId(u32::try_from(id).map_err(|_| Error::invalid("no column ids are left"))?);
             ids.push(id);
             parts.columns.push(Column { id, name, ty, properties });
         }
         parts.groups.push(ColumnGroup { name: name.to_owned(), columns: ids, masked: Vec::new() });
         parts.build()
+    }
+
+    /// Checks that no column group has this name.
+    ///
+    /// # Errors
+    /// - `Invalid`: the name is taken.
+    pub(crate) fn is_new_group(&self, name: &str) -> Result<()> {
+        match self.groups().iter().any(|group| group.name == name) {
+            true => Err(Error::invalid(format!(
+                "there is a column group `{name}` already; replace its values (`tetrys replace-group`, `Table.replace_group`), or \
+                 choose another name"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Returns the schema in which a group has the valid copies of its columns. Copies of these columns in other groups

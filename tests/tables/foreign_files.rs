@@ -180,11 +180,49 @@ fn neighbouring_tables_survive_a_collection_one_folder_too_high() {
             assert_eq!(found.unwrap_err().kind(), ErrorKind::NotFound);
             assert_eq!(files(folder.path()), before);
         }
-        // Also where the folder above is a table itself.
-        let outer = table(folder.path()).await;
-        collect(outer.store()).await.unwrap();
+        // Also where the folder above is a table itself: one that was copied there.
+        assert!(Table::create_in(above.clone(), two_partitions(1).0, cut_by(tiny_cuts())).await.is_err());
+        let elsewhere = tempfile::tempdir().unwrap();
+        table(elsewhere.path()).await;
+        for (path, content) in files(elsewhere.path()) {
+            let copy = folder.path().join(path.strip_prefix(elsewhere.path()).unwrap());
+            fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            fs::write(copy, content).unwrap();
+        }
+        collect(&above).await.unwrap();
         let after = files(folder.path());
         assert!(before.iter().all(|(path, content)| after.get(path) == Some(content)));
+    });
+}
+
+#[test]
+fn nothing_of_others_is_where_a_table_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let source = table(&folder.path().join("source")).await;
+        let create =
+            async |place: &Path| Table::create_in(store(place), source.schema().clone(), cut_by(tiny_cuts())).await.map(drop);
+        let save = async |place: &Path| source.index().await?.save(place.to_str().unwrap()).await.map(drop);
+        for other in ["notes.txt", ".hidden", "chunks", "photos/1.jpg", "manifest/1.json", "sessions#1"] {
+            let place = folder.path().join(other.replace(['/', '#'], "-"));
+            fs::create_dir_all(place.join(other).parent().unwrap()).unwrap();
+            fs::write(place.join(other), "mine").unwrap();
+            let name = other.split_once('/').map_or(other.to_owned(), |(folder, _)| format!("{folder}/"));
+            for error in [create(&place).await.unwrap_err(), save(&place).await.unwrap_err()] {
+                assert!(error.kind() == ErrorKind::Exists && error.to_string().contains(&format!("found `{name}`")), "{error}");
+            }
+            assert_eq!(files(&place).len(), 1);
+        }
+        // A session of another writer, and what one left that was killed, keep nobody from being the first.
+        let place = folder.path().join("begun");
+        let first = Table::create_in(store(&place), source.schema().clone(), cut_by(tiny_cuts())).await.unwrap();
+        first.plan(None, Vec::new()).await.unwrap();
+        let mut partition = first.partition().unwrap();
+        partition.write(&two_partitions(1).1[0]).await.unwrap();
+        let receipt = partition.finish().await.unwrap();
+        create(&place).await.unwrap();
+        first.commit([receipt]).await.unwrap();
+        assert_eq!(create(&place).await.unwrap_err().kind(), ErrorKind::Exists);
     });
 }
 

@@ -154,15 +154,23 @@ fn text_that_does_not_fit_the_table_is_named_with_its_line() {
         ("f64", "0.1234567890123456789", "f64"),
         ("f64", "1e400", "f64"),
         ("f32", "16777217", "f32"),
+        ("f64", "007.5", "f64"),
+        ("f64", "+1", "f64"),
+        ("f32", "01", "f32"),
         ("u8", "256", "u8"),
+        ("u8", "007", "u8"),
         ("u8", "1.5", "u8"),
         ("bool", "1", "bool"),
         ("naive", "2020-02-29T12:00:00Z", "timestamp[us]"),
         ("zoned", "2020-02-29T12:00:00", "timestamp[us,Europe/Berlin]"),
+        ("date", "2020-02-30", "date"),
         ("span", "1.5", "duration[ms]"),
+        ("span", "007", "duration[ms]"),
         ("price", "1.234", "Decimal128(10, 2)"),
         ("price", "123456789", "Decimal128(10, 2)"),
+        ("price", "01.5", "Decimal128(10, 2)"),
         ("clock", "12:00:00.0005", "Time32(ms)"),
+        ("clock", "120000", "Time32(ms)"),
     ] {
         let json = format!("{{\"id\":5,\"{column}\":null}}\n{{\"id\":6,\"{column}\":\"{cell}\"}}\n");
         let csv = format!("id,{column}\n5,\n6,{cell}\n");

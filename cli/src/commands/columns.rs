@@ -17,7 +17,7 @@ use super::{
     write_json,
 };
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, committed},
     text,
 };
 
@@ -124,6 +124,7 @@ impl Taken {
 
     /// Prints the new version.
     fn said(&self, out: &mut dyn Write, next: &Table) -> Result<Outcome, Failure> {
+        committed(next.url(), next.version());
         let lineage = &next.lineage();
         if self.json {
             let (url, version, rows) = (next.url(), next.version(), next.rows());

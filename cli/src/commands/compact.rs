@@ -11,7 +11,7 @@ use tetrys::{
 
 use super::write_json;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, committed},
     text,
 };
 
@@ -81,6 +81,9 @@ impl Compact {
             }
             false => (table.compact(self.segment_rows).await?, None),
         };
+        if next.version() != table.version() {
+            committed(next.url(), next.version());
+        }
         let count = |table: &Table| table.segment_count() as u64;
         if self.json {
             let segments = json!({"before": count(&table), "after": count(&next)});
@@ -129,6 +132,9 @@ impl Materialize {
         let table = crate::opening::table(&self.table).await?;
         let mut chunks = 0;
         let next = table.materialize(|done, _| chunks = done).await?;
+        if next.version() != table.version() {
+            committed(next.url(), next.version());
+        }
         if self.json {
             let said = json!({"url": next.url(), "version": next.version(), "chunks_copied": chunks});
             write_json(out, &said)?;

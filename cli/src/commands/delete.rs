@@ -8,7 +8,7 @@ use tetrys::{Error, WriteOptions};
 
 use super::write_json;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, committed},
     text,
 };
 
@@ -62,6 +62,7 @@ impl Delete {
             return Err(Error::invalid("--where: every row of the table matches; a version needs at least one row").into());
         }
         let next = table.delete(rows, WriteOptions::default()).await?;
+        committed(next.url(), next.version());
         if self.json {
             let said = json!({"url": next.url(), "version": next.version(), "rows_deleted": deleted, "rows": next.rows()});
             write_json(out, &said)?;

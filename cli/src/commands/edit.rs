@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use tetrys::{Error, schema::BLOOM_FILTER};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, committed};
 
 #[derive(Args, Debug)]
 #[command(
@@ -105,6 +105,9 @@ impl EditCommand {
             return Err(Error::invalid("nothing to change: no option names a change; see `tetrys edit --help`").into());
         }
         let next = edit.commit().await?;
+        if next.version() != table.version() {
+            committed(next.url(), next.version());
+        }
         if self.json {
             let said = serde_json::json!({
                 "url": next.url(), "version": next.version(), "properties": next.properties(), "tags": next.tags(),

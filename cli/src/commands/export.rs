@@ -107,8 +107,15 @@ impl File {
         if stdout && self.json {
             return Err(Error::invalid("--json: not possible with --out -, which writes the rows to stdout").into());
         }
-        if !stdout && self.out.symlink_metadata().is_ok() {
-            return Err(Error::exists(format!("{}: expected the name of a new file, found a file", self.out.display())).into());
+        if !stdout && let Ok(found) = self.out.symlink_metadata() {
+            let found = if self.out.is_dir() {
+                "a folder"
+            } else if found.is_file() {
+                "a file"
+            } else {
+                "something that is no file"
+            };
+            return Err(Error::exists(format!("{}: expected the name of a new file, found {found}", self.out.display())).into());
         }
         let table = crate::opening::table(&self.table).await?;
         let rows = match &self.filter {

@@ -10,7 +10,7 @@ use tetrys::{
 
 use super::write_json;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, done},
     text,
 };
 
@@ -59,6 +59,9 @@ impl Gc {
             (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
             (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
         };
+        if plan.done {
+            done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
+        }
         if self.json {
             write_json(out, &plan)?;
             return Ok(Outcome::Done);

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::write_json;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, committed},
     opening,
 };
 
@@ -32,6 +32,7 @@ impl Rebind {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         opening::named(&self.moved);
         let table = opening::table(&self.table).await?.rebind_with(&self.moved, &opening::options()).await?;
+        committed(table.url(), table.version());
         let stores = table.owners();
         opening::say_what_to_allow(table.url(), &table.must_allow().await);
         if self.json {

@@ -20,7 +20,7 @@ use super::{
     write_json,
 };
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, committed},
     opening,
     staging::StagedFile,
 };
@@ -75,7 +75,7 @@ Example:
   tetrys session write-partition s3://bucket/drives drives.ticket 3 part-3.parquet --sequence-by log_id --out 3.receipt"
 )]
 pub(crate) struct WritePartition {
-    /// The table that was given to `session begin`
+    /// The table that was given to `session begin`; on another machine its folder may have another path, but the same name
     table: String,
     /// The file with the ticket of the session
     ticket: PathBuf,
@@ -119,7 +119,7 @@ pub(crate) struct Commit {
     /// Leave out the rows of this partition. May be repeated
     #[arg(long, value_name = "NUMBER")]
     abandon: Vec<u32>,
-    /// The number of partitions; without it, a last partition that never finished is not noticed
+    /// The number of partitions: fewer and more are errors. Without it, a last partition that never finished is not noticed
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// Print JSON
@@ -169,7 +169,7 @@ impl Begin {
 
 impl WritePartition {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
+        let writer = joined(&self.table, &self.ticket).await?;
         let frame = self.kind.open(&self.frame, &self.choices.text, Some(writer.schema()))?;
         let settings = self.choices.settings();
         say_left_out(&frame, &settings);
@@ -182,7 +182,7 @@ impl WritePartition {
 
 impl Commit {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let writer = TableWriter::join(opening::store(&self.table)?, &ticket(&self.ticket)?)?;
+        let writer = joined(&self.table, &self.ticket).await?;
         let receipts = self.receipts.iter().map(|path| {
             let text = text_of(path)?;
             serde_json::from_str::<Receipt>(&text).map_err(|error| {
@@ -195,11 +195,21 @@ impl Commit {
             receipts.extend(writer.receipts().await?);
             receipts.retain(|receipt| !self.abandon.contains(&receipt.partition));
         }
+        if let Some((partitions, other)) = self.partitions.and_then(|partitions| {
+            let beyond =
+                receipts.iter().find(|receipt| receipt.partition >= partitions && !self.abandon.contains(&receipt.partition));
+            Some((partitions, beyond?.partition))
+        }) {
+            return Err(Failure::Input(Error::invalid(format!(
+                "--partitions {partitions}: expected receipts of partitions below {partitions}, found one of partition {other}"
+            ))));
+        }
         self.abandon.iter().for_each(|partition| writer.abandon(*partition));
         if let Some(partitions) = self.partitions {
             writer.expect_partitions(partitions);
         }
         let table = writer.commit(receipts).await?;
+        committed(table.url(), table.version());
         if self.json {
             write_json(out, &json_of(&table))?;
             return Ok(Outcome::Done);
@@ -209,8 +219,13 @@ impl Commit {
     }
 }
 
-fn ticket(path: &Path) -> Result<Ticket, Failure> {
-    Ticket::from_json(&text_of(path)?).map_err(|error| Failure::Input(error.at(path.display())))
+/// Joins the session of a ticket, which must be of this table.
+async fn joined(table: &str, path: &Path) -> Result<TableWriter, Failure> {
+    let place = |error: Error| Failure::Input(error.at(path.display()));
+    let ticket = Ticket::from_json(&text_of(path)?).map_err(place)?;
+    let store = opening::store(table)?;
+    ticket.check_place(&store).await?;
+    Ok(TableWriter::join(store, &ticket)?)
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {

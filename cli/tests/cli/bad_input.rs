@@ -50,6 +50,13 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("ingest l5 zarr new --chunk-max 1", 1, "--chunk-max: cuts: chunk min/target/max 0/0/1"),
         ("ingest l5 zarr new --chunk-max 1lb", 2, "KiB, MiB or GiB"),
         ("ingest l5 zarr new --workers 0", 2, "0 is not in 1.."),
+        ("ingest csv s3://bucket/rows.csv new", 1, "s3://bucket/rows.csv: expected a file on this machine, found a URL"),
+        ("ingest ndjson file:///rows.ndjson new", 1, "file:///rows.ndjson: expected a file on this machine, found a URL"),
+        ("patch table https://host/rows.csv --on timestamp", 1, "expected a file on this machine, found a URL"),
+        ("export parquet table --out zarr", 1, "zarr: expected the name of a new file, found a folder"),
+        ("export arrow table --out zarr/.zgroup", 1, "expected the name of a new file, found a file"),
+        ("ingest l5 zarr zarr", 1, "expected a new or empty folder for the table, found `.zattrs`"),
+        ("concat table table --out zarr", 1, "expected a new or empty folder for the table, found `"),
         ("export l5 table zarr", 1, "expected a new folder, found something there"),
         ("generate l5 zarr", 1, "expected a new folder, found something there"),
         ("get table 0 --out zarr", 1, "zarr: expected a new or empty folder, found files in it"),
@@ -196,6 +203,63 @@ fn a_data_set_with_a_hole_is_bad_input_not_damage() {
     let said = tetrys(folder, "ingest l5 zarr new").fails(1);
     assert!(said.starts_with("error: ") && said.contains("agents"), "{said}");
     assert!(tetrys(folder, "info new").fails(1).contains("no table there"));
+}
+
+#[test]
+fn a_data_set_that_claims_very_many_chunks_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 5);
+    for (array, says) in [("frames", "array frames: chunk"), ("agents", "array agents: chunk"), ("scenes", "array scenes: chunk")]
+    {
+        let file = folder.join(format!("zarr/{array}/.zarray"));
+        let text = fs::read_to_string(&file).unwrap();
+        let mut claimed: serde_json::Value = serde_json::from_str(&text).unwrap();
+        claimed["shape"][0] = 6_000_000_000_000_u64.into();
+        claimed["chunks"][0] = 1.into();
+        fs::write(&file, claimed.to_string()).unwrap();
+        let said = tetrys(folder, "ingest l5 zarr new").fails(1);
+        assert!(said.contains(says) && said.contains("and more of 0..6000000000000 are missing"), "{array}: {said}");
+        fs::write(&file, text).unwrap();
+    }
+}
+
+#[test]
+fn a_new_table_goes_into_a_new_or_an_empty_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("rows.csv"), "id,x\n1,2\n3,4\n").unwrap();
+    tetrys(folder, "ingest csv rows.csv t -q").ok();
+    fs::create_dir(folder.join("photos")).unwrap();
+    fs::write(folder.join("photos/1.jpg"), "photo").unwrap();
+    fs::write(folder.join("photos/2.jpg"), "photo").unwrap();
+    fs::write(folder.join("recipe.toml"), "from = 't'\nfilter = 'id >= 0'\n[sources]\nt = 't'\n[output]\nview = 'photos'\n")
+        .unwrap();
+    for command in [
+        "ingest csv rows.csv photos",
+        "session begin photos rows.csv",
+        "concat t t --out photos",
+        "merge t t --on id --out photos",
+        "select t --where id>0 --out photos",
+        "run recipe.toml",
+        "ingest csv rows.csv .",
+    ] {
+        let said = tetrys(folder, command).fails(1);
+        let found = if command.ends_with('.') { "`photos/` and 3 more" } else { "`1.jpg` and 1 more" };
+        assert!(said.contains(&format!("expected a new or empty folder for the table, found {found}")), "{command}: {said}");
+    }
+    assert_eq!(names(&folder.join("photos")), ["1.jpg", "2.jpg"]);
+    assert_eq!(names(folder), ["photos", "recipe.toml", "rows.csv", "t"]);
+    // An empty folder is as good as a new one, and so is what a writer left that was killed.
+    fs::create_dir(folder.join("empty")).unwrap();
+    fs::create_dir_all(folder.join("left/chunks/aa")).unwrap();
+    fs::write(folder.join("left/chunks/aa/one#1"), "half of it").unwrap();
+    tetrys(folder, "ingest csv rows.csv empty -q").ok();
+    tetrys(folder, "ingest csv rows.csv left -q").ok();
+    // Files of others in a table of long ago do not keep it from growing.
+    fs::write(folder.join("t/notes.txt"), "mine").unwrap();
+    tetrys(folder, "ingest csv rows.csv t --append -q").ok();
+    tetrys(folder, "ingest csv rows.csv t --overwrite -q").ok();
 }
 
 #[test]

@@ -313,6 +313,51 @@ fn a_file_is_read_whole_wherever_its_bytes_come_from_or_it_is_refused() {
     println!("{matrix}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_whose_output_is_lost_fails_and_says_what_it_committed() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path();
+    prepare(folder);
+    fs::write(folder.join("recipe.toml"), "from = 't'\nfilter = 'id >= 0'\n[sources]\nt = 't'\n[output]\nview = 'made'\n")
+        .unwrap();
+    fs::write(folder.join("h.csv"), csv("y")).unwrap();
+    for (command, committed) in [
+        ("ingest csv part.csv new --index id", Some("new: version 1 was committed before this error")),
+        ("ingest csv part.csv new --append --json", Some("new: version 2 was committed")),
+        ("patch t part.csv --on id", Some("t: version 2 was committed")),
+        ("add-group t h h.csv --on id", Some("t: version 3 was committed")),
+        ("replace-group t h h.csv --on id", Some("t: version 4 was committed")),
+        ("edit t --set a=1", Some("t: version 5 was committed")),
+        ("edit t --set a=1", None),
+        ("delete t --where id=3", Some("t: version 6 was committed")),
+        ("gc t --yes --keep 1 --age 0", Some("t: the garbage was collected before this error")),
+        ("gc t", None),
+        ("session commit joint ticket receipt", Some("joint: version 1 was committed")),
+        ("concat t t --out both", Some("both: version 1 was committed")),
+        ("run recipe.toml", Some("made: version 1 was committed")),
+        ("info t", None),
+        ("query t 'SELECT * FROM t' --csv", None),
+        ("help", None),
+        ("help ingest csv", None),
+        ("--help", None),
+        ("ingest --help", None),
+        ("--version", None),
+        ("completions bash", None),
+    ] {
+        let said = shell(folder, &format!("\"$T\" {command} >/dev/full")).fails(1);
+        assert!(said.starts_with("error: writing to stdout: "), "{command}: {said}");
+        match committed {
+            Some(says) => assert!(said.contains("\nnote: ") && said.contains(says), "{command}: {said}"),
+            None => assert!(!said.contains("before this error"), "{command}: {said}"),
+        }
+    }
+    // A reader that has seen enough is no error.
+    for command in ["help", "ingest csv part.csv more --index id"] {
+        shell(folder, &format!("\"$T\" {command} | true")).ok();
+    }
+}
+
 #[test]
 fn a_data_set_in_a_folder_is_no_pipe() {
     let root = tempfile::tempdir().unwrap();

@@ -282,6 +282,72 @@ fn several_processes_append_to_a_table() {
 }
 
 #[test]
+fn a_ticket_is_for_its_table_and_a_commit_has_the_partitions_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("rows.csv"), "id,x\n1,2\n").unwrap();
+    for table in ["t", "u", "moved/t"] {
+        fs::create_dir_all(folder.join("moved")).unwrap();
+        tetrys(folder, &format!("ingest csv rows.csv {table} --index id -q")).ok();
+    }
+    tetrys(folder, "session begin new rows.csv --out new.ticket").ok();
+    tetrys(folder, "session begin t rows.csv --append --out t.ticket").ok();
+    tetrys(folder, "session begin t rows.csv --overwrite --out over.ticket").ok();
+    for (ticket, table) in
+        [("new", "u"), ("new", "fresh"), ("t", "u"), ("t", "fresh"), ("over", "u"), ("t", "moved/t"), ("over", "moved/t")]
+    {
+        for command in
+            [format!("write-partition {table} {ticket}.ticket 0 rows.csv"), format!("commit {table} {ticket}.ticket --found")]
+        {
+            let said = tetrys(folder, &format!("session {command}")).fails(1);
+            assert!(said.contains("the session was begun for another table: expected file://"), "{command}: {said}");
+        }
+    }
+    assert!(!folder.join("fresh").exists());
+    // The folder may be mounted elsewhere, under its name.
+    std::fs::rename(folder.join("t"), folder.join("moved/again")).unwrap();
+    fs::create_dir(folder.join("mounted")).unwrap();
+    std::fs::rename(folder.join("moved/again"), folder.join("mounted/t")).unwrap();
+    for number in [0, 1] {
+        tetrys(folder, &format!("session write-partition mounted/t t.ticket {number} rows.csv --out {number}.receipt")).ok();
+    }
+    let said = tetrys(folder, "session commit mounted/t t.ticket 0.receipt 1.receipt --partitions 1").fails(1);
+    assert!(said.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{said}");
+    let said = tetrys(folder, "session commit mounted/t t.ticket --found --partitions 1").fails(1);
+    assert!(said.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{said}");
+    tetrys(folder, "session commit mounted/t t.ticket 0.receipt 1.receipt --partitions 2").ok();
+    assert_eq!(tetrys(folder, "info mounted/t --json").json()["rows"], json!(3));
+}
+
+#[test]
+fn files_of_one_data_set_with_other_columns_are_named_with_the_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, columns: Vec<(&str, ArrayRef)>| {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = File::create(folder.join(name)).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    let numbers = || Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+    let texts = || Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef;
+    fs::create_dir(folder.join("mixed")).unwrap();
+    write("mixed/a.parquet", vec![("id", numbers()), ("x", numbers())]);
+    for (columns, says) in [
+        (vec![("id", numbers()), ("x", texts())], "column `x`: expected i64, found utf8"),
+        (vec![("id", numbers())], "column `x` (i64) is missing"),
+        (vec![("id", numbers()), ("x", numbers()), ("y", texts())], "column `y` (utf8) is not among them"),
+        (vec![("x", numbers()), ("id", numbers())], "the index, the groups, the order or the properties of the columns differ"),
+    ] {
+        write("mixed/b.parquet", columns);
+        let said = tetrys(folder, "ingest petastorm mixed new").fails(1);
+        assert!(said.contains("b.parquet: expected the columns of the first file") && said.contains(says), "{said}");
+        assert!(!said.contains("session"), "{said}");
+    }
+}
+
+#[test]
 fn several_processes_overwrite_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -294,7 +360,7 @@ fn several_processes_overwrite_a_table() {
     tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
     fs::write(folder.join("other.csv"), "id,y\n7,1\n").unwrap();
     let refused = tetrys(folder, "session write-partition t ticket 0 other.csv").fails(1);
-    assert!(refused.contains("other.csv") && refused.contains("schema"), "{refused}");
+    assert!(refused.contains("other.csv: expected the columns of the first file"), "{refused}");
     tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(5));
     let said = tetrys(folder, "session commit t ticket --partitions 2 1.receipt 0.receipt --json").json();

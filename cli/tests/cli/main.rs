@@ -19,5 +19,6 @@ mod production;
 mod reading;
 mod remote;
 mod sharing;
+mod text;
 mod views;
 mod walk;

@@ -160,10 +160,68 @@ fn a_frame_that_does_not_fit_the_session_is_refused() {
     frames(folder.path(), 2);
     run(&server, folder.path(), &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
     let other = run(&server, folder.path(), "session write-partition s3://data/drives ticket 1 1.parquet --index log");
-    assert!(other.fails(1).contains("another schema than the session"));
+    assert!(other.fails(1).contains("expected the columns of the first file, with the same types, groups and order: "));
     std::fs::write(folder.path().join("broken"), "{}").unwrap();
     let broken = run(&server, folder.path(), "session write-partition s3://data/drives broken 1 1.parquet");
     assert!(broken.fails(1).contains("ticket of a session"));
+}
+
+#[test]
+fn a_new_table_lies_beside_the_objects_of_others_and_not_among_them() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    std::fs::write(folder.join("rows.csv"), "id\n1\n").unwrap();
+    server.put("data", "team/photos/1.jpg", "photo");
+    server.put("data", "team/notes.txt", "note");
+    for place in ["s3://data/team", "s3://data/team/photos", "s3://data"] {
+        let said = run(&server, folder, &format!("ingest csv rows.csv {place}")).fails(1);
+        assert!(said.contains("expected a new or empty folder for the table, found `"), "{place}: {said}");
+    }
+    let before = server.names("data");
+    assert_eq!(before, ["team/notes.txt", "team/photos/1.jpg"]);
+    // What a writer left that never committed is no object of others, and neither is a name that begins alike.
+    server.put("data", "team/drives/chunks/aa/left", "left");
+    server.put("data", "team/drives-old/notes.txt", "note");
+    run(&server, folder, "session begin s3://data/team/drives rows.csv --out ticket").ok();
+    run(&server, folder, "session write-partition s3://data/team/drives ticket 0 rows.csv --out receipt").ok();
+    run(&server, folder, "ingest csv rows.csv s3://data/team/drives -q").ok();
+    let said = run(&server, folder, "ingest csv rows.csv s3://data/team/drives").fails(1);
+    assert!(said.contains("a table is there already, at version 1"), "{said}");
+}
+
+#[test]
+fn an_ingest_reports_what_it_stored_without_a_listing_of_the_table() {
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+    std::fs::write(folder.join("rows.csv"), "id,x\n1,2\n").unwrap();
+    std::fs::write(folder.join("more.csv"), "id,x\n3,4\n5,6\n").unwrap();
+    tetrys(folder, "generate l5 small.zarr --scenes 1 --frames 4 --agents 2 --seed 1").ok();
+    tetrys(folder, "generate l5 more.zarr --scenes 1 --frames 5 --agents 3 --seed 2").ok();
+    for (first, more) in [
+        ("csv rows.csv s3://data/rows", "csv more.csv s3://data/rows --append"),
+        ("l5 small.zarr s3://data/l5", "l5 more.zarr s3://data/l5 --overwrite"),
+    ] {
+        run(&server, folder, &format!("ingest {first}")).ok();
+        let before: Vec<String> = server.names("data");
+        server.take_requests();
+        let told = run(&server, folder, &format!("ingest {more}")).ok();
+        // A listing of a whole table has its root as prefix.
+        let listed = server.take_requests().into_iter().filter(|request| request.is_list()).map(|request| request.query);
+        let of_all = |query: &String| {
+            query.split('&').any(|part| part.starts_with("prefix=") && !part[7..].trim_end_matches("%2F").contains("%2F"))
+        };
+        assert_eq!(listed.filter(of_all).collect::<Vec<_>>(), Vec::<String>::new(), "{more}");
+        let url = more.split(' ').nth(2).unwrap();
+        let version = run(&server, folder, &format!("info {url} --json")).json()["version"].clone();
+        assert_eq!(version, 2);
+        let added = server.names("data").into_iter().filter(|name| !before.contains(name) && !name.contains("/manifests/"));
+        let added: usize = added.map(|name| server.get("data", &name).unwrap().len()).sum();
+        let said = told.lines().find_map(|line| line.strip_prefix("stored  ")).unwrap();
+        let said: f64 = said.split(' ').next().unwrap().parse().unwrap();
+        let factor = if told.contains(" kB") { 1000.0 } else { 1.0 };
+        println!("{more}: {said} of {added}: {told}");
+        assert!((said * factor - added as f64).abs() <= added as f64 / 100.0 + 1.0, "{added}: {told}");
+    }
 }
 
 #[test]

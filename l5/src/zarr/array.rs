@@ -290,7 +290,7 @@ impl Array {
         Ok(Some(Self { name: name.to_owned(), source: source.clone(), meta }))
     }
 
-    /// Returns the numbers of the chunks that have no file or object, in ascending order.
+    /// Returns the numbers of the chunks that have no file or object, in ascending order: the first 10,000.
     ///
     /// # Errors
     /// - Errors of the file system or the store.

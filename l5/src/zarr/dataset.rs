@@ -14,7 +14,7 @@ use super::{
     dtype::Field,
     intervals::{Intervals, i64_at},
     scenes::{self, Scene},
-    source::{MAX_METADATA, ZarrGroup},
+    source::{MAX_METADATA, MAX_MISSING, ZarrGroup},
 };
 use tetrys::{
     error::{Error, Result},
@@ -220,7 +220,11 @@ fn missing_chunks(array: &Array) -> Result<Option<String>> {
         [one] => (format!("chunk {one}"), "is"),
         _ => {
             let runs: Vec<String> = runs.collect();
-            let more = if runs.len() > SHOWN { format!(" and {} more places", runs.len() - SHOWN) } else { String::new() };
+            let more = match runs.len().saturating_sub(SHOWN) {
+                _ if missing.len() == MAX_MISSING => " and more".to_owned(),
+                0 => String::new(),
+                more => format!(" and {more} more places"),
+            };
             (format!("chunks {}{more}", runs[..runs.len().min(SHOWN)].join(", ")), "are")
         }
     };

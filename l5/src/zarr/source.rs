@@ -19,6 +19,8 @@ use tokio::{
 
 /// Maximum bytes of `.zgroup`, `.zattrs` and `.zarray`.
 pub(super) const MAX_METADATA: u64 = 16 << 20;
+/// Maximum number of missing chunks that are looked for.
+pub(super) const MAX_MISSING: usize = 10_000;
 /// Maximum nesting of groups.
 const MAX_DEPTH: usize = 8;
 /// Bytes of a zip file in an object store that are read at a time.
@@ -175,7 +177,8 @@ impl ZarrGroup {
         }
     }
 
-    /// Returns those of `chunks`, which are chunks of the array `name` with their keys inside of it, that do not exist.
+    /// Returns those of `chunks`, which are chunks of the array `name` with their keys inside of it, that do not exist: the first
+    /// [`MAX_MISSING`]. A hostile array may claim any number of chunks.
     ///
     /// # Errors
     /// - Errors of the file system or the store.
@@ -201,6 +204,9 @@ impl ZarrGroup {
         for (chunk, key) in chunks {
             if !found(&format!("{name}/{key}"))? {
                 missing.push(chunk);
+            }
+            if missing.len() == MAX_MISSING {
+                break;
             }
         }
         Ok(missing)

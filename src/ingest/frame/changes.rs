@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema as ArrowSchema};
+use arrow_schema::{ArrowError, Field, Schema as ArrowSchema};
 use arrow_select::concat::concat_batches;
 use serde_json::Value;
 
@@ -37,7 +37,8 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// - `Invalid`: a key does not occur in the table, or occurs twice; the columns belong to several groups or to none.
+/// - `Invalid`: the frame has no rows; a key does not occur in the table, or occurs twice; the columns belong to several groups or
+///   to none.
 /// - `NotFound`: a pattern matches no column, or a file is missing.
 /// - `Denied`: a file is outside the root.
 /// - `Unsupported`: a column has a type without a column type.
@@ -48,7 +49,7 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
     let taken = Taken::of(frame, table, settings)?;
     let place = |error: Error| error.at(frame.path().display());
     taken.check(table, on).map_err(place)?;
-    table.patch(on, &taken.all(frame).await?, settings.write.clone()).await.map_err(place)
+    table.patch(on, &taken.all(frame, table).await?, settings.write.clone()).await.map_err(place)
 }
 
 /// Creates a version of `table` in which a column group has new values in every row. The index columns `on` match the rows of the
@@ -57,7 +58,8 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
 ///
 /// # Errors
 /// - `NotFound`: there is no such group, a pattern matches no column, or a file is missing.
-/// - `Invalid`: a key does not occur in the table, or occurs twice; rows or columns are missing, or there are too many.
+/// - `Invalid`: the frame has no rows; a key does not occur in the table, or occurs twice; rows or columns are missing, or there are
+///   too many.
 /// - `Denied`: a file is outside the root.
 /// - `Unsupported`: a column has a type without a column type, or the table needs a later writer.
 /// - `Conflict`: another writer changed the same group or the rows.
@@ -69,15 +71,15 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
     let place = |error: Error| error.at(frame.path().display());
     writer.check_names(on, taken.columns.iter().map(|(name, ..)| name.as_str())).map_err(place)?;
     taken.check(table, on).map_err(place)?;
-    taken.write(frame, writer, on).await
+    taken.write(frame, table, writer, on).await
 }
 
 /// Creates a version of `table` with one more column group: all columns of the frame except those of `on`. Rows are matched as by
 /// [`replace_group`].
 ///
 /// # Errors
-/// - `Invalid`: a name exists already; a key does not occur in the table, or occurs twice; rows are missing, or there are too
-///   many.
+/// - `Invalid`: a name exists already; the frame has no rows; a key does not occur in the table, or occurs twice; rows are missing,
+///   or there are too many.
 /// - `NotFound`: a pattern matches no column, or a file is missing.
 /// - `Denied`: a file is outside the root.
 /// - `Unsupported`: a column has a type without a column type, or the table needs a later writer.
@@ -91,7 +93,7 @@ pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], se
     let place = |error: Error| error.at(frame.path().display());
     table.check_new_group(name, &names, on).map_err(place)?;
     let writer = table.add_group_of(name, columns, settings.write.clone()).await?;
-    taken.write(frame, writer, on).await
+    taken.write(frame, table, writer, on).await
 }
 
 /// The columns to take from the frame.
@@ -124,7 +126,15 @@ impl Taken {
     }
 
     /// Returns all rows as one batch.
-    async fn all(&self, frame: &Frame) -> Result<RecordBatch> {
+    ///
+    /// # Errors
+    /// - `Invalid`: the frame has no rows, and the table has some.
+    async fn all(&self, frame: &Frame, table: &Table) -> Result<RecordBatch> {
+        if frame.rows() == 0 && table.rows() > 0 {
+            return Err(Error::invalid("expected rows, found none").at(frame.path().display()));
+        }
+        let fields = self.columns.iter().map(|(name, ty, _)| Field::new(name, ty.arrow(), true));
+        let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())));
         let (plan, frame) = (Arc::clone(&self.plan), frame.clone());
         offload(move |stop| {
             let mut batches = Vec::new();
@@ -132,15 +142,14 @@ impl Taken {
                 stop.check()?;
                 batches.push(batch?);
             }
-            let none = || RecordBatch::new_empty(Arc::new(ArrowSchema::empty()));
-            let Some(first) = batches.first() else { return Ok(none()) };
+            let Some(first) = batches.first() else { return Ok(none) };
             let failed = |error: ArrowError| Error::invalid(error.to_string()).at(frame.path().display());
             concat_batches(&first.schema(), &batches).map_err(failed)
         })
         .await
     }
 
-    async fn write(&self, frame: &Frame, mut writer: GroupReplacer, on: &[&str]) -> Result<Table> {
+    async fn write(&self, frame: &Frame, table: &Table, mut writer: GroupReplacer, on: &[&str]) -> Result<Table> {
         let place = |error: Error| error.at(frame.path().display());
         if on.is_empty() {
             let mut batches = self.plan.rows(frame, 0..frame.rows())?;
@@ -149,7 +158,7 @@ impl Taken {
                 batches = rest;
             }
         } else {
-            writer.write_keyed(on, &self.all(frame).await?).await.map_err(place)?;
+            writer.write_keyed(on, &self.all(frame, table).await?).await.map_err(place)?;
         }
         writer.commit().await.map_err(place)
     }

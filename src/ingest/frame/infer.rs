@@ -1,25 +1,23 @@
 //! Infers the types of text columns from all of their values: CSV cells and line-delimited JSON.
 //!
 //! A column gets a type only if the type reproduces every value exactly: `007` and `1e400` stay text, and so do numbers that no
-//! float represents. An empty cell is null. A column whose type is known ([`Types`]) has that type, which every value must fit.
+//! float represents. The spelling of a number may change: `1.50` is the float 1.5. An empty cell is null, and a column of nulls is
+//! text. A column whose type is known ([`Types`]) has that type, which every value must fit.
 
-use std::{
-    cell::RefCell,
-    fmt,
-    io::{BufRead, Read},
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::BTreeSet, fmt, io::BufRead, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use chrono::NaiveDate;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{
+    data::Data,
+    lines,
     numbers::{EXACT, is_float, is_whole, time_of},
     wanted::{NO_TYPES, Types, Wanted, ZonedTimes},
 };
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, json_fault, short},
     schema::ColumnType,
 };
 
@@ -36,20 +34,25 @@ pub(super) struct Columns {
 /// # Errors
 /// - `Invalid`: there is no header line; a line has another number of cells or is not UTF-8; a cell does not fit the type in
 ///   `types`. The message names the line.
-pub(super) fn csv_columns(reader: impl Read, delimiter: u8, types: &Types) -> Result<Columns> {
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
-    let unfit = |error: csv::Error| match error.into_kind() {
+pub(super) fn csv_columns(data: &Data, delimiter: u8, types: &Types) -> Result<Columns> {
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(lines::csv(data, delimiter)?);
+    let line_of = |position: Option<&csv::Position>| lines::line_of(data, delimiter, position);
+    let unfit = |error: csv::Error, names: &[String]| match error.into_kind() {
         csv::ErrorKind::Io(error) => Error::from(error),
         csv::ErrorKind::UnequalLengths { pos, expected_len, len } => Error::invalid(format!(
             "line {}: expected {expected_len} cells as in the first line, found {len}",
-            pos.map_or(0, |pos| pos.line())
+            line_of(pos.as_ref())
         )),
         csv::ErrorKind::Utf8 { pos, err } => {
-            Error::invalid(format!("line {}: cell {} is not UTF-8", pos.map_or(0, |pos| pos.line()), err.field()))
+            let line = line_of(pos.as_ref());
+            Error::invalid(match names.get(err.field()) {
+                Some(name) => format!("line {line}: column `{name}`: expected text in UTF-8"),
+                None => format!("line {line}: cell {}: expected text in UTF-8", err.field() + 1),
+            })
         }
         other => Error::invalid(format!("not valid CSV: {other:?}")),
     };
-    let names: Vec<String> = reader.headers().map_err(unfit)?.iter().map(str::to_owned).collect();
+    let names: Vec<String> = reader.headers().map_err(|error| unfit(error, &[]))?.iter().map(str::to_owned).collect();
     if names.is_empty() {
         return Err(Error::invalid("expected a line with the names of the columns, found an empty file"));
     }
@@ -58,12 +61,12 @@ pub(super) fn csv_columns(reader: impl Read, delimiter: u8, types: &Types) -> Re
     let single = |name: &String| types.below(name).wanted().filter(|wanted| wanted.is_single());
     let wanted: Vec<Option<&Wanted>> = names.iter().map(single).collect();
     let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(unfit)? {
+    while reader.read_record(&mut record).map_err(|error| unfit(error, &names))? {
         for (place, (cells, cell)) in cells.iter_mut().zip(&record).enumerate() {
             match wanted[place] {
                 None => cells.see(cell),
                 Some(wanted) if !cell.is_empty() && !wanted.takes(cell) => {
-                    let line = record.position().map_or(0, csv::Position::line);
+                    let line = line_of(record.position());
                     let name = &names[place];
                     return Err(Error::invalid(format!("line {line}: column `{name}`: {}", wanted.unlike(format!("`{cell}`")))));
                 }
@@ -140,7 +143,7 @@ impl Cells {
 
     fn arrow(&self) -> DataType {
         match self {
-            Self { any: false, .. } => DataType::Null,
+            Self { any: false, .. } => DataType::Utf8,
             Self { bool: true, .. } => DataType::Boolean,
             Self { i64: true, .. } => DataType::Int64,
             Self { u64: true, .. } => DataType::UInt64,
@@ -162,8 +165,8 @@ impl Cells {
 /// Returns the columns of line-delimited JSON, in the order in which their names first appear.
 ///
 /// # Errors
-/// - `Invalid`: a line is not an object; a value has no common type with earlier values, or does not fit the type in `types`. The
-///   message names the line.
+/// - `Invalid`: a line is not an object, or has a key twice; a value has no common type with earlier values, or does not fit the
+///   type in `types`. The message names the line.
 pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Columns> {
     let mut all = Kind::Object(Vec::new());
     let mut line = Vec::new();
@@ -174,17 +177,24 @@ pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Co
             break;
         }
         number += 1;
-        if line.iter().all(u8::is_ascii_whitespace) {
+        let line = line.trim_ascii_end();
+        if line.is_empty() {
             continue;
         }
-        let place = |said: &dyn fmt::Display| Error::invalid(format!("line {number}: {}", short(said)));
         if !line.trim_ascii_start().starts_with(b"{") {
-            return Err(place(&"expected an object on every line"));
+            return Err(Error::invalid(format!("line {number}: expected an object on every line")));
         }
-        let mut json = serde_json::Deserializer::from_slice(&line);
-        let numbers = RefCell::new(numbers(&line).into_iter());
+        let mut json = serde_json::Deserializer::from_slice(line);
+        let numbers = RefCell::new(numbers(line).into_iter());
         let seen = All { kind: &mut all, numbers: &numbers, types }.deserialize(&mut json);
-        seen.and_then(|()| json.end()).map_err(|error| place(&error))?;
+        seen.and_then(|()| json.end()).map_err(|error| {
+            let said = json_fault(&error);
+            let said = short(said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said));
+            Error::invalid(match error.is_data() {
+                true => format!("line {number}: {said}"),
+                false => format!("line {number}, column {}: {said}", error.column()),
+            })
+        })?;
     }
     let Kind::Object(columns) = all else { return Err(Error::internal("lines that are no objects")) };
     if columns.is_empty() {
@@ -265,8 +275,12 @@ impl Kind {
     }
 
     fn field(&self, name: &str) -> Result<Field> {
-        let known = if let Self::Known(wanted) = self { wanted.field(name) } else { None };
-        known.map_or_else(|| Ok(Field::new(name, self.arrow()?, true)), Ok)
+        match self {
+            Self::Known(wanted) if let Some(field) = wanted.field(name) => Ok(field),
+            // Later rows may have any text here.
+            Self::Null => Ok(Field::new(name, DataType::Utf8, true)),
+            _ => Ok(Field::new(name, self.arrow()?, true)),
+        }
     }
 
     fn arrow(&self) -> Result<DataType> {
@@ -412,12 +426,16 @@ impl<'de> Visitor<'de> for All<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         self.kind.and(Kind::Object(Vec::new()))?;
         if let Kind::Object(parts) = self.kind {
+            let mut seen = BTreeSet::new();
             while let Some(name) = members.next_key::<String>()? {
                 let types = self.types.below(&name);
                 let place = parts.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
                     parts.push((name.clone(), types.wanted().cloned().map_or(Kind::Null, Kind::Known)));
                     parts.len() - 1
                 });
+                if !seen.insert(place) {
+                    return Err(de::Error::custom(format!("the object has the key `{name}` twice")));
+                }
                 members
                     .next_value_seed(All { kind: &mut parts[place].1, numbers: self.numbers, types })
                     .map_err(|error| de::Error::custom(format!("`{name}`: {error}")))?;
@@ -442,7 +460,7 @@ mod tests {
         let ms = DataType::Timestamp(ArrowUnit::Millisecond, None);
         let utc = DataType::Timestamp(ArrowUnit::Nanosecond, Some("UTC".into()));
         for (cells, ty) in [
-            (&["", ""][..], DataType::Null),
+            (&["", ""][..], DataType::Utf8),
             (&["1", "", "-3"], DataType::Int64),
             (&["0", "18446744073709551615"], DataType::UInt64),
             (&["-1", "18446744073709551615"], DataType::Utf8),
@@ -497,8 +515,11 @@ mod tests {
         for (lines, says) in [
             ("{\"a\":1}\n{\"a\":\"x\"}", "line 2: `a`: expected a number as before, found text"),
             ("{\"a\":1}\n[1]", "line 2: expected an object"),
-            ("{\"a\":1", "line 1: EOF"),
-            ("{\"a\":1}{\"a\":2}", "line 1: trailing"),
+            ("{\"a\":1\n", "line 1, column 6: the text ends inside an object"),
+            ("{\"a\":1}\n\n{\"a\" 2}", "line 3, column 6: expected `:`"),
+            ("{\"a\":1}{\"a\":2}", "line 1, column 8: trailing"),
+            ("{\"a\":1}\n{\"a\":1,\"b\":2,\"\\u0061\":3}", "line 2: the object has the key `a` twice"),
+            ("{\"a\":[{\"b\":1},{\"b\":1,\"b\":1}]}", "line 1: `a`: the object has the key `b` twice"),
             ("{\"a\":9007199254740993}\n{\"a\":0.5}", "column `a`: numbers that no type holds exactly"),
             ("{\"a\":-1}\n{\"a\":18446744073709551615}", "column `a`: numbers that no type holds exactly"),
             ("{\"b-1\":0.5,\"a\":18446744073709551617}", "column `a`: numbers that no type holds exactly"),

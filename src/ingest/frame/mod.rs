@@ -21,6 +21,7 @@ mod changes;
 mod columns;
 mod data;
 mod infer;
+mod lines;
 mod nulls;
 mod numbers;
 mod settings;

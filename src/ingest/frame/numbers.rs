@@ -12,6 +12,11 @@ pub(super) fn is_whole(cell: &str) -> bool {
     canonical && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
+/// Whether a number has neither leading zeros nor a plus sign, as names made of digits may have.
+pub(super) fn is_plain(text: &str) -> bool {
+    !text.starts_with('+') && !matches!(text.strip_prefix('-').unwrap_or(text).as_bytes(), [b'0', b'0'..=b'9', ..])
+}
+
 pub(super) fn is_float(cell: &str, whole: bool) -> bool {
     if whole {
         return cell.trim_start_matches('-').parse::<u64>().is_ok_and(|number| number <= EXACT);

@@ -20,6 +20,7 @@ use super::{
     columns::type_of,
     data::Data,
     infer::{csv_columns, json_columns},
+    lines,
     text::TextSettings,
     wanted::Types,
 };
@@ -48,19 +49,19 @@ pub(super) struct Copy {
 }
 
 /// Copies a CSV file with a header line to an Arrow file. A column has the type of the settings, or the type that fits all of its
-/// values.
+/// values. A blank line is a row with an empty cell if there is one column, and no row if there are several.
 ///
 /// # Errors
 /// - `Invalid`: a line has another number of cells or is not UTF-8, or a value does not fit the type in the settings.
 /// - `NotFound`: the settings declare the type of a column that does not exist.
 /// - `Unsupported`: a declared type is not read from text.
 pub(super) fn csv(data: &Data, delimiter: u8, text: &TextSettings) -> Result<Copy> {
-    let columns = csv_columns(BufReader::new(data.open()?), delimiter, &Types::of(text)?)?;
+    let columns = csv_columns(data, delimiter, &Types::of(text)?)?;
     let schema = Arc::new(columns.schema);
     check_declared(&schema, text)?;
     let builder = arrow_csv::ReaderBuilder::new(parsed(&schema)).with_header(true).with_delimiter(delimiter);
-    let source = data.open()?;
-    let mut reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build(source)).map_err(|error| invalid("CSV", error))?;
+    let rows = lines::csv(data, delimiter)?;
+    let mut reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build(rows)).map_err(|error| invalid("CSV", error))?;
     let data =
         written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))?;
     Ok(Copy { data, times: columns.times })
@@ -69,16 +70,17 @@ pub(super) fn csv(data: &Data, delimiter: u8, text: &TextSettings) -> Result<Cop
 /// Copies line-delimited JSON, with one object per line, to an Arrow file.
 ///
 /// # Errors
-/// - `Invalid`: a line is not an object, or the values of a column have no common type, or do not fit the type in the settings.
+/// - `Invalid`: a line is not an object, or has a key twice; the values of a column have no common type, or do not fit the type in
+///   the settings.
 /// - `NotFound`: the settings declare the type of a column that does not exist.
 /// - `Unsupported`: a declared type is not read from text.
 pub(super) fn ndjson(data: &Data, text: &TextSettings) -> Result<Copy> {
-    let columns = json_columns(BufReader::new(data.open()?), &Types::of(text)?)?;
+    let columns = json_columns(lines::text(data)?, &Types::of(text)?)?;
     let schema = Arc::new(columns.schema);
     check_declared(&schema, text)?;
     let builder = arrow_json::ReaderBuilder::new(parsed(&schema)).with_batch_size(BATCH_ROWS);
-    let source = BufReader::new(data.open()?);
-    let mut reader = guarded(|| builder.build(source)).map_err(|error| invalid("JSON", error))?;
+    let lines = lines::text(data)?;
+    let mut reader = guarded(|| builder.build(lines)).map_err(|error| invalid("JSON", error))?;
     let data =
         written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))?;
     Ok(Copy { data, times: columns.times })

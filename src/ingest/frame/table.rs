@@ -111,10 +111,10 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
         settings.choose(&columns).map_err(place)?
     };
     if schema != *writer.schema() {
-        return Err(Error::invalid(format!(
-            "{}: another schema than the session's; columns, types, groups and their order must be equal",
-            frame.path().display()
-        )));
+        return Err(place(Error::invalid(format!(
+            "expected the columns of the first file, with the same types, groups and order: {}",
+            difference(&schema, writer.schema())
+        ))));
     }
     let plan = plan(frame, settings, columns)?;
     let mut partition = writer.partition_at(number)?;
@@ -124,6 +124,25 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
         batches = rest;
     }
     partition.finish().await
+}
+
+/// Says how a schema differs from the expected one.
+fn difference(found: &Schema, expected: &Schema) -> String {
+    let lacking = |from: &Schema, other: &Schema| {
+        let lacking = from.columns().iter().find(|column| other.column_named(&column.name).is_none());
+        lacking.map(|column| (column.name.clone(), column.ty.clone()))
+    };
+    if let Some((name, ty)) = lacking(expected, found) {
+        return format!("column `{name}` ({ty}) is missing");
+    }
+    if let Some((name, ty)) = lacking(found, expected) {
+        return format!("column `{name}` ({ty}) is not among them");
+    }
+    let types = found.columns().iter().filter_map(|column| Some((column, expected.column_named(&column.name)?)));
+    match types.into_iter().find(|(column, other)| column.ty != other.ty) {
+        Some((column, other)) => format!("column `{}`: expected {}, found {}", column.name, other.ty, column.ty),
+        None => "the index, the groups, the order or the properties of the columns differ".to_owned(),
+    }
 }
 
 /// Default rows of a partition.

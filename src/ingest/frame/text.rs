@@ -22,7 +22,8 @@ pub struct TextSettings {
     /// Separator of CSV cells. `None`: a tab in files that end in `.tsv`, else a comma.
     pub delimiter: Option<u8>,
     /// Types of columns by name. Every other column has the type that it has in `table`, or else a type that reproduces all its
-    /// values exactly.
+    /// values exactly: text if it has none. The spelling of numbers may change: `1.50` becomes 1.5. Leading zeros and plus signs are
+    /// only lost if the type is declared here.
     pub types: BTreeMap<String, ColumnType>,
     /// Schema of the table that the rows are for.
     pub table: Option<Schema>,

@@ -2,15 +2,18 @@
 //!
 //! Every value must fit the type exactly, because the readers of text would silently cut off fractions, shift times and round
 //! numbers. Only fractions are rounded, to the nearest float: to `f64` if the user declares it, to a narrower type in any case.
+//! Leading zeros and a plus sign are lost only if the user declares the type: `00789` is no number of a table.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use arrow_array::timezone::Tz;
 use arrow_schema::{DataType, Field};
+use chrono::{NaiveDate, NaiveTime};
 use half::f16;
 
 use super::{
     columns::type_of,
-    numbers::{comes_back, is_float, is_whole, time_of},
+    numbers::{comes_back, is_float, is_plain, is_whole, time_of},
     text::TextSettings,
 };
 use crate::{
@@ -131,20 +134,27 @@ impl Wanted {
     /// Whether a text, which is not empty, has a value of the type, and a reader keeps all of it.
     pub(super) fn takes(&self, text: &str) -> bool {
         match (self.foreign, &self.ty) {
-            (Some(Foreign::Decimal { precision, scale, .. }), _) => is_decimal(text, precision, scale),
-            (Some(Foreign::Time(unit)), _) => digits_of_time(text.trim()).is_some_and(|digits| digits <= digits_of(unit)),
+            (Some(Foreign::Decimal { precision, scale, .. }), _) => self.spells(text) && is_decimal(text, precision, scale),
+            (Some(Foreign::Time(unit)), _) => time_of_day(text.trim_ascii()).is_some_and(|(_, digits)| digits <= digits_of(unit)),
             (Some(Foreign::Date64), _) => is_time(text, TimeUnit::Millisecond, false),
             (Some(Foreign::Null | Foreign::Bytes(_)), _) => false,
             (None, ColumnType::Utf8 | ColumnType::Categorical) => true,
             (None, ColumnType::Scalar(Primitive::Bool)) => ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word)),
-            (None, ColumnType::Scalar(element)) if is_float_type(*element) => self.takes_float(text, *element),
-            (None, ColumnType::Scalar(element)) => is_integer(text, *element),
-            (None, ColumnType::Duration(_)) => text.parse::<i64>().is_ok(),
+            (None, ColumnType::Scalar(element)) if is_float_type(*element) => {
+                self.spells(text) && self.takes_float(text, *element)
+            }
+            (None, ColumnType::Scalar(element)) => (!self.of_table || is_whole(text)) && is_integer(text, *element),
+            (None, ColumnType::Duration(_)) => (!self.of_table || is_whole(text)) && text.parse::<i64>().is_ok(),
             // A reader of dates would silently drop a time of day.
-            (None, ColumnType::Date) => text.trim().len() <= 10,
+            (None, ColumnType::Date) => is_date(text.trim_ascii()),
             (None, ColumnType::Timestamp(unit, zone)) => is_time(text, *unit, zone.is_some()),
             (None, ColumnType::Binary | ColumnType::List(_) | ColumnType::Tensor { .. }) => false,
         }
+    }
+
+    /// Whether the spelling of a number is one that a table's column may lose.
+    fn spells(&self, text: &str) -> bool {
+        !self.of_table || is_plain(text)
     }
 
     /// Whether a number of JSON is a value of the type, and a reader keeps all of it.
@@ -191,16 +201,23 @@ impl Wanted {
 
     /// Returns the message for a value that does not fit.
     pub(super) fn unlike(&self, found: impl fmt::Display) -> String {
-        let whole = match &self.ty {
-            ColumnType::Scalar(element) => *element != Primitive::Bool && !is_float_type(*element),
-            ty => matches!(ty, ColumnType::Date | ColumnType::Duration(_)),
-        };
-        let hint = match (self.foreign, &self.ty) {
-            (Some(_), _) => "",
-            (None, ColumnType::Timestamp(_, None)) => " (without a time zone, and without digits beyond its unit)",
-            (None, ColumnType::Timestamp(_, Some(_))) => " (with a time zone, and without digits beyond its unit)",
-            (None, ColumnType::Scalar(Primitive::F64)) if self.of_table => " (numbers that it holds exactly)",
-            _ if whole => " (a whole number)",
+        let hint = match (self.foreign, &self.ty, self.of_table) {
+            (Some(Foreign::Decimal { .. }), _, true) => " (without leading zeros or a plus sign)",
+            (Some(_), ..) => "",
+            (None, ColumnType::Timestamp(_, None), _) => " (without a time zone, and without digits beyond its unit)",
+            (None, ColumnType::Timestamp(_, Some(_)), _) => " (with a time zone, and without digits beyond its unit)",
+            (None, ColumnType::Scalar(Primitive::Bool), _) => "",
+            (None, ColumnType::Scalar(Primitive::F64), true) => {
+                " (a number that it holds exactly, without leading zeros or a plus sign)"
+            }
+            (None, ColumnType::Scalar(element), true) if is_float_type(*element) => {
+                " (a number without leading zeros or a plus sign)"
+            }
+            (None, ColumnType::Scalar(element), false) if is_float_type(*element) => "",
+            (None, ColumnType::Scalar(_) | ColumnType::Duration(_), true) => {
+                " (a whole number without leading zeros or a plus sign)"
+            }
+            (None, ColumnType::Scalar(_) | ColumnType::Duration(_), false) => " (a whole number)",
             _ => "",
         };
         let (says, found) = (if self.of_table { "the table has" } else { "declared as" }, short(found));
@@ -263,20 +280,58 @@ fn is_decimal(text: &str, precision: u8, scale: i8) -> bool {
     !whole.is_empty() && all(whole) && all(fraction) && fraction.len() <= scale && whole.trim_start_matches('0').len() <= before
 }
 
-/// Whether a text is a time in this unit, with a zone or without one. A date alone is a time without a zone.
-fn is_time(text: &str, unit: TimeUnit, zoned: bool) -> bool {
-    let text = text.trim();
-    // The time of day starts after the date and one separator.
-    let Some(time) = text.get(11..) else { return !zoned };
-    let end = time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.' | ',')).unwrap_or(time.len());
-    let (time, behind) = time.split_at(end);
-    digits_of_time(time).is_some_and(|digits| digits <= digits_of(unit)) && behind.is_empty() != zoned
+/// Whether a text is a date that readers of text understand: `2020-02-29`, `2020-2-29` or `20200229`.
+fn is_date(text: &str) -> bool {
+    let format = match text.as_bytes() {
+        [_, _, _, _, b'-', ..] if text.len() <= 10 => "%Y-%m-%d",
+        [_, _, _, _, _, _, _, _] => "%Y%m%d",
+        _ => return false,
+    };
+    let is_part = |part: u8| part.is_ascii_digit() || part == b'-';
+    text.as_bytes().first().is_some_and(u8::is_ascii_digit)
+        && text.bytes().all(is_part)
+        && NaiveDate::parse_from_str(text, format).is_ok()
 }
 
-/// Returns the digits of the fraction of a time of day, without final zeros; `None` if there is none.
-fn digits_of_time(time: &str) -> Option<usize> {
-    let is_part = |part: char| part.is_ascii_digit() || matches!(part, ':' | '.' | ',');
-    time.chars().all(is_part).then(|| time.split_once(['.', ',']).map_or(0, |(_, digits)| digits.trim_end_matches('0').len()))
+/// Whether a text is a time that a reader of text keeps whole in this unit, with a zone or without one. A date alone is a time
+/// without a zone.
+fn is_time(text: &str, unit: TimeUnit, zoned: bool) -> bool {
+    let Some((date, rest)) = text.split_at_checked(10).filter(|(date, _)| is_date(date)) else { return false };
+    let Ok(date) = NaiveDate::parse_from_str(date, "%Y-%m-%d") else { return false };
+    let time = rest.strip_prefix(['T', 't', ' ']);
+    let (time, zone) = match time {
+        None if rest.is_empty() => ("00:00:00", ""),
+        None => return false,
+        Some(time) => {
+            time.split_at(time.find(|part: char| !part.is_ascii_digit() && !matches!(part, ':' | '.')).unwrap_or(time.len()))
+        }
+    };
+    let read = match time.as_bytes() {
+        [_, _, b':', _, _, b':', _, _] | [_, _, b':', _, _, b':', _, _, b'.', ..] => time_of_day(time),
+        [_, _, _, _, _, _] => NaiveTime::parse_from_str(time, "%H%M%S").ok().map(|time| (time, 0)),
+        _ => None,
+    };
+    let is_zone = || matches!(zone, "z" | "Z") || zone.trim_start().parse::<Tz>().is_ok();
+    // Nanoseconds cover the years 1677 to 2262.
+    let fits = |time| unit != TimeUnit::Nanosecond || date.and_time(time).and_utc().timestamp_nanos_opt().is_some();
+    read.is_some_and(|(time, digits)| digits <= digits_of(unit) && fits(time)) && if zoned { is_zone() } else { zone.is_empty() }
+}
+
+/// Parses a time of day, `12:00` or `12:00:00.25`. Returns it with the digits of its fraction without final zeros.
+fn time_of_day(text: &str) -> Option<(NaiveTime, usize)> {
+    let (whole, fraction) = text.split_once('.').map_or((text, None), |(whole, fraction)| (whole, Some(fraction)));
+    let parts: Vec<&str> = whole.split(':').collect();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let format = match (parts.len(), fraction) {
+        (2, None) => "%H:%M",
+        (3, _) => "%H:%M:%S",
+        _ => return None,
+    };
+    let is_sound = parts[0].len() <= 2
+        && parts[1..].iter().all(|part| part.len() == 2)
+        && parts.iter().copied().chain(fraction).all(is_number);
+    let time = NaiveTime::parse_from_str(whole, format).ok().filter(|_| is_sound)?;
+    Some((time, fraction.map_or(0, |digits| digits.trim_end_matches('0').len())))
 }
 
 fn digits_of(unit: TimeUnit) -> usize {

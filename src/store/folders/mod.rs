@@ -154,6 +154,18 @@ impl LocalFiles {
         }
     }
 
+    /// Returns the names directly in the root, in no order. Those of folders end in `/`. A root that does not exist has none.
+    pub(super) fn names_at_root(&self) -> Result<Vec<String>> {
+        let found = Folder::root(self.root()).and_then(|root| root.entries());
+        let name = |(name, kind): (String, Kind)| if kind == Kind::Folder { format!("{name}/") } else { name };
+        match found {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            found => found
+                .map(|found| found.into_iter().map(name).collect())
+                .map_err(|error| failure::disk(&error, Doing::Listing, "", self.url())),
+        }
+    }
+
     /// Removes the folders directly in `folder` that are empty and whose names are `ours`, and then `folder` if it is empty.
     /// Failures are ignored. A concurrent writer that needs a folder makes it again.
     pub(super) fn remove_empty(&self, folder: &str, ours: impl Fn(&str) -> bool) {

@@ -15,6 +15,7 @@ use crate::{
     store::{
         failure::{self, Doing},
         inner::Inner,
+        local::LocalFiles,
         name,
         options::Service,
         store::Store,
@@ -154,6 +155,21 @@ impl Store {
         Ok(names)
     }
 
+    /// Returns the names directly at the root, sorted: those of objects, and those of folders, which end in `/`.
+    ///
+    /// # Errors
+    /// - `Denied`, `Unavailable`: the store refuses or does not answer.
+    /// - `Unsupported`: the store is a web server.
+    pub(crate) async fn names_at_root(&self) -> Result<Vec<String>> {
+        self.inner.beyond_http(Doing::Listing)?;
+        let mut names = match self.inner.on_disk(LocalFiles::names_at_root).await? {
+            Some(names) => names,
+            None => wire::listing(self.inner.names_at_root()).await?,
+        };
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Lists the folder once. Also returns whether the names were in the order of the store, without duplicates, and inside
     /// the folder.
     async fn list_once(&self, folder: &str, count: usize) -> Result<(Vec<Listed>, bool)> {
@@ -186,6 +202,22 @@ impl Inner {
             return Ok(true);
         }
         wire::listing(self.each_name_read(folder, location, &mut take)).await
+    }
+
+    async fn names_at_root(&self) -> Result<Vec<String>> {
+        let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
+        for tries_left in (0..LISTINGS).rev() {
+            match self.objects.list_with_delimiter(prefix).await {
+                Ok(listed) => {
+                    let name = |location: &Path| name::relative(&self.prefix, location);
+                    let folders = listed.common_prefixes.iter().filter_map(name).map(|name| format!("{name}/"));
+                    return Ok(listed.objects.iter().filter_map(|object| name(&object.location)).chain(folders).collect());
+                }
+                Err(error) if tries_left > 0 && broken(&error) != (false, false) => wire::restarted(),
+                Err(error) => return Err(self.fail(error, Doing::Listing, "")),
+            }
+        }
+        Err(Error::internal("no listing was tried"))
     }
 
     async fn each_name_read(&self, folder: &str, location: Path, take: &mut impl FnMut(Listed) -> bool) -> Result<bool> {

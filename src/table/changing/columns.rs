@@ -228,8 +228,9 @@ impl GroupReplacer {
 }
 
 impl Table {
-    /// Refuses columns of a new group that have the names of index columns and are not in the key `on`.
+    /// Refuses a new group whose name is taken, and columns of it that have the names of index columns and are not in the key `on`.
     pub(crate) fn check_new_group(&self, group: &str, names: &[&str], on: &[&str]) -> Result<()> {
+        self.schema().is_new_group(group)?;
         let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
         self.check_others(group, &names.iter().copied().filter(is_key).collect::<Vec<_>>(), on)
     }

@@ -81,7 +81,9 @@ fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<Vec<SequenceKey>> 
     let mut arrays = Vec::new();
     for column in columns {
         let name = &column.name;
-        let found = batch.column_by_name(name).ok_or_else(|| Error::invalid(format!("the keys have no column `{name}`")))?;
+        let found = batch
+            .column_by_name(name)
+            .ok_or_else(|| Error::invalid(format!("expected a column `{name}`, which is in the key")))?;
         let array = index_column(found, &column.ty.arrow())
             .ok_or_else(|| Error::invalid(format!("key `{name}`: expected {}, found {}", column.ty, found.data_type())))?;
         fields.push(Field::new(name, array.data_type().clone(), true));

@@ -67,6 +67,8 @@ pub struct Ticket {
     reuse: Reuse,
     locality: Locality,
     index_tails: IndexTails,
+    /// The URL of the table where the session was started; tickets of earlier builds have none.
+    url: Option<String>,
 }
 
 /// JSON of a ticket. `plan` is the text of a stored manifest, with the hash at its end.
@@ -91,6 +93,8 @@ struct Record {
     locality: Locality,
     #[serde(default, skip_serializing_if = "is_default")]
     index_tails: IndexTails,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -102,7 +106,7 @@ impl Ticket {
     pub fn to_json(&self) -> String {
         let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         let Self { session: tetrys_session, write_memory, segment_rows, append_to, overwrites, .. } = *self;
-        let (allow_unpinned, references) = (self.allow_unpinned, self.references.clone());
+        let (allow_unpinned, references, url) = (self.allow_unpinned, self.references.clone(), self.url.clone());
         let Self { reuse, locality, index_tails, .. } = *self;
         let record = Record {
             tetrys_session,
@@ -116,6 +120,7 @@ impl Ticket {
             reuse,
             locality,
             index_tails,
+            url,
         };
         serde_json::to_string(&record).unwrap_or_default()
     }
@@ -133,7 +138,7 @@ impl Ticket {
             _ => invalid(&error),
         })?;
         let Record { tetrys_session: session, write_memory, segment_rows, append_to, overwrites, allow_unpinned, .. } = record;
-        let Record { references, reuse, locality, index_tails, .. } = record;
+        let Record { references, reuse, locality, index_tails, url, .. } = record;
         if append_to.is_some() && overwrites.is_some() {
             return Err(invalid(&"it both appends and overwrites"));
         }
@@ -152,7 +157,43 @@ impl Ticket {
             reuse,
             locality,
             index_tails,
+            url,
         })
+    }
+
+    /// Checks that a store has the table for which the session was started. A local folder may have another path on another machine,
+    /// but its name must be the same.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use tetrys::{Schema, Store, Table, WriteOptions};
+    /// # let folder = tempfile::tempdir()?; let place = |name: &str| folder.path().join(name).display().to_string();
+    /// let schema = Schema::builder().index("id", "i64").build()?;
+    /// let ticket = Table::create(&place("drives"), schema, WriteOptions::default()).await?.ticket()?;
+    /// assert!(ticket.check_place(&Store::open(&place("mounted/drives"))?).await.is_ok());
+    /// assert!(ticket.check_place(&Store::open(&place("other"))?).await.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// - `Invalid`: the session was started for another table. The message names both.
+    /// - `NotFound`: the session changes a table, and there is none.
+    /// - Errors of the store.
+    pub async fn check_place(&self, store: &Store) -> Result<()> {
+        let name = |url: &str| url.strip_prefix("file://")?.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+        let expected = self.url.as_deref().unwrap_or(store.url());
+        let is_alike = expected == store.url() || name(expected).is_some_and(|own| name(store.url()) == Some(own));
+        let is_its = match self.append_to.or(self.overwrites) {
+            Some(_) if is_alike => Table::open_in(store.clone()).await?.id() == self.plan.table,
+            _ => is_alike,
+        };
+        match is_its {
+            true => Ok(()),
+            false => {
+                let found = store.url();
+                Err(Error::invalid(format!("the session was begun for another table: expected {expected}, found {found}")))
+            }
+        }
     }
 
     /// Returns the id of the session.
@@ -220,6 +261,7 @@ impl TableWriter {
             reuse,
             locality,
             index_tails,
+            url: Some(self.session.store.url().to_owned()),
         })
     }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures::future::try_join;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
-    error::{Error, ErrorKind, Result, json_fault},
+    error::{Error, ErrorKind, Result, json_fault, short},
     format::{Manifest, SequenceTracker},
     id::ObjectRef,
     schema::Schema,
@@ -80,7 +81,7 @@ impl Table {
     /// Starts a new table at `url`. Nothing is visible there before [`TableWriter::commit`].
     ///
     /// # Errors
-    /// - `Exists`: there is a table already.
+    /// - `Exists`: there is a table already, or something that is not of a table.
     /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
     /// - Errors of the store.
     pub async fn create(url: &str, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
@@ -90,7 +91,7 @@ impl Table {
     /// Starts a new table as [`Table::create`] does, with options of its store.
     ///
     /// # Errors
-    /// - `Exists`: there is a table already.
+    /// - `Exists`: there is a table already, or something that is not of a table.
     /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
     /// - Errors of the store.
     pub async fn create_with(url: &str, stores: &StoreOptions, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
@@ -100,7 +101,7 @@ impl Table {
     /// Starts a new table in `store`. The schema has at least one index column.
     ///
     /// # Errors
-    /// - `Exists`: there is a table already.
+    /// - `Exists`: there is a table already, or something that is not of a table.
     /// - `Invalid`: the options are impossible, the schema has no index column, or the name of the table contains `@`.
     /// - Errors of the store.
     pub async fn create_in(store: Store, schema: Schema, options: WriteOptions) -> Result<TableWriter> {
@@ -163,9 +164,7 @@ impl TableWriter {
         }
         is_new_name(&store)?;
         store.ensure_create_only().await?;
-        if let Some(version) = commit::newest_version(&store).await? {
-            return Err(Error::exists(format!("{}: a table is there already, at version {version}", store.url())));
-        }
+        is_vacant(&store, "").await?;
         let session = Session { allow_unpinned: options.allow_unpinned, ..Session::create(store) };
         Self::of(session, SessionKind::Create, schema, options)
     }
@@ -532,6 +531,47 @@ pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> 
     }
     remove_empty_folders(store).await;
     Ok(())
+}
+
+/// The folders of the objects of a table, and of the files of writers.
+const FOLDERS: [&str; 9] =
+    ["attachments/", "chunks/", "hashes/", "index/", "joins/", "layout/", "manifests/", "pins/", "sessions/"];
+
+/// Checks that a new table can be written to a store: there is no table, and nothing of others. What writers left that never
+/// committed may be there. `instead` says what to do if there is a table.
+///
+/// # Errors
+/// - `Exists`: something is there; the message names it.
+/// - Errors of the store.
+pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<()> {
+    let (newest, first) = try_join(commit::newest_version(store), names_of_others(store)).await?;
+    let url = store.url();
+    if let Some(version) = newest {
+        return Err(Error::exists(format!("{url}: a table is there already, at version {version}{instead}")));
+    }
+    if first.is_empty() {
+        return Ok(());
+    }
+    // A bit of a name may have flipped on its way, and files come and go.
+    let again = names_of_others(store).await?;
+    match first.iter().filter(|name| again.contains(name)).collect::<Vec<_>>().as_slice() {
+        [] => Ok(()),
+        [name, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            Err(Error::exists(format!(
+                "{url}: expected a new or empty folder for the table, found `{}`{more}, which no table has; name another folder, \
+                 or a new one in it",
+                short(name)
+            )))
+        }
+    }
+}
+
+/// Returns the names at the root that no table has, and no self-test.
+async fn names_of_others(store: &Store) -> Result<Vec<String>> {
+    let mut names = store.names_at_root().await?;
+    names.retain(|name| !FOLDERS.contains(&name.as_str()) && !name.starts_with("selftest-"));
+    Ok(names)
 }
 
 /// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.

@@ -20,7 +20,10 @@ use crate::{
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::{Store, StoreOptions},
     table::{
-        changing::{session::Session, writer::is_new_name},
+        changing::{
+            session::Session,
+            writer::{is_new_name, is_vacant},
+        },
         frame::index::{Index, IndexSource},
         table::Table,
     },
@@ -438,13 +441,7 @@ impl ViewSize {
 /// Checks that a new view can be saved in a store.
 pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
     is_new_name(store)?;
-    match commit::newest_version(store).await? {
-        Some(version) => Err(Error::exists(format!(
-            "{}: a table is there already, at version {version}; choose another place, or update the view there, which writes its next version",
-            store.url()
-        ))),
-        None => Ok(()),
-    }
+    is_vacant(store, "; choose another place, or update the view there, which writes its next version").await
 }
 
 /// Checks that a view can be the next version of this table.

@@ -22,7 +22,7 @@ use tetrys::{
 use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::write_json,
-    failure::{Failure, Outcome, say},
+    failure::{Failure, Outcome, committed, say},
     progress, text,
 };
 
@@ -32,7 +32,7 @@ use crate::{
 
 Without --index and --group, small columns (numbers, times, text) become the index, and each other column becomes a column group of its own. Name columns by patterns: `lidar.*`. Set --sequence-by if you want to read windows: they contain rows of one sequence only.
 
-Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that each value reads back as it was written: 007 stays text. With --append they are those of the table.
+Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that no value changes: 007 and +1 stay text, 1.50 becomes the number 1.5, and a column without any value becomes text. With --append the types are those of the table, and a value that would change is an error; only fractions are rounded to f32 and f16. --type reads a column as you say: --type price=utf8 keeps 1.50 as it is written, --type id=i64 makes 007 the number 7. In a CSV file of one column a blank line is a row with an empty cell; in other CSV files, and in NDJSON, blank lines are skipped.
 
 Examples:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
@@ -299,6 +299,7 @@ impl FrameCommand {
         let table = ingest(&frame, store, &settings, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
+        committed(table.url(), table.version());
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
         // Warnings are also printed with --quiet and --json.
         say_warnings(&table);
@@ -314,7 +315,6 @@ impl FrameCommand {
         }
         let info = table.info().await?;
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
-        let stored = stored_bytes(&table).await;
         let names: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
         let mut lines = vec![vec!["index".to_owned(), text::bytes(info.index_bytes), text::printable(&names.join(", "))]];
         lines.extend(info.column_groups.iter().map(|group| {
@@ -322,9 +322,7 @@ impl FrameCommand {
             vec![text::printable(&group.name), text::bytes(group.bytes), text::printable(&names.join(", "))]
         }));
         write!(out, "{}", text::table(&["", ">", ""], &lines))?;
-        if let Some(stored) = stored {
-            writeln!(out, "stored  {}", text::bytes(stored))?;
-        }
+        writeln!(out, "stored  {}", text::bytes(stored_bytes(&table)))?;
         if let Some(shared) = said_of_sharing(&table) {
             writeln!(out, "{shared}")?;
         }

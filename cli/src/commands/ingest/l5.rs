@@ -8,7 +8,7 @@ use tetrys_l5::{Dataset, IngestSettings, ingest};
 use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::write_json,
-    failure::{Failure, Outcome, say},
+    failure::{Failure, Outcome, committed, say},
     progress, text,
 };
 
@@ -53,6 +53,7 @@ impl L5 {
         let table = ingest(&dataset, store, &settings, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
+        committed(table.url(), table.version());
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
         // Warnings are also printed with --quiet and --json.
         say_warnings(&table);
@@ -63,13 +64,11 @@ impl L5 {
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }
-        let stored = stored_bytes(&table).await;
+        let stored = stored_bytes(&table);
         let given = dataset.group().stored_bytes()?;
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
         writeln!(out, "input   {} ({} decoded)", text::bytes(given), text::bytes(dataset.decoded_bytes()))?;
-        if let Some(stored) = stored {
-            writeln!(out, "stored  {}, {} of the input", text::bytes(stored), text::ratio(stored, given))?;
-        }
+        writeln!(out, "stored  {}, {} of the input", text::bytes(stored), text::ratio(stored, given))?;
         if let Some(shared) = said_of_sharing(&table) {
             writeln!(out, "{shared}")?;
         }

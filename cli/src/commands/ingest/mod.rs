@@ -202,9 +202,9 @@ pub(crate) fn said_of(table: &Table) -> String {
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }
 
-/// Returns the bytes of all objects of a table. `None` if they cannot be listed: the table is committed, so this is no failure.
-async fn stored_bytes(table: &Table) -> Option<u64> {
-    Some(table.store().list("").await.ok()?.iter().map(|(_, bytes)| bytes).sum())
+/// Returns the bytes of the objects that a version has added to its table.
+fn stored_bytes(table: &Table) -> u64 {
+    table.lineage().get("bytes_added").and_then(serde_json::Value::as_u64).unwrap_or(0)
 }
 
 /// Describes a table as JSON, with its lineage.

@@ -5,10 +5,10 @@ use std::{io::Write, time::Instant};
 use clap::Args;
 use tetrys_petastorm::{Dataset, IngestSettings, ingest, warnings};
 
-use super::{Writing, frame::group, json_of, said_of, said_of_sharing, say_warnings};
+use super::{Writing, frame::group, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::write_json,
-    failure::{Failure, Outcome, say},
+    failure::{Failure, Outcome, committed, say},
     progress, text,
 };
 
@@ -93,6 +93,7 @@ impl Petastorm {
         let table = ingest(&dataset, store, &settings, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
+        committed(table.url(), table.version());
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
         // Warnings are also printed with --quiet and --json.
         say_warnings(&table);
@@ -103,7 +104,7 @@ impl Petastorm {
         if self.writing.quiet {
             return Ok(Outcome::Done);
         }
-        let stored: u64 = table.store().list("").await?.iter().map(|(_, bytes)| bytes).sum();
+        let stored = stored_bytes(&table);
         let given = dataset.stored_bytes();
         writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
         writeln!(

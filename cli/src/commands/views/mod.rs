@@ -16,7 +16,7 @@ use tetrys::{
 
 use super::write_json;
 use crate::{
-    failure::{Failure, Outcome, say},
+    failure::{Failure, Outcome, committed, say},
     staging::TemporaryFolder,
     text,
 };
@@ -80,6 +80,11 @@ async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> 
         temporary_folder: folder.as_ref().map(|folder| folder.path().to_owned()).or(memory.temporary_folder),
     };
     let made = recipe.run_with(&crate::opening::options(), &options).await?;
+    for view in &made {
+        if let Some(version) = view.version {
+            committed(&view.view, version);
+        }
+    }
     for view in &made {
         for owner in &view.unpinned {
             say(format_args!(
