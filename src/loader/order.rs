@@ -81,8 +81,13 @@ impl Order {
             (Draws::Once, Shuffle::Sequence) => Kind::Runs { starts, window: 0 },
             (draws, Shuffle::Global) => Kind::Drawn(draws),
             (_, shuffle) => {
+                let found = match shuffle {
+                    Shuffle::None => "no shuffle",
+                    Shuffle::Block { .. } => "a shuffle of blocks",
+                    _ => "a shuffle of sequences",
+                };
                 return Err(Error::invalid(format!(
-                    "weights and balanced classes draw samples in random order: expected a global shuffle, found {shuffle:?}"
+                    "weights and balanced classes draw samples in random order: expected a global shuffle, found {found}"
                 )));
             }
         };

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     error::{Error, Result, short},
     schema::ColumnType,
+    words::plain,
 };
 
 /// The columns of a text.
@@ -47,7 +48,7 @@ pub(super) fn csv_columns(reader: impl Read, delimiter: u8, types: &Types) -> Re
         csv::ErrorKind::Utf8 { pos, err } => {
             Error::invalid(format!("line {}: cell {} is not UTF-8", pos.map_or(0, |pos| pos.line()), err.field()))
         }
-        other => Error::invalid(format!("not valid CSV: {other:?}")),
+        other => Error::invalid(format!("not valid CSV: {}", plain(&format!("{other:?}")))),
     };
     let names: Vec<String> = reader.headers().map_err(unfit)?.iter().map(str::to_owned).collect();
     if names.is_empty() {
