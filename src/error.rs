@@ -58,7 +58,7 @@ macro_rules! constructors {
 impl Error {
     /// Creates an error of the given kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
+        Self { kind, message: bounded(message.into()), source: None }
     }
 
     constructors!(
@@ -89,7 +89,7 @@ impl Error {
 
     /// Returns the error with `place` in front of its message: `place: message`.
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.message = format!("{place}: {}", self.message);
+        self.message = bounded(format!("{place}: {}", self.message));
         self
     }
 }
@@ -101,12 +101,56 @@ pub(crate) fn json_fault(error: &serde_json::Error) -> String {
         return said.replace("EOF while parsing", "the text ends inside");
     }
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    match said.strip_prefix("missing field ") {
-        Some(name) => format!("the member {name} is missing"),
-        None => said
-            .replace("unknown field", "unknown member")
-            .replace("duplicate field", "duplicate member")
-            .replace("unknown variant", "unknown value"),
+    if let Some(name) = said.strip_prefix("missing field ") {
+        return format!("the member {name} is missing");
+    }
+    let mismatch = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = mismatch.and_then(|said| said.rsplit_once(", expected ")) {
+        let expected = match expected {
+            "usize" | "u8" | "u16" | "u32" | "u64" => "a whole number of 0 or more",
+            "isize" | "i8" | "i16" | "i32" | "i64" => "a whole number",
+            "f32" | "f64" => "a number",
+            "a boolean" => "true or false",
+            "a map" => "an object",
+            "a sequence" => "a list",
+            expected if expected.starts_with("struct ") => "an object",
+            expected => expected,
+        };
+        let found = match found {
+            "map" => "an object",
+            "sequence" => "a list",
+            found => found,
+        };
+        return format!("expected {expected}, found {found}");
+    }
+    if said.starts_with("data did not match any variant") {
+        return "a value has a wrong type".to_owned();
+    }
+    said.replace("unknown field", "unknown member")
+        .replace("duplicate field", "duplicate member")
+        .replace("unknown variant", "unknown value")
+}
+
+/// Most characters of a message. Names and values in it may be of any length.
+const LONGEST: usize = 2_000;
+/// Characters at the end of a message that is cut: they often say what was expected.
+const END: usize = 500;
+
+/// Cuts out the middle of a message that is longer than [`LONGEST`].
+fn bounded(message: String) -> String {
+    // A character has at least one byte.
+    if message.len() <= LONGEST {
+        return message;
+    }
+    let count = message.chars().count();
+    let from = |character: usize| message.char_indices().nth(character).map_or(message.len(), |(place, _)| place);
+    match count.checked_sub(LONGEST) {
+        None | Some(0) => message,
+        Some(more) => {
+            let (start, end) = (message.get(..from(LONGEST - END)), message.get(from(count - END)..));
+            let more = counted(more, "character");
+            format!("{} .. ({more} left out) .. {}", start.unwrap_or_default(), end.unwrap_or_default())
+        }
     }
 }
 
@@ -156,7 +200,9 @@ impl From<std::io::Error> for Error {
             Io::InvalidData | Io::UnexpectedEof => ErrorKind::Corrupt,
             _ => ErrorKind::Unavailable,
         };
-        Self::new(kind, error.to_string()).with_source(error)
+        // `tempfile` adds the name of a temporary file, which means nothing to users.
+        let said = error.to_string();
+        Self::new(kind, said.split(" at path \"").next().unwrap_or_default()).with_source(error)
     }
 }
 
@@ -164,5 +210,55 @@ impl From<std::io::Error> for Error {
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_any_length_keeps_its_start_and_its_end() {
+        let long = format!("`{}`: expected a number", "é".repeat(100_000));
+        for error in [Error::invalid(long.as_str()), Error::invalid("expected a number").at(format!("`{}`", "é".repeat(100_000)))]
+        {
+            let said = error.at("table t").to_string();
+            assert!(said.starts_with("table t: `éé") && said.ends_with("é`: expected a number"), "{said}");
+            assert!(said.contains(" characters left out) .. ") && said.chars().count() < LONGEST + 100, "{said}");
+        }
+        assert_eq!(Error::invalid("é".repeat(LONGEST)).to_string(), "é".repeat(LONGEST));
+    }
+
+    #[test]
+    fn no_message_names_a_temporary_file() {
+        let error = tempfile::tempfile_in("/no/such/folder").map(drop).unwrap_err();
+        let said = Error::from(error).to_string();
+        assert!(said.contains("No such file") && !said.contains("at path"), "{said}");
+        let error = tempfile::tempdir_in("/no/such/folder").map(drop).unwrap_err();
+        assert_eq!(Error::from(error).to_string(), said);
+    }
+
+    #[test]
+    fn faults_of_json_are_told_in_words_of_json() {
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "only parsed")]
+        struct Given {
+            count: usize,
+            share: f64,
+            names: Vec<String>,
+            inner: Option<Box<Given>>,
+        }
+        for (text, expected) in [
+            (r#"{"count": "many"}"#, "expected a whole number of 0 or more, found string \"many\""),
+            (r#"{"count": -1}"#, "expected a whole number of 0 or more, found integer `-1`"),
+            (r#"{"share": {}}"#, "expected a number, found an object"),
+            (r#"{"names": 1}"#, "expected a list, found integer `1`"),
+            (r#"{"inner": "x"}"#, "expected an object, found string \"x\""),
+            (r#"{"count": 1}"#, "the member `share` is missing"),
+            (r#"{"count""#, "the text ends inside an object at line 1 column 8"),
+        ] {
+            assert_eq!(json_fault(&serde_json::from_str::<Given>(text).unwrap_err()), expected, "{text}");
+        }
     }
 }

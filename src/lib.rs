@@ -68,6 +68,7 @@ pub mod store;
 pub mod table;
 mod threads;
 mod waves;
+mod words;
 
 #[cfg(not(feature = "unstable"))]
 mod codec;

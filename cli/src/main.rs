@@ -8,6 +8,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod npy;
+mod numbers;
 mod opening;
 mod output;
 mod pictures;
@@ -19,11 +20,12 @@ mod text;
 mod times;
 
 use std::{
+    ffi::OsString,
     io::{BufWriter, Write},
     process::ExitCode,
 };
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::{
     commands::Command,
@@ -74,11 +76,26 @@ struct Arguments {
     allow_unpinned: bool,
 }
 
+/// Returns the command, with values such as `-1` taken for numbers, so that their parsers refuse them and not clap.
+fn command(command: clap::Command) -> clap::Command {
+    let takes = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(takes).mut_subcommands(self::command)
+}
+
+fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    Arguments::from_arg_matches(&command(Arguments::command()).try_get_matches_from(words)?)
+}
+
 fn main() -> ExitCode {
-    let Arguments { command, options, allowed, allow_unpinned } = match Arguments::try_parse() {
+    let Arguments { command, options, allowed, allow_unpinned } = match parsed(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => return failure::report_misuse(&error),
     };
+    // The warnings of polars are for those who call its functions.
+    polars::error::set_warning_function(|_, _| {});
     opening::keep_unpinned(allow_unpinned);
     match opening::keep(&options, &allowed).map_err(Failure::Table).and_then(|()| execute(command)) {
         Ok(outcome) => outcome.code(),
@@ -98,8 +115,6 @@ fn execute(command: Command) -> Result<Outcome, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// Returns every example of a command and of its subcommands.
@@ -132,11 +147,43 @@ mod tests {
                 }
             }
             let words = words.into_iter().take_while(|word| word != ">").filter(|word| !word.is_empty());
-            if let Err(error) = Arguments::try_parse_from(words)
+            if let Err(error) = parsed(words.map(OsString::from))
                 && error.kind() != clap::error::ErrorKind::DisplayHelp
             {
                 panic!("{example}: {error}");
             }
         }
+    }
+
+    /// Returns the words of a command and of its subcommands, and what is behind them: each option with its value, or only values.
+    fn calls(command: &clap::Command, path: &[String], value: &str) -> Vec<Vec<String>> {
+        let call = |words: &[String]| path.iter().chain(words).cloned().collect::<Vec<_>>();
+        let options = command.get_arguments().filter(|argument| argument.get_action().takes_values());
+        let options = options.filter_map(|argument| Some(call(&[format!("--{}", argument.get_long()?), value.to_owned()])));
+        let own: Vec<_> = options.chain([call(&[value.to_owned(), value.to_owned(), value.to_owned()])]).collect();
+        let inner = command.get_subcommands().flat_map(|inner| calls(inner, &call(&[inner.get_name().to_owned()]), value));
+        own.into_iter().chain(inner).collect()
+    }
+
+    #[test]
+    fn no_value_is_refused_in_words_of_rust() {
+        let rust = include_str!("../../tests/rust_words.txt").lines().filter(|word| !word.is_empty() && !word.starts_with('#'));
+        let rust: Vec<&str> = rust.chain(["tip: to pass '-1'"]).collect();
+        let mut refused = 0;
+        for value in
+            ["x", "", "-1", "-1.5", "1.5", "1e999", "NaN", "99999999999999999999999", "\u{663}", "=", "a=", "a=x", "/", ".."]
+        {
+            for words in calls(&Arguments::command(), &["tetrys".to_owned()], value) {
+                let Err(error) = parsed(words.iter().map(OsString::from)) else { continue };
+                let said = error.render().to_string();
+                refused += 1;
+                let found: Vec<_> = rust.iter().filter(|word| said.contains(**word)).collect();
+                // A second value may be one too many, which clap tells.
+                let is_known =
+                    words.iter().filter(|word| word.as_str() == value).count() > 1 && said.contains("unexpected argument");
+                assert!(found.is_empty() || is_known, "{words:?}: {found:?} in {said}");
+            }
+        }
+        assert!(refused > 500, "{refused} values were refused");
     }
 }

@@ -6,7 +6,7 @@ use clap::{
 };
 use tetrys::{ColumnType, Edge, Error, Offsets, Pick, Result, RowLoader, Table, TimeOffsets, Window, schema::Column};
 
-use crate::text;
+use crate::{numbers::whole, text};
 
 /// A row or a window of a table.
 #[derive(Args, Debug)]
@@ -14,6 +14,7 @@ pub(crate) struct Reading {
     /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
     /// The row number in the table, from 0; `tetrys query` shows it as `row`
+    #[arg(value_parser = whole(0..=u64::MAX))]
     pub(crate) row: u64,
     #[command(flatten)]
     pub(crate) choice: Choice,
@@ -47,7 +48,7 @@ pub(crate) struct Choice {
     time_column: Option<String>,
     /// With --times: the largest distance between a wanted time and its row: `50ms` [default: half the distance to the nearest
     /// other wanted time; the time of ROW is a wanted time too]
-    #[arg(long, value_name = "T", requires = "times")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, requires = "times")]
     tolerance: Option<String>,
     /// With --times: take the nearest row, the last row at or before the time, or the first row at or after it
     #[arg(long, default_value = "nearest", value_parser = pick(), requires = "times")]

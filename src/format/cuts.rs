@@ -19,6 +19,9 @@ pub struct Cuts {
     pub chunk_max: u64,
 }
 
+/// The most bytes of a chunk.
+const MAX_CHUNK: u64 = 1 << 30;
+
 impl Default for Cuts {
     fn default() -> Self {
         const KIB: u64 = 1 << 10;
@@ -38,8 +41,11 @@ impl Cuts {
     /// Returns these cuts with chunks of at most `max` bytes; the target is half of `max`, the minimum an eighth.
     ///
     /// # Errors
-    /// - `Invalid`: the sizes violate the rules of [`Cuts::check`].
+    /// - `Invalid`: `max` is less than 8, or more than 1 GiB.
     pub fn with_chunk_max(mut self, max: u64) -> Result<Self> {
+        if !(8..=MAX_CHUNK).contains(&max) {
+            return Err(Error::invalid(format!("largest chunk: expected 8 to {MAX_CHUNK} bytes, found {max}")));
+        }
         (self.chunk_min, self.chunk_target, self.chunk_max) = (max / 8, max / 2, max);
         self.check()
     }
@@ -51,7 +57,7 @@ impl Cuts {
     pub fn check(self) -> Result<Self> {
         for (what, min, target, max, most) in [
             ("block", self.block_min, self.block_target, self.block_max, 1_u64 << 20),
-            ("chunk", self.chunk_min, self.chunk_target, self.chunk_max, 1 << 30),
+            ("chunk", self.chunk_min, self.chunk_target, self.chunk_max, MAX_CHUNK),
         ] {
             if min < 1 || target <= min || max <= target || max > most {
                 return Err(Error::invalid(format!(

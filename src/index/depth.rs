@@ -1,7 +1,8 @@
 //! Bounds the levels of conditions: polars and the SQL parser call themselves for each level of an expression, and a thread whose
-//! stack overflows ends the process. `a OR b OR c` has three levels.
+//! stack overflows ends the process. polars also copies the expressions below each level, so its time and memory grow with the square
+//! of the levels. `a + b + c` has three levels. Long chains of OR in SQL become balanced trees before (`prepare.rs`).
 //!
-//! Both checks count without calling themselves. Work on an expression that passes runs on a thread with a large stack if the
+//! All checks count without calling themselves. Work on an expression that passes runs on a thread with a large stack if the
 //! expression is long.
 
 use polars::prelude::Expr;
@@ -13,13 +14,12 @@ use sqlparser::{
 use super::aside::on_large_stack;
 use crate::error::{Error, Result, counted, short};
 
-/// Maximum levels of an expression of polars. polars copies the expressions below each level, so its time and memory grow with the
-/// square of the levels.
-const MAX_LEVELS: usize = 2_000;
+/// Maximum levels of an expression of polars.
+pub(super) const MAX_LEVELS: usize = 500;
 /// Maximum nodes of an expression of polars.
 const MAX_NODES: usize = 1_000_000;
 /// Maximum words and signs of an SQL text in a row, without a comma in between. A comparison and its OR have four.
-const MAX_WORDS: usize = 4 * MAX_LEVELS;
+const MAX_WORDS: usize = 8_000;
 /// Bytes of an SQL text up to which the stack of any thread suffices.
 const SHORT: usize = 256;
 
@@ -126,7 +126,7 @@ mod tests {
         let chain = |levels: usize| (1..levels).fold(col("a"), |all, _| all + lit(1));
         assert!(within([&chain(MAX_LEVELS)], || Ok(())).is_ok());
         let error = within([&chain(MAX_LEVELS + 1)], || Ok(())).unwrap_err();
-        assert!(error.to_string().contains("more than 2000 levels"), "{error}");
+        assert!(error.to_string().contains("more than 500 levels"), "{error}");
         let twice = (0..40).fold(col("a"), |all, _| all.clone() + all);
         assert!(within([&twice], || Ok(())).unwrap_err().to_string().contains("1000000 nodes"));
     }

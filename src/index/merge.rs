@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::{
     aside::{check_process, collect},
     frame::internal,
-    unframe::stored_unit,
+    unframe::{said_type, stored_unit},
 };
 use crate::{
     error::{Error, Result},
@@ -398,8 +398,8 @@ fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &st
         true => Ok(()),
         false => Err(Error::invalid(format!(
             "merge: key `{left_key}` is {} on the left and `{right_key}` is {} on the right: cast one of them",
-            left.dtype(),
-            right.dtype()
+            said_type(left),
+            said_type(right)
         ))),
     }
 }

@@ -3,14 +3,10 @@
 //! A condition of the user is parsed as exactly one expression first, so that it cannot contain a query, a second statement or a
 //! comment. polars takes the column names `*` and `^..$` for patterns, so such columns are renamed temporarily.
 
-use std::{
-    collections::BTreeSet,
-    ops::ControlFlow,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 use polars::{
-    prelude::{Column, DataFrame, IntoLazy, LazyFrame},
+    prelude::{Column, DataFrame, IntoLazy, LazyFrame, PolarsError},
     sql::SQLContext,
 };
 use sqlparser::{
@@ -24,8 +20,13 @@ use super::{
     aside::{aside, check_process},
     depth::within_sql,
     frame::internal,
+    prepare::{Prepared, prepare},
 };
-use crate::error::{Error, Result, short};
+use crate::{
+    error::{Error, Result, short},
+    panics::{expect_of_threads, guarded},
+    words::plain,
+};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
 ///
@@ -39,14 +40,8 @@ pub(crate) fn query(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
 fn answer(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
     let mut statement = question(sql)?;
     let plain = Plain::of(frame)?;
-    let text = match plain.renamed.is_empty() {
-        true => sql.to_owned(),
-        false => {
-            let _ = VisitMut::visit(&mut statement, &mut &plain);
-            statement.to_string()
-        }
-    };
-    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{}`", short(sql))))?)
+    let (text, functions) = plain.text(sql, &mut statement)?;
+    plain.named(run(plain.frame.clone(), &text, &functions).map_err(|error| error.at(format!("`{}`", short(sql))))?)
 }
 
 /// Returns the rows for which a condition is true. A condition is what follows WHERE, such as `agents_count > 100`.
@@ -56,8 +51,9 @@ fn answer(frame: &DataFrame, sql: &str) -> Result<DataFrame> {
 /// - `Unsupported`: polars panics.
 pub(crate) fn filtered(frame: &DataFrame, condition: &str) -> Result<DataFrame> {
     let plain = Plain::of(frame)?;
-    let text = within_sql(condition, || Ok(format!("SELECT * FROM t WHERE ({})", plain.expression(condition)?)))?;
-    plain.named(run(plain.frame.clone(), &text).map_err(|error| error.at(format!("`{}`", short(condition))))?)
+    let (text, functions) = within_sql(condition, || plain.expression(condition))?;
+    let found = run(plain.frame.clone(), &format!("SELECT * FROM t WHERE ({text})"), &functions);
+    plain.named(found.map_err(|error| error.at(format!("`{}`", short(condition))))?)
 }
 
 /// Returns the frame with computed columns. Each has a name and an expression over the existing columns.
@@ -67,18 +63,19 @@ pub(crate) fn filtered(frame: &DataFrame, condition: &str) -> Result<DataFrame> 
 /// - `Unsupported`: polars panics.
 pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Result<DataFrame> {
     let mut plain = Plain::of(frame)?;
-    let mut columns = String::new();
+    let (mut columns, mut functions) = (String::new(), BTreeSet::new());
     for (name, sql) in computed {
         if frame.column(name).is_ok() || plain.renamed.iter().any(|(_, held)| held == name) {
             return Err(Error::invalid(format!("column `{name}` exists already: choose another name for the computed column")));
         }
-        let text = within_sql(sql, || plain.expression(sql))?;
+        let (text, found) = within_sql(sql, || plain.expression(sql))?;
+        functions.extend(found);
         let alias = free_name(frame, plain.renamed.len());
         columns.push_str(&format!(", ({text}) AS \"{alias}\""));
         plain.renamed.push((alias, (*name).to_owned()));
     }
     let all: Vec<&str> = computed.iter().map(|(_, sql)| *sql).collect();
-    let found = run(plain.frame.clone(), &format!("SELECT *{columns} FROM t"));
+    let found = run(plain.frame.clone(), &format!("SELECT *{columns} FROM t"), &functions);
     plain.named(found.map_err(|error| error.at(format!("`{}`", short(all.join("`, `")))))?)
 }
 
@@ -107,14 +104,20 @@ impl Plain {
         Ok(Self { frame: DataFrame::new(frame.height(), columns).map_err(internal)?, renamed })
     }
 
-    /// Returns the text of an expression with the column names of this frame.
-    fn expression(&self, sql: &str) -> Result<String> {
+    /// Returns the text of an expression for polars, and the functions in it.
+    fn expression(&self, sql: &str) -> Result<(String, BTreeSet<String>)> {
         let mut expression = expression(sql)?;
-        if self.renamed.is_empty() {
-            return Ok(sql.to_owned());
+        self.text(sql, &mut expression)
+    }
+
+    /// Returns the text of parsed SQL for polars, with the column names of this frame, and the functions in it.
+    fn text(&self, sql: &str, parsed: &mut (impl VisitMut + ToString)) -> Result<(String, BTreeSet<String>)> {
+        let Prepared { mut changed, functions, .. } = prepare(parsed).map_err(|error| error.at(format!("`{}`", short(sql))))?;
+        if !self.renamed.is_empty() {
+            changed = true;
+            let _ = VisitMut::visit(parsed, &mut &*self);
         }
-        let _ = VisitMut::visit(&mut expression, &mut &*self);
-        Ok(expression.to_string())
+        Ok((if changed { parsed.to_string() } else { sql.to_owned() }, functions))
     }
 
     /// Returns the frame with the original column names.
@@ -160,19 +163,30 @@ fn free_name(frame: &DataFrame, number: usize) -> String {
     name
 }
 
-fn run(frame: DataFrame, sql: &str) -> Result<DataFrame> {
+/// Runs SQL over the table `t`. `functions` are those that it uses.
+fn run(frame: DataFrame, sql: &str, functions: &BTreeSet<String>) -> Result<DataFrame> {
     check_process()?;
-    let answer = || {
-        aside(|| {
-            let mut context = SQLContext::new();
-            context.register("t", frame.lazy());
-            context.execute(sql).and_then(LazyFrame::collect)
-        })
+    let execute = || {
+        let mut context = SQLContext::new();
+        context.register("t", frame.lazy());
+        context.execute(sql).and_then(LazyFrame::collect)
     };
-    // polars panics on some queries. A query changes nothing, so it is safe to go on.
-    let answer = catch_unwind(AssertUnwindSafe(answer)).map_err(|_| Error::unsupported("polars panicked on this SQL"))?;
-    // The query plan follows the message.
-    answer.map_err(|error| Error::invalid(error.to_string().split("\n\n").next().unwrap_or_default()))
+    // A query changes nothing, so it is safe to go on after a panic of polars.
+    expect_of_threads("polars-");
+    let answer = aside(|| Ok(guarded(|| Ok::<_, String>(execute()))));
+    let answer = answer.map_err(|error| Error::unavailable(said(&error)))?.map_err(|_| {
+        let functions = functions.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let uses = if functions.is_empty() { functions } else { format!("; it uses {}", short(functions)) };
+        Error::unsupported(format!("polars cannot compute this SQL with these values{uses}"))
+    })?;
+    answer.map_err(|error| Error::invalid(said(&error)))
+}
+
+/// Returns the message of polars in plain words, without what follows it: the list of columns, with locators, and the query plan.
+pub(crate) fn said(error: &PolarsError) -> String {
+    let text = error.to_string();
+    let text = text.split("; valid columns").next().and_then(|text| text.split("\n\n").next()).unwrap_or_default();
+    plain(text.trim()).replace("`.alias(\"new_name\")`", "`AS new_name`")
 }
 
 fn parser(sql: &str) -> Result<Parser<'static>> {

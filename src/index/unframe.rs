@@ -51,6 +51,11 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
     }
 }
 
+/// Returns the type of a column of a frame for a message.
+pub(crate) fn said_type(column: &Column) -> String {
+    column_type(column).map_or_else(|_| column.dtype().to_string(), |ty| ty.to_string())
+}
+
 /// Returns the index column type for a column of a frame, and the properties that say how its values are stored.
 ///
 /// # Errors

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     ahead::Ahead,
     error::{Error, Result, counted},
+    read::MAX_WINDOW,
     table::RowLoader,
 };
 
@@ -181,11 +182,19 @@ impl DataLoader {
     ///
     /// # Errors
     /// - `Invalid`: an option is impossible, such as a batch size of 0, a wrong number of weights, or a last step in which some
-    ///   rank would get no sample.
+    ///   rank would get no sample; the windows of a batch have more than 16,777,216 rows.
     /// - `NotFound`: the pattern of a window matches no column of `rows`.
     /// - Errors of the stores.
     pub async fn new(rows: RowLoader, options: LoaderOptions) -> Result<Self> {
         options.shards.check()?;
+        let (samples, widest) = (options.shards.batch_size.min(rows.len()), options.widest());
+        if samples.saturating_mul(widest) > MAX_WINDOW && widest > 1 {
+            return Err(Error::invalid(format!(
+                "a batch of {samples} windows of {} each: expected at most {MAX_WINDOW} rows in all; use a smaller batch or fewer \
+                 offsets",
+                counted(widest, "row")
+            )));
+        }
         let (shards, prefetch, on_error) = (options.shards, options.prefetch, options.on_error);
         let source = Source::new(rows, options).await?;
         let loader = Self::of(Sources(Arc::new([source])), None, shards, prefetch, on_error);
@@ -232,7 +241,7 @@ impl DataLoader {
             let differs = match (&*first.sources.0, &*loader.sources.0) {
                 _ if loader.mix.is_some() => Some("is a mix itself".to_owned()),
                 _ if loader.shards != first.shards => {
-                    Some(format!("has {:?}, expected {:?} as loader 0 has", loader.shards, first.shards))
+                    Some(format!("has {}, expected {}, as loader 0 has", loader.shards.said(), first.shards.said()))
                 }
                 ([first], [source]) => source.differs(first),
                 _ => None,

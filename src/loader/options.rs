@@ -132,6 +132,11 @@ impl LoaderOptions {
         Ok(self)
     }
 
+    /// Returns the rows of the widest window; 1 without windows.
+    pub(super) fn widest(&self) -> u64 {
+        self.windows.iter().map(|(_, window)| window.len() as u64).max().unwrap_or(1)
+    }
+
     /// Decodes the columns that match `pattern`, which hold bytes, to tensors. A value that cannot be decoded is a sample that cannot
     /// be read.
     #[must_use]

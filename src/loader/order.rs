@@ -82,10 +82,9 @@ impl Order {
             (draws, Shuffle::Global) => Kind::Drawn(draws),
             (_, shuffle) => {
                 let found = match shuffle {
-                    Shuffle::None => "none",
-                    Shuffle::Global => "global",
-                    Shuffle::Block { .. } => "block",
-                    Shuffle::Sequence => "sequence",
+                    Shuffle::None => "no shuffle",
+                    Shuffle::Block { .. } => "a shuffle of blocks",
+                    _ => "a shuffle of sequences",
                 };
                 return Err(Error::invalid(format!(
                     "weights and balanced classes draw samples in random order: expected a global shuffle, found {found}"

@@ -54,6 +54,16 @@ impl Shards {
         }
     }
 
+    /// Describes the share for a message: `batches of 8 on rank 0 of 2`.
+    pub(super) fn said(&self) -> String {
+        let last = match self.last {
+            Last::Drop => "without the remainder",
+            Last::Pad => "with a padded remainder",
+            Last::Short => "with a short remainder",
+        };
+        format!("batches of {} on rank {} of {}, {last}", self.batch_size, self.rank, self.world_size)
+    }
+
     /// Returns the samples that all ranks take in one step.
     pub(super) fn step(&self) -> u64 {
         self.batch_size * self.world_size

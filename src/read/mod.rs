@@ -39,4 +39,5 @@ pub use plan::{
 };
 pub use splits::{Piece, Split, SplitSize, Splits, splits};
 pub use times::{Pick, TimeOffsets, TimeSpan, Times};
+pub(crate) use window::MAX_WINDOW;
 pub use window::{Edge, Offsets, Sequences, Window, window};

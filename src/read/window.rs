@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::times::TimeOffsets;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::PackedLengths,
 };
 
@@ -119,8 +119,10 @@ pub enum Edge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offsets(Vec<i64>);
 
-/// The most rows of a window.
-const MAX_WINDOW: u64 = 1 << 24;
+/// The most rows of a window, and of the windows of a batch.
+pub(crate) const MAX_WINDOW: u64 = 1 << 24;
+/// The most rows of a window over a table that has fewer rows. All further rows of such a window are missing.
+const MAX_MISSING: u64 = 10_000;
 
 impl Offsets {
     /// Creates offsets in the given order. Offsets may repeat.
@@ -317,8 +319,14 @@ impl Sequences {
 /// Returns the table rows of the window around `row`. Under [`Edge::Pad`], a row outside the sequence is `None`.
 ///
 /// # Errors
-/// - `Invalid`: `row` is outside the table, or a row is missing under [`Edge::Error`].
+/// - `Invalid`: `row` is outside the table, a row is missing under [`Edge::Error`], or there are more than 10,000 offsets and more
+///   than the table has rows.
 pub fn window(sequences: &Sequences, row: u64, offsets: &Offsets, edge: Edge) -> Result<Vec<Option<u64>>> {
+    let most = sequences.rows.max(MAX_MISSING);
+    if offsets.len() as u64 > most {
+        let rows = counted(sequences.rows, "row");
+        return Err(Error::invalid(format!("{} offsets: expected at most {most}, because the table has {rows}", offsets.len())));
+    }
     let sequence = sequences.around(row).ok_or_else(|| Error::invalid(format!("row {row} is outside 0..{}", sequences.rows)))?;
     let mut rows = Vec::with_capacity(offsets.len());
     for offset in offsets.as_slice() {
@@ -409,6 +417,16 @@ mod tests {
             }
         }
         assert!(Sequences::new([]).is_empty() && Sequences::new([]).around(0).is_none());
+    }
+
+    #[test]
+    fn a_window_has_no_more_offsets_than_the_table_has_rows() {
+        let offsets = |count: i64| Offsets::try_from(0..count).unwrap();
+        let small = sequences(&[5, 5]);
+        assert_eq!(window(&small, 0, &offsets(10_000), Edge::Pad).unwrap().len(), 10_000);
+        let error = window(&small, 0, &offsets(10_001), Edge::Skip).unwrap_err().to_string();
+        assert_eq!(error, "10001 offsets: expected at most 10000, because the table has 10 rows");
+        assert_eq!(window(&sequences(&[20_000]), 0, &offsets(20_000), Edge::Error).unwrap().len(), 20_000);
     }
 
     #[test]

@@ -253,9 +253,11 @@ impl Recipe {
     /// Returns the options with the URLs of all sources allowed: tables of the recipe may refer to them, because the recipe names
     /// them.
     fn allowing(&self, stores: &StoreOptions) -> StoreOptions {
-        stores.clone().allow(self.sources.values().map(|source| match source {
+        let roots = self.sources.values().map(|source| match source {
             Source::Table(table) | Source::Some { table, .. } => split_name(table).map_or(table.as_str(), |(root, _)| root),
-        }))
+        });
+        // Opening the source refuses an empty URL.
+        stores.clone().allow(roots.filter(|root| !root.is_empty()))
     }
 
     /// Loads the rows of a source for which its own conditions and then `more` conditions are true.
@@ -389,8 +391,6 @@ fn filtered(index: Index, filters: &Several) -> Result<Index> {
 /// Returns the error of polars about an expression, with the column that was probably meant.
 fn hinted(error: &Error, index: &Index) -> Error {
     let said = error.to_string();
-    // Cut off the list of columns, which has locators, and the query plan.
-    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let near = missing.and_then(|column| nearest(column, index.column_names()));
     let hint = match near {

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub use make::{MadeView, RunOptions};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, short},
     hints::{listed, nearest},
     index::Merge,
     read::Pick,
@@ -199,26 +199,83 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-const WORDS: &[&str] = &[
-    "sources",
-    "from",
-    "concat",
-    "fill",
-    "join",
-    "columns",
-    "filter",
-    "sort",
-    "descending",
-    "sample",
-    "seed",
-    "keep",
-    "split",
-    "output",
+/// What a word of a recipe is set to.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Text,
+    Texts,
+    TextOrTexts,
+    Flag,
+    Whole,
+    Mapping,
+    Mappings,
+    TextOfNames,
+    NumberOfNames,
+}
+
+impl Kind {
+    fn holds(self, value: &Value) -> bool {
+        let all = |is: fn(&Value) -> bool| value.as_array().is_some_and(|values| values.iter().all(is));
+        let named = |is: fn(&Value) -> bool| value.as_object().is_some_and(|members| members.values().all(is));
+        match self {
+            Self::Text => value.is_string(),
+            Self::Texts => all(Value::is_string),
+            Self::TextOrTexts => value.is_string() || all(Value::is_string),
+            Self::Flag => value.is_boolean(),
+            Self::Whole => value.is_u64(),
+            Self::Mapping => value.is_object(),
+            Self::Mappings => all(Value::is_object),
+            Self::TextOfNames => named(Value::is_string),
+            Self::NumberOfNames => named(Value::is_number),
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Texts => "a list of texts",
+            Self::TextOrTexts => "a text or a list of texts",
+            Self::Flag => "true or false",
+            Self::Whole => "a whole number of 0 or more",
+            Self::Mapping => "a mapping",
+            Self::Mappings => "a list of mappings",
+            Self::TextOfNames => "a mapping of names to texts",
+            Self::NumberOfNames => "a mapping of names to numbers",
+        }
+    }
+}
+
+const WORDS: &[(&str, Kind)] = &[
+    ("sources", Kind::Mapping),
+    ("from", Kind::Text),
+    ("concat", Kind::Texts),
+    ("fill", Kind::Flag),
+    ("join", Kind::Mappings),
+    ("columns", Kind::TextOfNames),
+    ("filter", Kind::TextOrTexts),
+    ("sort", Kind::TextOrTexts),
+    ("descending", Kind::Flag),
+    ("sample", Kind::Whole),
+    ("seed", Kind::Whole),
+    ("keep", Kind::TextOrTexts),
+    ("split", Kind::Mapping),
+    ("output", Kind::Mapping),
 ];
-const SOURCE_WORDS: &[&str] = &["table", "filter"];
-const JOIN_WORDS: &[&str] = &["with", "on", "how", "pick", "tolerance", "keep", "first", "last", "group_to_list", "suffix"];
-const SPLIT_WORDS: &[&str] = &["by", "salt", "shares"];
-const OUTPUT_WORDS: &[&str] = &["view", "update"];
+const SOURCE_WORDS: &[(&str, Kind)] = &[("table", Kind::Text), ("filter", Kind::TextOrTexts)];
+const JOIN_WORDS: &[(&str, Kind)] = &[
+    ("with", Kind::Text),
+    ("on", Kind::TextOrTexts),
+    ("how", Kind::Text),
+    ("pick", Kind::Text),
+    ("tolerance", Kind::Text),
+    ("keep", Kind::Flag),
+    ("first", Kind::Flag),
+    ("last", Kind::Flag),
+    ("group_to_list", Kind::Flag),
+    ("suffix", Kind::Text),
+];
+const SPLIT_WORDS: &[(&str, Kind)] = &[("by", Kind::TextOrTexts), ("salt", Kind::Text), ("shares", Kind::NumberOfNames)];
+const OUTPUT_WORDS: &[(&str, Kind)] = &[("view", Kind::Text), ("update", Kind::Flag)];
 /// Kinds of joins.
 const HOW: &[&str] = &["inner", "left", "asof"];
 const PICKS: &[&str] = &["backward", "forward", "nearest"];
@@ -345,15 +402,23 @@ fn members<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String
     value.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Checks that all members of `value` are among `words`, or among the names that older builds wrote.
-fn check_words(value: &Value, place: &str, words: &[&str], older: &[&str]) -> Result<()> {
+/// Checks that all members of `value` are among `words`, or among the names that older builds wrote, and are of their kind.
+fn check_words(value: &Value, place: &str, words: &[(&str, Kind)], older: &[&str]) -> Result<()> {
+    let known = || words.iter().map(|(word, _)| *word);
     let Some(found) = value.as_object() else {
-        return Err(Error::invalid(format!("recipe: {place} is {value}, expected a mapping with: {}", words.join(", "))));
+        let known: Vec<&str> = known().collect();
+        return Err(Error::invalid(format!("recipe: {place} is {value}, expected a mapping with: {}", known.join(", "))));
     };
-    match found.keys().find(|name| !words.iter().chain(older).any(|word| word == name)) {
-        Some(name) => Err(unknown("word", name, place, words.iter().copied())),
-        None => Ok(()),
+    for (name, value) in found {
+        match words.iter().find(|(word, _)| word == name) {
+            Some((_, kind)) if !value.is_null() && !kind.holds(value) => {
+                return Err(Error::invalid(format!("recipe: `{name}` in {place} is {}, expected {}", short(value), kind.said())));
+            }
+            None if !older.contains(&name.as_str()) => return Err(unknown("word", name, place, known())),
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 fn unknown<'a>(what: &str, name: &str, place: &str, known: impl IntoIterator<Item = &'a str>) -> Error {

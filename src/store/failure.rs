@@ -80,6 +80,7 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
     let text = match kind {
         ErrorKind::NotFound => no_such(&error.to_string(), url),
         ErrorKind::Exists => "the object is already there".to_owned(),
+        ErrorKind::Invalid if matches!(error, E::InvalidPath { .. }) => "a name there is no valid name of an object".to_owned(),
         _ => printable(&without_secrets(&without_queries(&of_server(&error.to_string())), secrets)),
     };
     place(kind, doing, name, url, &text)

@@ -50,6 +50,31 @@ const OWN: [&str; 15] = [
     "cache_memory",
     "tetrys_cache_memory",
 ];
+/// Options that messages name, by the service that has them.
+const KNOWN: [&str; 22] = [
+    "region",
+    "endpoint",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "skip_signature",
+    "virtual_hosted_style_request",
+    "aws_profile",
+    "google_service_account",
+    "azure_storage_account_name",
+    "azure_storage_account_key",
+    "connection_string",
+    "allow_http",
+    "timeout",
+    "connect_timeout",
+    "read_timeout",
+    "max_retries",
+    "retry_timeout",
+    "ca_bundle",
+    "cache",
+    "cache_size",
+    "cache_memory",
+];
 /// Minimum length of a secret. A shorter value (`true`, `30s`, `443`) is a setting.
 const SHORTEST_SECRET: usize = 6;
 
@@ -195,30 +220,35 @@ impl StoreOptions {
         self.given.get(name).or_else(|| self.given.get(alias)).or_else(|| self.env.get(name)).map(String::as_str)
     }
 
+    /// Checks that some service knows each given name. One set of options may serve several services.
+    ///
+    /// # Errors
+    /// - `Invalid`: no service knows a given name.
+    pub(super) fn check(&self) -> Result<()> {
+        let is_known = |name: &str| {
+            let services = [Service::S3, Service::Gcs, Service::Azure, Service::Http];
+            services.into_iter().any(|service| canonical(service, name).is_some())
+        };
+        match self.given.keys().find(|name| !is_known(name)) {
+            Some(name) => {
+                let name: String = name.chars().take(64).collect();
+                Err(Error::invalid(format!(
+                    "unknown store option `{name}`; there are: {}, and the other names of the object_store library",
+                    KNOWN.join(", ")
+                )))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the options of one service by their canonical names.
     ///
     /// # Errors
     /// - `Invalid`: no service knows a given name.
     pub(super) fn of(&self, service: Service) -> Result<Resolved> {
-        let mut given = BTreeMap::new();
-        for (name, value) in &self.given {
-            match canonical(service, name) {
-                Some(key) => {
-                    given.insert(key, value.clone());
-                }
-                // One set of options may serve several services, but a name that no service knows is a typing error.
-                None if [Service::S3, Service::Gcs, Service::Azure, Service::Http]
-                    .iter()
-                    .any(|s| canonical(*s, name).is_some()) => {}
-                None => {
-                    let name: String = name.chars().take(64).collect();
-                    return Err(Error::invalid(format!(
-                        "unknown store option `{name}`; names are those of object_store, such as region, endpoint, \
-                         access_key_id, skip_signature"
-                    )));
-                }
-            }
-        }
+        self.check()?;
+        let named = |(name, value): (&String, &String)| Some((canonical(service, name)?, value.clone()));
+        let given = self.given.iter().filter_map(named).collect();
         let env = self.env.iter().filter_map(|(name, value)| Some((canonical(service, name)?, value.clone()))).collect();
         Ok(Resolved { given, env, alone: self.alone })
     }
@@ -323,6 +353,11 @@ mod tests {
         let slip = StoreOptions::only([("aws_regoin", "hunter2hunter2")]);
         let error = slip.of(Service::S3).err().unwrap().to_string();
         assert!(error.contains("`aws_regoin`") && !error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn every_option_that_messages_name_is_known() {
+        assert!(StoreOptions::only(KNOWN.map(|name| (name, "x"))).check().is_ok());
     }
 
     #[test]

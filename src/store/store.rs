@@ -108,6 +108,7 @@ impl Store {
         threads::check()?;
         buffers::check()?;
         failure::open_files_limit();
+        options.check()?;
         let Some((scheme, rest)) = url.split_once("://") else {
             return match url.strip_prefix("file:") {
                 Some(path) => Self::open_path(FilePath::new(path), options),
@@ -177,7 +178,7 @@ impl Store {
 
     fn open_path(path: &FilePath, options: &StoreOptions) -> Result<Self> {
         if path.as_os_str().is_empty() {
-            return Err(Error::invalid("the path of a store is empty"));
+            return Err(Error::invalid("expected a path or URL, found an empty text"));
         }
         let (there, missing) = local::resolve(path)?;
         let root = there.join(missing.iter().collect::<std::path::PathBuf>());

@@ -267,7 +267,18 @@ fn impossible_options_are_refused_before_the_first_batch() {
         (LoaderOptions::new(1).balanced(vec![0; 3], None), "3 class numbers, expected"),
         (LoaderOptions::new(1).window("lidar.*", 0..=1).unwrap(), "lidar.*"),
         (LoaderOptions::new(1).window("ego.*", 0..=1).unwrap().window("ego.pose", 0..=0).unwrap(), "`ego.pose` has two windows"),
-        (LoaderOptions::new(1).weights(vec![1.0; ROWS as usize], true, None).shuffle(Shuffle::None), "global shuffle"),
+        (
+            LoaderOptions::new(1).weights(vec![1.0; ROWS as usize], true, None).shuffle(Shuffle::None),
+            "global shuffle, found no shuffle",
+        ),
+        (
+            LoaderOptions::new(1).window("ego.*", 0..10_001).unwrap(),
+            "10001 offsets: expected at most 10000, because the table has",
+        ),
+        (
+            LoaderOptions::new(1000).window("ego.*", 0..200_000).unwrap(),
+            "a batch of 139 windows of 200000 rows each: expected at most 16777216 rows in all",
+        ),
     ] {
         let error = block_on(DataLoader::new(rows(), options)).unwrap_err();
         assert!(

@@ -12,6 +12,7 @@ use tetrys::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, committed},
+    numbers::whole,
     text,
 };
 
@@ -32,7 +33,7 @@ pub(crate) struct Compact {
     /// The table: a path or URL
     table: String,
     /// Maximum rows of an index segment
-    #[arg(long, value_name = "N", default_value_t = 4_194_304, value_parser = clap::value_parser!(u64).range(1..=4_194_304))]
+    #[arg(long, value_name = "N", default_value_t = 4_194_304, value_parser = whole(1..=4_194_304_u64))]
     segment_rows: u64,
     /// Merge small index segments, and neither read nor copy payload; the default
     #[arg(long, conflicts_with = "runs")]
@@ -41,13 +42,13 @@ pub(crate) struct Compact {
     #[arg(long)]
     runs: bool,
     /// With --runs: rows of the widest window to optimise for
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "runs", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "runs", value_parser = whole(1..=4096_u64))]
     window: u64,
     /// With --runs: ranges that a window may take in addition to those of a table that was written at once
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "runs")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "runs", value_parser = whole(0..=u16::MAX))]
     extra_ranges: u16,
     /// With --runs: bytes that a window may read, in percent of the bytes of its blocks
-    #[arg(long, value_name = "N", default_value_t = 150, requires = "runs", value_parser = clap::value_parser!(u64).range(100..))]
+    #[arg(long, value_name = "N", default_value_t = 150, requires = "runs", value_parser = whole(100..=u64::MAX))]
     percent: u64,
     /// Print JSON
     #[arg(long)]

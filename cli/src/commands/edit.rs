@@ -5,7 +5,10 @@ use std::io::Write;
 use clap::Args;
 use tetrys::{Error, schema::BLOOM_FILTER};
 
-use crate::failure::{Failure, Outcome, committed};
+use crate::{
+    commands::named_once,
+    failure::{Failure, Outcome, committed},
+};
 
 #[derive(Args, Debug)]
 #[command(
@@ -81,22 +84,29 @@ impl EditCommand {
         for column in &self.no_bloom_filter {
             edit = edit.set_column_property(column, BLOOM_FILTER, None);
         }
-        for (key, value) in self.set {
+        let properties = named_once(self.set, "--set")?;
+        if let Some(key) = self.unset.iter().find(|key| properties.contains_key(*key)) {
+            return Err(Error::invalid(format!("property `{key}` is in --set and in --unset")).into());
+        }
+        for (key, value) in properties {
             edit = edit.set_property(&key, serde_json::from_str(&value).unwrap_or(serde_json::Value::String(value)));
         }
         for key in &self.unset {
             edit = edit.remove_property(key);
         }
-        for tag in &self.tag {
-            let (name, version) = match tag.split_once('=') {
-                Some((name, version)) => {
-                    let number =
-                        version.parse().map_err(|_| Error::invalid(format!("--tag {tag}: expected NAME or NAME=VERSION")))?;
-                    (name, number)
-                }
-                None => (tag.as_str(), table.version()),
-            };
-            edit = edit.tag(name, version);
+        let version = |tag: &String| match tag.split_once('=') {
+            Some((name, version)) => match version.parse::<u64>() {
+                Ok(number) => Ok((name.to_owned(), number)),
+                Err(_) => Err(Error::invalid(format!("--tag {tag}: expected NAME or NAME=VERSION"))),
+            },
+            None => Ok((tag.clone(), table.version())),
+        };
+        let tags = named_once(self.tag.iter().map(version).collect::<Result<Vec<_>, _>>()?, "--tag")?;
+        if let Some(name) = self.untag.iter().find(|name| tags.contains_key(*name)) {
+            return Err(Error::invalid(format!("tag `{name}` is in --tag and in --untag")).into());
+        }
+        for (name, version) in tags {
+            edit = edit.tag(&name, version);
         }
         for name in &self.untag {
             edit = edit.untag(name);

@@ -4,13 +4,14 @@ use std::{io::Write, time::Duration};
 
 use clap::Args;
 use tetrys::{
-    Table,
+    Error, ErrorKind, Table,
     table::{GcSettings, now_ms},
 };
 
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, done},
+    numbers::whole,
     text,
 };
 
@@ -31,11 +32,11 @@ pub(crate) struct Gc {
     /// The table: a path or URL
     table: String,
     /// Number of newest versions to keep [default: all versions]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
     keep: Option<u32>,
     /// Leave objects alone that were written or condemned less than this many hours ago. Choose more than the longest pause of
     /// any reader or writer
-    #[arg(long, value_name = "HOURS", default_value_t = 168)]
+    #[arg(long, value_name = "HOURS", default_value_t = 168, value_parser = whole(0..=u32::MAX))]
     age: u32,
     /// Delete the files of writers that never committed a first version; an error if there is a manifest
     #[arg(long, conflicts_with = "keep")]
@@ -54,11 +55,15 @@ impl Gc {
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
         let plan = match (self.abandoned, self.yes) {
-            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await?,
-            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await?,
-            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
-            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
+            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await,
+            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await,
+            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await,
+            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await,
         };
+        let plan = plan.map_err(|error| match error.kind() {
+            ErrorKind::NotFound if !self.abandoned => Error::not_found(format!("{error}: pass --abandoned")),
+            _ => error,
+        })?;
         if plan.done {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
         }

@@ -7,6 +7,7 @@ use tetrys_l5::GeneratorSettings;
 
 use crate::{
     failure::{Failure, Outcome},
+    numbers::whole,
     staging::folder_of,
     text,
 };
@@ -27,16 +28,16 @@ pub(crate) struct L5 {
     /// The new zarr directory; it appears when it is complete
     target: PathBuf,
     /// Number of scenes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     scenes: u32,
     /// Frames per scene, 100 ms apart
-    #[arg(long, value_name = "N", default_value_t = 248)]
+    #[arg(long, value_name = "N", default_value_t = 248, value_parser = whole(0..=u32::MAX))]
     frames: u32,
     /// Average number of agents in a frame
-    #[arg(long, value_name = "N", default_value_t = 79)]
+    #[arg(long, value_name = "N", default_value_t = 79, value_parser = whole(0..=u32::MAX))]
     agents: u32,
     /// Seed of the random numbers; another seed gives other records
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Also write a mask of agents, the array `agents_mask/0.5`
     #[arg(long)]

@@ -10,6 +10,7 @@ use tetrys::{ColumnType, Table, table::Rows};
 use crate::{
     cells::{self, Cell},
     failure::{Failure, Outcome},
+    numbers::whole,
     output::{Format, row_name},
     pictures, text,
 };
@@ -30,7 +31,7 @@ pub(crate) struct Head {
     /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
     /// Number of rows to show
-    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 10, value_parser = whole(0..=u64::MAX))]
     count: u64,
     /// Summarise these columns of groups, as a pattern: `*.jpeg`. May be repeated [default: all; none with --json, --ndjson or
     /// --csv]

@@ -18,6 +18,7 @@ use tetrys_l5::{
 
 use crate::{
     failure::{Failure, Outcome},
+    numbers::{number, whole},
     staging::StagedFile,
     text,
 };
@@ -40,27 +41,28 @@ pub(crate) struct Show {
     /// The table or view that `tetrys ingest l5` made: a path or URL; TABLE@3 is version 3
     table: String,
     /// Row of the frame, from 0
+    #[arg(value_parser = whole(0..=u64::MAX))]
     frame: u64,
     /// Draw around the agent with this track id instead of the ego car
-    #[arg(long, value_name = "TRACK")]
+    #[arg(long, value_name = "TRACK", value_parser = whole(0..=u64::MAX))]
     agent: Option<u64>,
     /// The new picture. An existing file is never replaced
     #[arg(long, value_name = "FILE")]
     png: PathBuf,
     /// Width and height of the picture, in pixels
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u16).range(16..=8192))]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = whole(16..=8192_u16))]
     size: u16,
     /// Side of a pixel, in metres
-    #[arg(long, value_name = "M", default_value_t = 0.25)]
+    #[arg(long, value_name = "M", default_value_t = 0.25, value_parser = number)]
     pixel_size: f64,
     /// Frames before this one whose boxes are drawn
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole(0..=u16::MAX))]
     history: u16,
     /// Frames after this one whose positions are drawn
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = whole(0..=u16::MAX))]
     future: u16,
     /// Smallest probability of being a road user, of the agents that are drawn
-    #[arg(long, value_name = "P", default_value_t = 0.5)]
+    #[arg(long, value_name = "P", default_value_t = 0.5, value_parser = number)]
     threshold: f64,
     /// Print JSON
     #[arg(long)]

@@ -31,9 +31,10 @@ mod verify;
 mod versions;
 mod views;
 
-use std::io::Write;
+use std::{collections::BTreeMap, fmt::Display, io::Write};
 
 use clap::Subcommand;
+use tetrys::Error;
 
 use crate::failure::{Failure, Outcome};
 
@@ -225,4 +226,21 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), 
     let text = serde_json::to_string_pretty(value).map_err(|error| tetrys::Error::internal(error.to_string()))?;
     writeln!(out, "{text}")?;
     Ok(())
+}
+
+/// Returns the pairs as a map.
+///
+/// # Errors
+/// - `Invalid`: a name is there twice.
+fn named_once<T: Display>(pairs: impl IntoIterator<Item = (String, T)>, option: &str) -> Result<BTreeMap<String, T>, Error> {
+    let mut map = BTreeMap::new();
+    for (name, value) in pairs {
+        if let Some(first) = map.get(&name) {
+            return Err(Error::invalid(format!(
+                "{option}: found the name `{name}` twice, with `{first}` and `{value}`; give each its own name"
+            )));
+        }
+        map.insert(name, value);
+    }
+    Ok(map)
 }

@@ -18,6 +18,7 @@ use tetrys::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
+    numbers::{positive, whole},
     progress, text,
 };
 
@@ -68,7 +69,7 @@ struct Batches {
     /// The table or view: a path or URL; TABLE@3 is version 3
     table: String,
     /// Samples of a batch, on each rank
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(0..=u64::MAX))]
     batch: u64,
     /// Columns to read, as a pattern: `camera.*`, `*.jpeg`, or `re:..`. May be repeated [default: the columns of all column groups]
     #[arg(long, value_name = "PATTERN")]
@@ -80,16 +81,16 @@ struct Batches {
     #[arg(long, default_value = "global", value_parser = PossibleValuesParser::new(["global", "block", "sequence", "none"]).map(|mode| shuffle(&mode)))]
     shuffle: Shuffle,
     /// Seed of the order
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Number of processes that share an epoch; the figures are those of one
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     world_size: u64,
     /// Bytes of decoded rows that are read ahead, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = whole(0..=u64::MAX))]
     prefetch: u64,
     /// Time until the store begins to answer: `30ms`, `0.1ms` [default: 0.1ms for a local table, 30ms for others]
-    #[arg(long, value_name = "T", value_parser = duration)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = duration)]
     latency: Option<Duration>,
     /// MB that the store delivers in a second, over all requests [default: 2000 for a local table, 500 for others]
     #[arg(long, value_name = "MB/S", value_parser = positive)]
@@ -114,14 +115,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err("expected a time with us, ms or s, as in 30ms".to_owned()),
     };
     let number: f64 = text[..split].trim().parse().map_err(|_| "expected a number with us, ms or s, as in 30ms".to_owned())?;
-    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err("expected a number above 0".to_owned()),
-    }
+    let time = Duration::try_from_secs_f64(number * scale);
+    time.map_err(|_| "expected a time that is neither negative nor too long".to_owned())
 }
 
 fn mib(bytes: f64) -> String {
@@ -144,6 +139,19 @@ impl Batches {
         Ok((table, loader))
     }
 
+    /// Predicts what an epoch costs.
+    async fn forecast(&self, table: &Table, loader: &DataLoader) -> Result<Forecast, Error> {
+        let forecast = loader.forecast().await?;
+        match (forecast.batches, forecast.bytes_of_batch > 0.0) {
+            (0, _) => Err(Error::invalid(format!("{}: an epoch has no batches", table.url()))),
+            (_, false) => Err(Error::invalid(format!(
+                "{}: a data loader reads no bytes: expected a column of a column group, found columns of the index alone",
+                table.url()
+            ))),
+            _ => Ok(forecast),
+        }
+    }
+
     /// The latency and the bytes per second of the store.
     fn store(&self, table: &Table) -> (Duration, f64) {
         let is_local = table.store().is_local();
@@ -156,7 +164,7 @@ impl Plan {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (table, loader) = self.batches.open().await?;
         let (latency, bandwidth) = self.batches.store(&table);
-        let forecast = loader.forecast().await?;
+        let forecast = self.batches.forecast(&table, &loader).await?;
         let rate = forecast.samples_per_second(latency, bandwidth);
         if self.json {
             let store = json!({"latency_s": latency.as_secs_f64(), "bytes_per_second": bandwidth});
@@ -197,11 +205,11 @@ impl Throughput {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (table, mut loader) = self.batches.open().await?;
         let (latency, bandwidth) = self.batches.store(&table);
-        let forecast = loader.forecast().await?;
+        let forecast = self.batches.forecast(&table, &loader).await?;
         let predicted = forecast.samples_per_second(latency, bandwidth);
         let bar = progress::rows("reading", forecast.batches.saturating_mul(self.batches.batch), self.quiet);
         let began = Instant::now();
-        while began.elapsed().as_secs_f64() < self.seconds {
+        while loader.stats().batches == 0 || began.elapsed().as_secs_f64() < self.seconds {
             let Some(batch) = loader.next().await? else { break };
             bar.inc(batch.positions.len() as u64);
         }

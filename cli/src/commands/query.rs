@@ -10,6 +10,7 @@ use tetrys::{Error, ErrorKind, Index, Table};
 use crate::{
     cells,
     failure::{Failure, Outcome, say},
+    numbers::whole,
     output::{Format, row_name},
     text, times,
 };
@@ -18,7 +19,7 @@ use crate::{
 #[command(
     after_help = "In SQL, the index is the table `t`: all index columns, and `row`, the row number that `tetrys get` and `tetrys explain` take as ROW (called `row_` if the index has a column `row`). Columns of column groups are not in it; `tetrys schema` lists all columns.
 
-A query is one SELECT, or WITH and a SELECT, in the SQL of polars. It changes nothing. Put names with dots or capital letters in double quotes.
+A query is one SELECT, or WITH and a SELECT, in the SQL of polars. It changes nothing. Put names with dots or capital letters in double quotes. `POW` gives floating point numbers; `LPAD` and `RPAD` fill up to 1,000 characters.
 
 Examples:
   tetrys query sample 'SELECT row, host, agents_count FROM t WHERE agents_count > 100 LIMIT 5'
@@ -31,7 +32,7 @@ pub(crate) struct Query {
     /// The query: SELECT .. FROM t, in the SQL of polars
     sql: String,
     /// Most rows to print as a text table; --json, --ndjson and --csv print all rows
-    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 40)]
+    #[arg(short = 'n', long = "rows", value_name = "N", default_value_t = 40, value_parser = whole(0..=usize::MAX))]
     shown: usize,
     /// Also print the locator columns: numbers that name a row of one version of one table, for other tools
     #[arg(long)]
@@ -99,21 +100,18 @@ fn numbered(index: &Index, table: &Table, name: &str) -> Result<Index, Error> {
 
 /// Returns the numbers of the rows for which a condition is true.
 pub(super) async fn rows_where(table: &Table, condition: &str) -> Result<Vec<u64>, Error> {
-    const NUMBER: &str = "tetrys row number";
     let row = row_name("row", &table.schema().index().map(|column| column.name.as_str()).collect::<Vec<_>>());
     let index = needed(table, &format!("SELECT 1 AS one FROM t WHERE ({condition})")).await?;
-    let found = numbered(&numbered(&index, table, NUMBER)?, table, &row)?.filter_sql(condition)?;
+    let found = numbered(&index, table, &row)?.filter_sql(condition)?;
     let found = found.frame();
-    let rows = found.column(NUMBER).and_then(|rows| rows.i64().map(|rows| rows.into_no_null_iter().collect::<Vec<i64>>()));
+    let rows = found.column(&row).and_then(|rows| rows.i64().map(|rows| rows.into_no_null_iter().collect::<Vec<i64>>()));
     let rows = rows.map_err(|error| Error::invalid(format!("`{condition}`: {error}")))?;
     rows.into_iter().map(|row| u64::try_from(row).map_err(|_| Error::internal("a row below 0"))).collect()
 }
 
-/// Returns the error of polars with a hint about what was probably meant.
+/// Returns the error of a query with a hint about what was probably meant.
 fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
     let said = said.strip_prefix(&format!("`{sql}`: ")).unwrap_or(said);
-    // Cuts off what polars appends: all columns, including locators, and the query plan.
-    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default().trim();
     let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
     let hint = match missing {
         Some(column) if table.schema().column_named(column).is_some() => {

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Outcome, committed},
+    numbers::whole,
     opening,
     staging::StagedFile,
 };
@@ -80,6 +81,7 @@ pub(crate) struct WritePartition {
     /// The file with the ticket of the session
     ticket: PathBuf,
     /// The number of the partition, from 0
+    #[arg(value_parser = whole(0..=u32::MAX))]
     number: u32,
     /// The file with the rows of the partition; - is standard input
     frame: PathBuf,
@@ -117,10 +119,10 @@ pub(crate) struct Commit {
     #[arg(long)]
     found: bool,
     /// Leave out the rows of this partition. May be repeated
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = whole(0..=u32::MAX))]
     abandon: Vec<u32>,
     /// The number of partitions: fewer and more are errors. Without it, a last partition that never finished is not noticed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX))]
     partitions: Option<u32>,
     /// Print JSON
     #[arg(long)]

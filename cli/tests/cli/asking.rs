@@ -54,6 +54,64 @@ fn a_query_that_is_wrong_is_told_what_was_probably_meant() {
 }
 
 #[test]
+fn sql_that_polars_cannot_compute_is_an_error_that_names_the_function() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 3);
+    let query = |sql: &str| tetrys_with(folder, &["query", "table", sql, "--json"]);
+    let powers =
+        query("SELECT POW(10, 12) AS big, POWER(frame_index + 2, 70) AS bigger, POW(2, -1) AS half FROM t LIMIT 1").json();
+    let power = |name: &str| powers[0][name].as_f64().unwrap();
+    assert_eq!((power("big"), power("bigger"), power("half")), (1e12, 2_f64.powi(70), 0.5), "{powers}");
+    assert_eq!(query("SELECT LPAD(host, 12, '.') AS host FROM t LIMIT 1").json(), json!([{"host": "...host-a101"}]));
+    let conditions = [
+        ("LPAD(host, 99999999999) = 'x'", "LPAD: the length: expected a whole number from 0 to 1000, found `99999999999`"),
+        ("RPAD(host, timestamp) = 'x'", "RPAD: the length: expected a whole number from 0 to 1000, found `timestamp`"),
+        ("ROUND(timestamp / 3, 4294967296) = 1", "ROUND: the decimals: expected a whole number"),
+        ("INTERVAL '99999999999 days' > INTERVAL '1 day'", "INTERVAL '99999999999 days': expected whole numbers with units"),
+        ("INTERVAL '2 fortnights' > INTERVAL '1 day'", "INTERVAL '2 fortnights': expected whole numbers with units"),
+        ("COLUMNS('(') = 1", "polars cannot compute this SQL with these values; it uses COLUMNS"),
+        ("host = x'abc'", "`abc`"),
+    ];
+    for (condition, says) in conditions {
+        let sql = format!("SELECT * FROM t WHERE {condition}");
+        for arguments in [
+            &["query", "table", &sql][..],
+            &["select", "table", "--where", condition, "--out", "view"],
+            &["delete", "table", "--where", condition],
+            &["export", "parquet", "table", "--where", condition, "--out", "rows.parquet"],
+        ] {
+            let said = tetrys_with(folder, arguments).fails(1);
+            assert!(said.starts_with("error: ") && said.contains(says), "{arguments:?}: {said}");
+        }
+    }
+    let said = query("SELECT CAST('99999-01-01' AS DATE) AS day FROM t").fails(1);
+    assert!(said.starts_with("error: query: ") && said.contains("99999-01-01"), "{said}");
+    let said = query("SELECT host, host FROM t").fails(1);
+    assert!(said.contains("`AS new_name`"), "{said}");
+}
+
+#[test]
+fn a_long_chain_of_comparisons_chooses_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small_table(folder, 3);
+    let chain = |word: &str, sign: &str, most: u64| {
+        (1..most).map(|number| format!("frame_index {sign} {}", number * 2)).collect::<Vec<_>>().join(word)
+    };
+    let rows = |condition: &str| {
+        let sql = format!("SELECT row FROM t WHERE {condition}");
+        let found = tetrys_with(folder, &["query", "table", &sql, "--json"]).json();
+        found.as_array().unwrap().iter().map(|row| row["row"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&chain(" OR ", "=", 1_900)), [2, 5]);
+    assert_eq!(rows(&chain(" AND ", "<>", 100)), [0, 1, 3, 4]);
+    assert_eq!(rows(&format!("scene_index = 1 AND ({})", chain(" OR ", "=", 1_900))), [5]);
+    let said = tetrys_with(folder, &["delete", "table", "--where", &chain(" AND ", "<>", 600)]).fails(1);
+    assert!(said.contains("more than 500 levels: use `x IN (1, 2, ..)` or `x NOT IN (1, 2, ..)`"), "{said}");
+}
+
+#[test]
 fn stats_count_what_the_index_holds() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -246,6 +246,23 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
         ("'scene_index', 'timestamp'", "'scene', 'timestamp'", "no column `scene` on the left; there are: "),
         ("agents_count > 10", "agent_count > 10", "nearest: `agents_count`"),
         ("table = 'labels'", "table = 'lables'", "source `labels`"),
+        (
+            "sort = 'frame_index'",
+            "sample = 'many'",
+            "recipe: `sample` in the recipe is \"many\", expected a whole number of 0 or more",
+        ),
+        ("sort = 'frame_index'", "sample = -1", "recipe: `sample` in the recipe is -1, expected a whole number of 0 or more"),
+        ("sort = 'frame_index'", "seed = 1.5", "recipe: `seed` in the recipe is 1.5, expected a whole number of 0 or more"),
+        ("sort = 'frame_index'", "sort = 3", "recipe: `sort` in the recipe is 3, expected a text or a list of texts"),
+        ("sort = 'frame_index'", "descending = 'yes'", "recipe: `descending` in the recipe is \"yes\", expected true or false"),
+        ("tolerance = '10000000'", "tolerance = 5", "recipe: `tolerance` in [[join]] is 5, expected a text"),
+        (
+            "train = 1.0",
+            "train = 'all'",
+            "recipe: `shares` in [split] is {\"train\":\"all\"}, expected a mapping of names to numbers",
+        ),
+        ("view = 'made'", "view = 1", "recipe: `view` in [output] is 1, expected a text"),
+        ("'agents_count > 10'", "10", "recipe: `columns` in the recipe is {\"many\":10}, expected a mapping of names to texts"),
         ("[split]", "[split", "recipe.toml: recipe: TOML parse error"),
     ] {
         assert!(recipe.contains(from), "{from}");
@@ -254,6 +271,19 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
         assert!(error.contains(said), "{error}: expected {said}");
     }
     assert!(tetrys(folder, "run nothing.toml").fails(1).contains("nothing.toml"));
+    let error = tetrys_with(folder, &["concat", "table", "", "--out", "view"]).fails(1);
+    assert!(error.contains("source `table-0002`: ") && error.contains("expected a path or URL, found an empty text"), "{error}");
+    fs::write(folder.join("notes.csv"), "host\n1\n").unwrap();
+    tetrys(folder, "ingest csv notes.csv notes --index host -q").ok();
+    for (arguments, said) in [
+        ("concat table notes --out view", "set `fill` to fill it with nulls"),
+        ("concat table notes --fill --out view", " above and i64 below"),
+        ("merge table notes --on host --out view", " on the left and `host` is i64 on the right"),
+        ("select table --where frame_index --out view", "must be of type bool, got u32"),
+    ] {
+        let error = tetrys(folder, arguments).fails(1);
+        assert!(error.contains(said), "{arguments}: {error}");
+    }
 }
 
 #[test]

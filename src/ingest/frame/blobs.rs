@@ -37,6 +37,7 @@ impl Files {
     ///
     /// # Errors
     /// - `NotFound`: the root is not a folder, and files are to be read.
+    /// - `Invalid`: the largest file may have more bytes than a value.
     /// - Errors of the file system, if the current folder is unknown.
     pub(super) fn new(root: &Path, settings: &FrameSettings) -> Result<Self> {
         let root = std::path::absolute(root).map_err(|error| Error::from(error).at(root.display()))?;
@@ -46,7 +47,10 @@ impl Files {
             return Err(Error::not_found(format!("{}: no such folder; expected the root of the frame's files", root.display())));
         }
         let absent = settings.missing_files.clone();
-        let most = settings.max_blob.unwrap_or(MAX_BLOB).min(MAX_BLOB);
+        let most = settings.max_blob.unwrap_or(MAX_BLOB);
+        if most > MAX_BLOB {
+            return Err(Error::invalid(format!("max_blob: expected at most {MAX_BLOB} bytes, found {most}")));
+        }
         Ok(Self { real: root.canonicalize().ok(), root: normal(&root), blobs, missing: settings.missing, most, absent })
     }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     error::{Error, Result, json_fault, short},
     schema::ColumnType,
+    words::plain,
 };
 
 /// The columns of a text.
@@ -50,7 +51,7 @@ pub(super) fn csv_columns(data: &Data, delimiter: u8, types: &Types) -> Result<C
                 None => format!("line {line}: cell {}: expected text in UTF-8", err.field() + 1),
             })
         }
-        other => Error::invalid(format!("not valid CSV: {other:?}")),
+        other => Error::invalid(format!("not valid CSV: {}", plain(&format!("{other:?}")))),
     };
     let names: Vec<String> = reader.headers().map_err(|error| unfit(error, &[]))?.iter().map(str::to_owned).collect();
     if names.is_empty() {

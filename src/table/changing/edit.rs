@@ -128,9 +128,10 @@ impl Edit {
     pub fn tag(self, name: &str, version: u64) -> Self {
         let newest = self.base.version();
         self.change(format!("tag {version} as {name}"), |manifest| {
-            if !is_tag(name) {
+            // A tag without letters and digits, such as `..`, looks like a path.
+            if !is_tag(name) || !name.bytes().any(|byte| byte.is_ascii_alphanumeric()) {
                 return Err(Error::invalid(format!(
-                    "tag `{name}`: expected 1 to 64 letters, digits, `.`, `_` and `-`, not digits alone"
+                    "tag `{name}`: expected 1 to 64 letters, digits, `.`, `_` and `-`, with a letter or a digit, not digits alone"
                 )));
             }
             if !(1..=newest).contains(&version) {

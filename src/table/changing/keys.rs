@@ -10,6 +10,7 @@ use crate::{
     format::SequenceKey,
     schema::Column,
     table::table::Table,
+    words::plain,
     write::index_column,
 };
 
@@ -84,8 +85,9 @@ fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<Vec<SequenceKey>> 
         let found = batch
             .column_by_name(name)
             .ok_or_else(|| Error::invalid(format!("expected a column `{name}`, which is in the key")))?;
-        let array = index_column(found, &column.ty.arrow())
-            .ok_or_else(|| Error::invalid(format!("key `{name}`: expected {}, found {}", column.ty, found.data_type())))?;
+        let array = index_column(found, &column.ty.arrow()).ok_or_else(|| {
+            Error::invalid(format!("key `{name}`: expected {}, found {}", column.ty, plain(&found.data_type().to_string())))
+        })?;
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }

@@ -8,7 +8,7 @@ use polars::prelude::{
 };
 
 use crate::{
-    error::{Error, Result, short},
+    error::{Error, Result, counted, short},
     format::Locator,
     hints::{listed, nearest},
     index::{self, check_process, is_locator, locate, locator_column, within},
@@ -212,6 +212,9 @@ impl Index {
     /// - `Unsupported`: this process was forked from one that has used frames.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
         check_process()?;
+        if rows > self.len() {
+            return Err(Error::invalid(format!("sample: expected at most {}, found {rows}", counted(self.len(), "row"))));
+        }
         self.with_rows(
             self.to_frame().sample_n_literal(rows, false, Some(true), Some(seed)).map_err(|error| refused("sample", &error))?,
         )
@@ -474,8 +477,5 @@ impl RowLoader {
 }
 
 pub(in crate::table) fn refused(what: &str, error: &PolarsError) -> Error {
-    let said = error.to_string();
-    // The rest of the message lists the columns, with the locators, and the whole query plan.
-    let said = said.split("; valid columns").next().and_then(|said| said.split("\n\n").next()).unwrap_or_default();
-    Error::invalid(format!("{what}: {}", short(said.trim())))
+    Error::invalid(format!("{what}: {}", short(index::said(error))))
 }

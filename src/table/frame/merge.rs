@@ -10,7 +10,10 @@ use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlS
 use super::index::{Index, IndexSource};
 use crate::{
     error::{Error, Result, counted},
-    index::{Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, without_locators},
+    index::{
+        Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, said_type,
+        without_locators,
+    },
     schema::ColumnId,
     table::{lists::Lists, reading::times::nanoseconds_per_tick, views::saving::unique_names},
 };
@@ -449,11 +452,11 @@ fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> 
         if let (Some(a), Some(b)) = (a, b)
             && a.dtype() != b.dtype()
         {
-            return Err(Error::invalid(format!("concat: column `{name}` is {} above and {} below", a.dtype(), b.dtype())));
+            return Err(Error::invalid(format!("concat: column `{name}` is {} above and {} below", said_type(a), said_type(b))));
         }
         if !fill && !is_locator(&name) && (a.is_none() || b.is_none()) {
             return Err(Error::invalid(format!(
-                "concat: column `{name}` is not in all indexes; fill it with nulls by concat_filling"
+                "concat: column `{name}` is not in all indexes; set `fill` to fill it with nulls"
             )));
         }
         let part = |column: Option<&Column>, rows: usize| match column {
@@ -478,7 +481,7 @@ fn same_columns(upper: &Arc<[IndexSource]>, lower: &Arc<[IndexSource]>) -> Resul
     };
     match of(upper, lower).or_else(|| of(lower, upper)) {
         Some(name) => {
-            Err(Error::invalid(format!("concat: column `{name}` is not in all tables; fill it with nulls by concat_filling")))
+            Err(Error::invalid(format!("concat: column `{name}` is not in all tables; set `fill` to fill it with nulls")))
         }
         None => Ok(()),
     }

@@ -144,7 +144,7 @@ impl Table {
 fn no_table(store: &Store) -> Error {
     Error::not_found(format!(
         "{}: no table there (no manifest), so nothing is deleted; what a writer left that never committed a first version is \
-         deleted with --abandoned (`collect_abandoned` in Python and Rust)",
+         collected as abandoned",
         store.url()
     ))
 }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Outcome},
+    numbers::whole,
     reading::Choice,
     staging::{TemporaryFolder, require_empty},
     text,
@@ -44,10 +45,10 @@ pub(crate) struct Demo {
     /// A new or empty folder that keeps the data [default: a temporary folder, removed at the end]
     dir: Option<PathBuf>,
     /// Number of scenes
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole(1..=10_000_u32))]
     scenes: u32,
     /// Frames per scene; a frame has about 400 KB of sensor data
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1..=100_000_u32))]
     frames: u32,
     /// Print JSON: the same text as a list of lines
     #[arg(long)]

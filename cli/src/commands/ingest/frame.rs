@@ -21,8 +21,9 @@ use tetrys::{
 
 use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
-    commands::write_json,
+    commands::{named_once, write_json},
     failure::{Failure, Outcome, committed, say},
+    numbers::whole,
     progress, text,
 };
 
@@ -51,7 +52,7 @@ pub(crate) struct FrameCommand {
     choices: Choices,
     /// Minimum rows of a partition, which one worker writes; a partition ends at the end of a sequence [default: 8192; 1024 with
     /// --blob]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     partition_rows: Option<u64>,
     #[command(flatten)]
     writing: Writing,
@@ -64,8 +65,8 @@ pub(crate) struct Choices {
     /// is in no --group]
     #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     index: Option<Vec<String>>,
-    /// A column group and its columns, which are stored and read together: `ego='ego.*'`. May be repeated [default: a group for
-    /// each other column]
+    /// A column group and its columns, which are stored and read together: `ego='ego.*'`. A column in several groups is stored in
+    /// each of them. May be repeated [default: a group for each other column]
     #[arg(long, value_name = "NAME=PATTERN,..", value_parser = group)]
     group: Vec<(String, Vec<String>)>,
     #[command(flatten)]
@@ -138,7 +139,7 @@ fn kind() -> impl TypedValueParser<Value = FrameFormat> {
 impl Text {
     /// Opens the frame in a file, a pipe or standard input. `table` is the schema of the table that the rows are for.
     fn open(&self, path: &Path, format: FrameFormat, table: Option<&Schema>) -> Result<Frame, Failure> {
-        let types = self.types.iter().cloned().collect();
+        let types = named_once(self.types.iter().cloned(), "--type").map_err(Failure::Input)?;
         let settings = TextSettings { delimiter: self.delimiter, types, table: table.cloned() };
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
         if !is_text && !self.types.is_empty() {
@@ -201,7 +202,7 @@ pub(crate) struct Files {
     #[arg(long, default_value = "error", value_parser = missing())]
     missing: Missing,
     /// Size of the largest file that is read, in bytes: 16MiB; a larger file is an error [default and maximum: 1GiB]
-    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    #[arg(long, value_name = "BYTES", value_parser = blob_size)]
     max_blob: Option<u64>,
 }
 
@@ -245,6 +246,12 @@ fn blob(text: &str) -> Result<Blob, String> {
         }
         _ => Err("expected COLUMN=PATHS, the new column and the column of paths: camera.jpeg=path".to_owned()),
     }
+}
+
+/// Parses the size of the largest file.
+fn blob_size(text: &str) -> Result<u64, String> {
+    let size = byte_count(text)?;
+    if size <= 1 << 30 { Ok(size) } else { Err("expected at most 1GiB".to_owned()) }
 }
 
 /// Parses `ego=ego.*,speed`.

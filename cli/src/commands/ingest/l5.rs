@@ -9,6 +9,7 @@ use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_byt
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, committed, say},
+    numbers::whole,
     progress, text,
 };
 
@@ -27,7 +28,7 @@ pub(crate) struct L5 {
     /// The new table: a path or URL without a table; with --append or --overwrite, an existing table
     table: String,
     /// Minimum frames of a partition, which one worker writes; a partition ends at the end of a scene
-    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = whole(1..=u64::MAX))]
     partition_rows: u64,
     #[command(flatten)]
     writing: Writing,

@@ -20,6 +20,7 @@ use tetrys::{
 
 use crate::{
     failure::{Failure, Outcome, say},
+    numbers::whole,
     text,
 };
 
@@ -69,7 +70,7 @@ pub(crate) struct Writing {
     #[command(flatten)]
     storing: Storing,
     /// Number of partitions to write at once [default: TETRYS_THREADS, or the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     workers: Option<u16>,
     /// Largest size of a chunk before compression, in bytes: 1000000, 16MiB. A chunk is one object in the store [default: 128MiB]
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]

@@ -9,6 +9,7 @@ use super::{Writing, frame::group, json_of, said_of, said_of_sharing, say_warnin
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, committed, say},
+    numbers::whole,
     progress, text,
 };
 
@@ -55,7 +56,7 @@ pub(crate) struct Petastorm {
     order_by: Vec<String>,
     /// Minimum rows of a partition, which one worker writes; a partition ends where a row group or a sequence ends [default:
     /// 8192, or 32 to 256 MiB of Parquet]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     partition_rows: Option<u64>,
     #[command(flatten)]
     writing: Writing,

@@ -25,6 +25,7 @@ use self::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
+    numbers::whole,
     reading::Choice,
     text,
 };
@@ -45,11 +46,12 @@ pub(crate) struct LayoutCommand {
     /// The table: a path or URL; TABLE@3 is version 3
     table: String,
     /// Highlight the blocks that reading this row takes
+    #[arg(value_parser = whole(0..=u64::MAX))]
     row: Option<u64>,
     #[command(flatten)]
     choice: Choice,
     /// Show only rows A to B, without B: 100..140
-    #[arg(long, value_name = "A..B", value_parser = rows)]
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true, value_parser = rows)]
     rows: Option<Range<u64>>,
     /// Draw a picture into this PNG file
     #[arg(long, value_name = "FILE", conflicts_with = "json")]

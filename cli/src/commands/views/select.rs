@@ -1,15 +1,16 @@
 //! `tetrys select`: filters, sorts, samples or splits the rows of a table as views.
 
-use std::{collections::BTreeMap, io::Write};
+use std::io::Write;
 
 use clap::Args;
-use tetrys::{
-    Error,
-    recipe::{Recipe, Several, Source, Split},
-};
+use tetrys::recipe::{Recipe, Several, Source, Split};
 
 use super::{Memory, Target, make};
-use crate::failure::{Failure, Outcome};
+use crate::{
+    commands::named_once,
+    failure::{Failure, Outcome},
+    numbers::{number, whole},
+};
 
 #[derive(Args, Debug)]
 #[command(
@@ -33,7 +34,7 @@ pub(crate) struct Select {
     #[arg(long = "where", value_name = "SQL")]
     filter: Vec<String>,
     /// Add an index column that is computed in SQL. May be repeated
-    #[arg(long = "column", value_name = "NAME=SQL", value_parser = pair::<String>)]
+    #[arg(long = "column", value_name = "NAME=SQL", value_parser = pair)]
     columns: Vec<(String, String)>,
     /// Sort the rows by these index columns
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',')]
@@ -42,10 +43,10 @@ pub(crate) struct Select {
     #[arg(long, requires = "sort")]
     descending: bool,
     /// Keep N rows, drawn at random
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=usize::MAX))]
     sample: Option<usize>,
     /// Seed of the random sample; the same seed draws the same rows
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "sample", value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Keep only these index columns, as patterns [default: all]
     #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
@@ -54,7 +55,7 @@ pub(crate) struct Select {
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', requires = "shares")]
     split: Vec<String>,
     /// The parts of the split and their shares of the rows: train=0.8,test=0.2
-    #[arg(long, value_name = "PART=SHARE,..", value_delimiter = ',', value_parser = pair::<f64>, requires = "split")]
+    #[arg(long, value_name = "PART=SHARE,..", value_delimiter = ',', value_parser = share, requires = "split")]
     shares: Vec<(String, f64)>,
     /// Text that is hashed with the split columns; another text gives another split
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, requires = "split")]
@@ -66,24 +67,15 @@ pub(crate) struct Select {
 }
 
 /// Parses `name=value`.
-fn pair<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<(String, T), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
-    Ok((name.to_owned(), value.parse().map_err(|error: T::Err| format!("`{value}`: {error}"))?))
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Returns the pairs as a map.
-///
-/// # Errors
-/// - `Invalid`: a name is there twice.
-fn named_once<T>(pairs: Vec<(String, T)>, option: &str) -> Result<BTreeMap<String, T>, Error> {
-    let mut map = BTreeMap::new();
-    for (name, value) in pairs {
-        if map.contains_key(&name) {
-            return Err(Error::invalid(format!("{option}: found the name `{name}` twice; give each its own name")));
-        }
-        map.insert(name, value);
-    }
-    Ok(map)
+/// Parses `train=0.8`.
+fn share(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = pair(text)?;
+    Ok((name, number(&value)?))
 }
 
 impl Select {
@@ -92,7 +84,7 @@ impl Select {
         let recipe = Recipe {
             sources: [("table".to_owned(), Source::Table(self.table))].into(),
             from: Some("table".to_owned()),
-            columns: named_once(self.columns, "--column")?.into_iter().collect(),
+            columns: named_once(self.columns, "--column")?,
             filter: Several(self.filter),
             sort: Several(self.sort),
             descending: self.descending,
