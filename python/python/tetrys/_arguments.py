@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import OutOfRange, WrongType, array_of, found, short
+from ._errors import OutOfRange, WrongType, WrongValue, array_of, found, short
 from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
@@ -68,7 +68,7 @@ def limited(what: str, values: object, most: int) -> list[Any]:
         is_more = True
     taken = [] if is_more else list(islice(given, most + 1))
     if is_more or len(taken) > most:
-        raise Invalid(f"{what}: found more than {most} values, expected at most {most}")
+        raise WrongValue(f"{what}: found more than {most} values, expected at most {most}")
     return taken
 
 
@@ -111,6 +111,16 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
         said = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
         raise Invalid(f"{what}: {said} is outside: expected {bounds}")
     return int(value)
+
+
+def number(what: str, value: object) -> float:
+    """Returns an integer or a float as a float. Booleans are rejected."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise WrongType(f"{what}: expected a number, found {found(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise Invalid(f"{what}: {short(value)} is too large") from None
 
 
 def size(what: str, value: object) -> int:

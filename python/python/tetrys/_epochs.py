@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _tetrys
-from ._arguments import whole
+from ._arguments import as_json, whole
 from ._batches import Batch, Maker, Read
 from ._errors import WrongType, array_of, found, imported, short
 from ._tetrys import Invalid, Ragged, Unavailable
@@ -176,7 +176,7 @@ class Loader:
         """
         if not isinstance(state, Mapping):
             raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
-        text = json.dumps(dict(state))
+        text = as_json("state", dict(state))
         self._native.load_state(text)
         self._base.load_state(text)
         self._run.jump()

@@ -13,7 +13,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
@@ -357,10 +357,7 @@ def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.Dat
 
 
 def _shares(shares: object) -> list[tuple[str, float]]:
-    said = members("shares", shares)
-    if wrong := [share for share in said.values() if isinstance(share, bool) or not isinstance(share, (int, float))]:
-        raise WrongType(f"shares: expected numbers, found {found(wrong[0])}")
-    return [(name, float(share)) for name, share in said.items()]
+    return [(name, number(f"share `{name}`", share)) for name, share in members("shares", shares).items()]
 
 
 def read_index(

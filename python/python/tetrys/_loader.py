@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from . import _tetrys
-from ._arguments import choice, limited, size, span, text, texts, truth, whole
+from ._arguments import choice, limited, several, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
 from ._errors import WrongType, array_of, found, short
@@ -166,7 +166,7 @@ class DataLoader(Loader):
                 raise Invalid('ragged: with to="arrow", such columns are Arrow lists')
         if transform is not None and not callable(transform):
             raise WrongType(f"transform: expected a function, found {found(transform)}")
-        if transform_rows and ragged == "offsets":
+        if truth("transform_rows", transform_rows) and ragged == "offsets":
             raise Invalid('transform_rows: with ragged="offsets", the values of a column are one flat array')
         if transform_rows and transform is None:
             raise Invalid("transform_rows needs a transform")
@@ -179,7 +179,7 @@ class DataLoader(Loader):
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
             replacement=replacement, samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
             decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
-            transform_rows=truth("transform_rows", transform_rows), device=device, progress=truth("progress", progress), trace=trace,
+            transform_rows=bool(transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
         self._source = given
         self._rows = RowLoader(source, columns=columns if computed is None else [])
@@ -275,7 +275,7 @@ class MixedLoader(Loader):
     """Several loaders whose samples are mixed by weight; `tetrys.mix` makes it."""
 
     def __init__(self, loaders: Sequence[DataLoader], weights: Iterable[float], stop: str, samples: int | None) -> None:
-        loaders = list(loaders)
+        loaders = list(several("loaders", loaders))
         for loader in loaders:
             if not isinstance(loader, DataLoader):
                 raise WrongType(f"a mix is made of tetrys.DataLoader, found {found(loader)}")

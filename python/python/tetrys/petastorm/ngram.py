@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import whole
+from .._arguments import texts, whole
+from .._errors import short
 from .errors import NotSupportedError, WrongValue
 from .unischema import Unischema, UnischemaField, match_unischema_fields
 
 __all__ = ["NGram"]
 
 Rows = npt.NDArray[np.int64]
+_MOST_OFFSETS = 1 << 16
 
 
 class NGram:
@@ -68,6 +70,8 @@ class NGram:
                 raise WrongValue(f"fields: an offset is an integer, found {offset!r}")
             if not isinstance(names, list) or not all(isinstance(name, (str, tuple)) for name in names):
                 raise WrongValue(f"fields, offset {offset}: expected a list of UnischemaField objects and regular expressions, found {names!r}")
+        if max(fields) - min(fields) >= _MOST_OFFSETS:
+            raise WrongValue(f"fields: offsets from {short(min(fields))} to {short(max(fields))}: expected at most {_MOST_OFFSETS} of them, the left-out ones included")
         is_time = isinstance(delta_threshold, np.timedelta64) and not np.isnat(delta_threshold)
         is_number = isinstance(delta_threshold, numbers.Number) and not isinstance(delta_threshold, bool)
         if not is_time and (not is_number or delta_threshold != delta_threshold):
@@ -84,7 +88,7 @@ class NGram:
         self._delta_threshold = delta_threshold
         self._timestamp_field: Any = timestamp_field
         self.timestamp_overlap = timestamp_overlap
-        self.group_by = None if group_by is None else [group_by] if isinstance(group_by, str) else list(group_by)
+        self.group_by = None if group_by is None else texts("group_by", group_by)
         self.stride = whole("stride", stride, 1)
         self.padding = padding
 
