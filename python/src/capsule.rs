@@ -7,7 +7,7 @@
 use std::{ffi::CStr, ptr};
 
 use arrow_array::{
-    Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator,
+    Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader,
     ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi},
     ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader},
 };
@@ -97,10 +97,15 @@ pub(crate) fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordB
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
 
-/// Imports record batches from any object with `__arrow_c_stream__`.
+/// Imports record batches from any object with `__arrow_c_stream__`: at least one, which has no rows if the object has none.
 pub(crate) fn batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     let reader = RecordBatchStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
-    reader.collect::<Result<_, _>>().map_err(|error| malformed(&error)).py()
+    let empty = RecordBatch::new_empty(reader.schema());
+    let mut batches = reader.collect::<Result<Vec<_>, _>>().map_err(|error| malformed(&error)).py()?;
+    if batches.is_empty() {
+        batches.push(empty);
+    }
+    Ok(batches)
 }
 
 /// Imports a column (a polars series, or an array or chunked array of pyarrow): at least one array, and their field.

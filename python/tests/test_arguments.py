@@ -6,6 +6,7 @@ import inspect
 import os
 import pickle
 import re
+import shutil
 import signal
 import uuid
 from collections.abc import Callable, Iterator
@@ -324,3 +325,123 @@ def test_errors_are_those_of_python_too(index: tt.Index) -> None:
             call()
         assert isinstance(caught.value, kind)
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), tt.Error)
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, [2**70], {"a": {"b": (1, 2**64)}}, {1: 1}, {None: 1}, {True: 1}, {"a": [{1.5: 1}]}, float("nan"), b"x", {1, 2}, np.int64(1)])
+def test_a_property_is_stored_exactly_or_refused(folder: Path, value: Any) -> None:
+    table = tt.open_table("t")
+    exact = {"largest": 2**64 - 1, "smallest": -(2**63), "nested": [{"a": [1, 2.5, None, True, "x"]}]}
+    assert table.set_properties(**exact).properties == exact
+    writes: list[Callable[[], Any]] = [
+        lambda: table.set_properties(x=value),
+        lambda: table.edit(column_properties={"timestamp": {"x": value}}),
+        lambda: tt.write_table("new", {"i": [0], "x": [1]}, index="i", properties={"x": value}),
+        lambda: tt.read_index(table).save("view", properties={"x": value}),
+        lambda: tt.run({"from": "t", "sources": {"t": "t"}, "output": {"view": "view", "properties": {"x": value}}}),
+    ]
+    for write in writes:
+        with pytest.raises(tt.Invalid, match="expected JSON values"):
+            write()
+    assert sorted(path.name for path in folder.iterdir()) == ["t"]
+
+
+def test_a_span_of_time_is_no_number_of_rows(folder: Path) -> None:
+    index, span = tt.read_index("t"), np.timedelta64(1, "s")
+    loader = tt.row_loader(index)
+    calls: list[Callable[[], Any]] = [
+        lambda: loader.get_row(span),  # type: ignore[arg-type]
+        lambda: loader.take([span]),  # type: ignore[list-item]
+        lambda: loader.explain(span),  # type: ignore[arg-type]
+        lambda: loader.scan(span),  # type: ignore[arg-type]
+        lambda: loader.get_windows([0], offsets=[0])[span],  # type: ignore[call-overload]
+        lambda: loader.get_rows(0, offsets=[span]),  # type: ignore[list-item]
+        lambda: index.sample(span, seed=0),  # type: ignore[arg-type]
+        lambda: index.split("timestamp", {"a": span}),  # type: ignore[dict-item]
+        lambda: tt.open_table("t").gc(keep=span),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="timedelta64"):
+            call()
+
+
+def test_shares_are_numbers_of_any_library(folder: Path) -> None:
+    index = tt.read_index("t")
+    share: Any
+    for share in (1, 1.0, np.float32(1), np.float64(1), np.int8(1), np.array(1.0)[()]):
+        assert [len(part) for part in index.split("timestamp", {"all": share}).values()] == [2]
+    for wrong in (True, "1", None, [1], 10**5000, np.bool_(True), float("nan"), float("inf"), -1, 0):
+        with pytest.raises(tt.Invalid, match="share"):
+            index.split("timestamp", {"all": wrong})  # type: ignore[dict-item]
+
+
+class Mute:
+    """A value of a caller whose text fails."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_a_value_without_text_is_named_by_its_type(folder: Path) -> None:
+    index = tt.read_index("t")
+    mute: Any = Mute()
+    for call in (lambda: tt.write_table("new", {"i": [0]}, index="i", preset=mute), lambda: index.merge(index, "timestamp", how=mute), lambda: index.sort(mute)):
+        with pytest.raises(tt.Invalid, match="Mute"):
+            call()
+
+
+def test_rows_are_not_chosen_by_a_frame(folder: Path) -> None:
+    for frame in (pd.DataFrame({"x": [1]}), pl.DataFrame({"x": [1]}), pa.table({"x": [1]})):
+        with pytest.raises(tt.Invalid, match="rows"):
+            tt.open_table("t").delete(frame)
+    with pytest.raises(tt.Invalid, match="a number of 16610 bits|is outside"):
+        tt.times("timestamp", [10**5000])
+
+
+def copied(loader: tt.DataLoader) -> dict[str, Any]:
+    """The first batch of a copy of a loader."""
+    batch: dict[str, Any] = next(iter(pickle.loads(pickle.dumps(loader))))
+    return {name: len(values) for name, values in batch.items()} | {"positions": batch["positions"].tolist()}
+
+
+NEW = {"log_id": ["a", "a"], "timestamp": [1, 0], "new.x": [1.5, 2.5]}
+LISTS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+    "row_loader": (lambda given: tt.row_loader(tt.open_table("t"), columns=given).columns, ["labels.*", "timestamp"]),
+    "get_row": (lambda given: list(tt.row_loader(tt.open_table("t")).get_row(0, given, decode=True)), ["labels.*"]),
+    "take": (lambda given: list(tt.row_loader(tt.open_table("t")).take(given)["labels.text"]), [1, 0]),
+    "get_rows": (lambda given: tt.row_loader(tt.open_table("t")).get_rows(1, offsets=given).mask.tolist(), [-1, 0, 1]),
+    "times": (lambda given: len(tt.times("timestamp", given)), ["0s", "1s"]),
+    "DataLoader.columns": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns=given)), ["labels.*", "timestamp"]),
+    "DataLoader.offsets": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", offsets={"labels.*": given})), [-1, 0]),
+    "DataLoader.weights": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", weights=given)), [0.0, 1.0]),
+    "DataLoader.balance_by": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", balance_by=given)), [0, 1]),
+    "read_index": (lambda given: tt.read_index("t", given).columns, ["time*"]),
+    "sort": (lambda given: tt.read_index("t").sort(given, descending=True)["timestamp"].to_list(), ["log_id", "timestamp"]),
+    "merge": (lambda given: tt.read_index("t").merge(tt.read_index("t"), given).columns, ["log_id", "timestamp"]),
+    "split": (lambda given: len(tt.read_index("t").split(given, {"all": 1})["all"]), ["timestamp"]),
+    "delete": (lambda given: len(tt.open_table("t").delete(given)), [1]),
+    "edit": (lambda given: tt.open_table("t").edit(drop=given).groups, ["labels.text", "lidar.points"]),
+    "add_group": (lambda given: tt.open_table("t").add_group("new", NEW, on=given).groups, ["log_id", "timestamp"]),
+    "patch": (lambda given: tt.open_table("t").patch({"log_id": ["a"], "timestamp": [1], "labels.text": ["x"]}, given).groups, ["log_id", "timestamp"]),
+    "diff": (lambda given: tt.open_table("t").diff(tt.open_table("t"), given).unchanged, ["timestamp"]),
+    "write_table": (lambda given: tt.write_table("w", NEW, index=given, required=["new.x"]).index_columns, ["log_id", "timestamp"]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_may_be_an_iterator(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    call, values = LISTS[name]
+    results = []
+    for given in (values, (value for value in values)):
+        copy = folder / uuid.uuid4().hex
+        shutil.copytree(folder / "t", copy / "t")
+        monkeypatch.chdir(copy)
+        results.append(call(given))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("wrong", [b"01", bytearray(b"01"), memoryview(b"01")], ids=["bytes", "bytearray", "memoryview"])
+def test_bytes_are_no_list_of_numbers(folder: Path, wrong: Any) -> None:
+    loader = tt.row_loader(tt.open_table("t"))
+    for call in (lambda: loader.take(wrong), lambda: loader.get_rows(0, offsets=wrong), lambda: tt.times("timestamp", wrong), lambda: tt.open_table("t").delete(wrong)):
+        with pytest.raises(TypeError):
+            call()

@@ -132,6 +132,43 @@ def test_a_frame_of_any_library_is_written(tmp_path: Path, frame: Any) -> None:
     assert rows["n.when"].astype(np.int64).tolist() == [1, 2, 3]
 
 
+ROWS = pl.DataFrame({"i": [1, 2, 3], "a.x": [1.5, None, 3.5], "a.text": ["x", None, "z"]})
+
+
+@pytest.mark.parametrize("frame", [ROWS, ROWS.to_arrow(), ROWS.to_pandas()], ids=["polars", "pyarrow", "pandas"])
+def test_a_frame_without_rows_has_columns(tmp_path: Path, frame: Any) -> None:
+    none = frame[:0]
+    table = tt.write_table(tmp_path / "t", none, index="i")
+    assert (len(table), table.groups) == (0, [("a", [("a.x", "f64"), ("a.text", "utf8")])])
+    table = table.append(none).append(frame).append([none, none])
+    assert tt.row_loader(table).take([0, 2])["a.x"].tolist() == [1.5, 3.5] and len(table) == 3
+    assert len(table.patch(none, on="i")) == 3
+    assert (len(table.overwrite(none)), table.overwrite(none).groups) == (0, table.groups)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pl.concat([ROWS[:1], ROWS[1:]], rechunk=False),
+        pa.concat_tables([ROWS.to_arrow()[:1], ROWS.to_arrow()[1:]]),
+        pa.RecordBatchReader.from_batches(ROWS.to_arrow().schema, ROWS.to_arrow().to_batches(max_chunksize=2)),
+    ],
+    ids=["polars", "pyarrow", "batches"],
+)
+def test_a_patch_is_a_frame_of_any_number_of_chunks(tmp_path: Path, parts: Any) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": [3, 1, 2, 0], "a.x": np.zeros(4), "a.text": ["old"] * 4}, index="i")
+    rows = tt.row_loader(table.patch(parts, on="i")).take(range(4))
+    assert (list(rows["a.text"]), rows["a.x"].tolist(), rows.valid("a.x").tolist()) == (["z", "x", None, "old"], [3.5, 1.5, 0, 0], [True, True, False, True])
+
+
+def test_a_column_of_nulls_of_any_library_takes_the_type_of_the_table(tmp_path: Path) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": [0], "a.x": [[1.5]], "a.text": ["x"]}, index="i")
+    for frame in (pl.DataFrame({"i": [1], "a.x": [None], "a.text": [None]}), pa.table({"i": [1], "a.x": [None], "a.text": [None]}), {"i": [1], "a.x": pl.Series([None]), "a.text": [None]}):
+        table = table.append(frame)
+    rows = tt.row_loader(table).take(range(4))
+    assert rows.valid("a.x").tolist() == rows.valid("a.text").tolist() == [True, False, False, False]
+
+
 def test_columns_of_arrow_stand_beside_arrays(tmp_path: Path) -> None:
     columns = {"i": [1, 2], "a.polars": pl.Series(["x", None]), "a.arrow": pa.chunked_array([[1.5], [None]])}
     rows = tt.row_loader(tt.Table(tt.write_table(str(tmp_path / "t"), columns, index=["i"]).url)).take([0, 1])

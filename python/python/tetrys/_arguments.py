@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 def several(what: str, values: object) -> Iterable[Any]:
     """Checks that `values` is an iterable, and neither text nor a dict."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping)):
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
 
@@ -101,9 +101,14 @@ def truth(what: str, value: object) -> bool:
     return bool(value)
 
 
+def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """Whether a value is an integer. Booleans are none, nor are spans of time, which numpy counts among its integers."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> int:
     """Returns an integer in `least..=most`. Booleans are rejected."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise WrongType(f"{what}: expected an integer, found {found(value)}")
     if not least <= value <= most:
         bounds = f"{least} to {most}" if most < 2**63 - 1 else f"{least} or more" if value < least else "less than 2**63"
@@ -115,7 +120,7 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
 
 def number(what: str, value: object) -> float:
     """Returns an integer or a float as a float. Booleans are rejected."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if not is_whole(value) and not isinstance(value, (float, np.floating)):
         raise WrongType(f"{what}: expected a number, found {found(value)}")
     try:
         return float(value)
@@ -145,11 +150,25 @@ def members(what: str, value: object) -> dict[str, Any]:
 
 
 def as_json(what: str, value: object) -> str:
-    """Returns a value as JSON text. JSON has no NaN and no infinity."""
+    """Returns a value as JSON text. JSON has no NaN and no infinity, and what is stored has no integers of more than 64 bits."""
     try:
+        _check_json(value)
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{what}: {error}; expected JSON values: text, finite numbers, booleans, lists, dicts") from error
+
+
+def _check_json(value: object) -> None:
+    """Rejects what JSON would turn into another value: integers that become floats, and keys that become text."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"the integer {short(value)} does not fit 64 bits")
+    if isinstance(value, dict):
+        for key in value:
+            text("a key", key)
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            _check_json(one)
 
 
 def span(what: str, value: object) -> str:
@@ -169,8 +188,8 @@ def span(what: str, value: object) -> str:
         # A pandas Timedelta also has nanoseconds.
         rest = getattr(value, "nanoseconds", 0)
         return f"{value // timedelta(microseconds=1) * 1000 + rest}ns" if rest else f"{value // timedelta(microseconds=1)}us"
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return str(int(value))
+    if is_whole(value):
+        return str(whole(what, value, -(2**63)))
     raise WrongType(f"{what}: expected text with a unit such as '50ms', a timedelta or an integer, found {found(value)}")
 
 
@@ -241,7 +260,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         nulls: Any = getattr(rows, "null_count", None)
         nulls = nulls() if callable(nulls) else nulls
         if nulls is None:
-            nulls = int(rows.isna().sum()) if hasattr(rows, "isna") else 0
+            nulls = int(np.sum(rows.isna())) if hasattr(rows, "isna") else 0
         if not isinstance(nulls, (int, np.integer)):
             raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
         if nulls:
@@ -249,7 +268,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         return array_of("rows", rows)
     if hasattr(rows, "__array__"):
         return array_of("rows", rows)
-    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(rows, Iterable):
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
     made = np.empty(len(values), object)
@@ -266,7 +285,7 @@ def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return np.array(values, np.bool_) if values else np.zeros(0, np.int64)
     for place, value in enumerate(values):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        if not is_whole(value):
             raise WrongType(f"rows are chosen by integers alone, or by booleans alone, found {found(value)} at {place}")
         if not -(2**63) <= value < 2**63:
             raise OutOfRange(f"row {short(value)} is outside 0..{count}")

@@ -27,7 +27,7 @@ def column(name: str, values: Any, declared: str | None, otherwise: str | None =
         made = _suggested(values, declared)
     except Error as error:
         raise type(error)(f"column `{name}`: {error}") from error
-    except (TypeError, ValueError, OverflowError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError, NotImplementedError) as error:
         raise Invalid(f"column `{name}`: {error}") from error
     return as_declared(name, made, declared, otherwise)
 
@@ -45,21 +45,28 @@ def as_declared(name: str, made: Column, declared: str | None, otherwise: str | 
         raise type(error)(f"column `{name}`: {error}") from error
 
 
-def refuse_objects(name: str, dtype: pl.DataType) -> None:
+def refuse_objects(dtype: pl.DataType, where: str = "") -> None:
     """Rejects polars columns of Python objects: polars exports them as pointers."""
-    if "Object" in repr(dtype):
-        raise Invalid(f"column `{name}`: polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+    if _innermost(dtype) == pl.Object:
+        raise Invalid(f"{where}polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
 
 
-def has_null_items(dtype: pl.DataType) -> bool:
-    """Whether a polars column has lists without a type: polars exports their items wrongly."""
-    return isinstance(dtype, pl.List) and "Null" in repr(dtype)
+def is_untyped(dtype: pl.DataType) -> bool:
+    """Whether a polars column has nulls alone, or lists of these: polars exports them wrongly."""
+    return _innermost(dtype) == pl.Null
+
+
+def _innermost(dtype: pl.DataType) -> pl.DataType:
+    """Returns the type of the items of lists and arrays; another type as it is."""
+    while isinstance(dtype, (pl.List, pl.Array)):
+        dtype = dtype.inner  # type: ignore[assignment]
+    return dtype
 
 
 def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, pl.Series):
-        refuse_objects(values.name, values.dtype)
-        if has_null_items(values.dtype):
+        refuse_objects(values.dtype)
+        if is_untyped(values.dtype):
             return _of_list(values.to_list(), declared)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         try:

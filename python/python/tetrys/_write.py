@@ -11,13 +11,13 @@ import polars as pl
 
 from . import _tetrys
 from ._arguments import Url, choice, several, text, url_of, urls_of, whole
-from ._columns import as_declared, column, has_null_items, refuse_objects
+from ._columns import as_declared, column, is_untyped, refuse_objects
 from ._errors import WrongType, found
 from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
 from ._places import partition_of
 from ._table import Table, called, tell
-from ._tetrys import Invalid, Receipt, Unsupported
+from ._tetrys import Error, Invalid, Receipt, Unsupported
 
 Data = Mapping[str, Any] | ArrowStream
 
@@ -333,8 +333,6 @@ def first_of(
     if first is None:
         raise Invalid("no batch of rows: expected at least one, which defines the columns")
     parts = list(parts_of(first, schema, otherwise))
-    if not parts:
-        raise Invalid("a frame without batches: expected at least one, which defines the columns")
     return parts, batches, {name: column.type for name, column in parts[0]} | dict(schema)
 
 
@@ -397,8 +395,8 @@ def parts_of(
         return [[(name, column(name, values, schema.get(name), other(name))) for name, values in named.items()]]
     if isinstance(data, pl.DataFrame):
         for name, dtype in data.schema.items():
-            refuse_objects(name, dtype)
-        if any(has_null_items(dtype) for dtype in data.dtypes):
+            refuse_objects(dtype, f"column `{name}`: ")
+        if any(is_untyped(dtype) for dtype in data.dtypes):
             return parts_of(data.to_dict(), schema, otherwise)
     if not hasattr(data, "__arrow_c_stream__"):
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
@@ -406,6 +404,8 @@ def parts_of(
         parts = _tetrys.columns_of(data)
     except ImportError as error:
         raise Unsupported(f"{type(data).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
-    except (TypeError, ValueError) as error:
+    except Error:
+        raise
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
     return [[(name, as_declared(name, made, schema.get(name), other(name))) for name, made in part] for part in parts]

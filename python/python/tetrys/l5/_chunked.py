@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._arguments import is_whole
+from .._errors import OutOfRange, WrongType, WrongValue, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
@@ -91,10 +92,10 @@ class LazyRecords:
             if key not in fields:
                 raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
             return self._read(0, len(self), [key])[key]
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if is_whole(key):
             place = int(key) + len(self) if key < 0 else int(key)
             if not 0 <= place < len(self):
-                raise OutOfRange(f"index {key} is outside of {len(self)} records")
+                raise OutOfRange(f"index {short(key)} is outside of {len(self)} records")
             return self._read(place, place + 1, fields)[0]
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
@@ -258,7 +259,7 @@ class ChunkedDataset:
             ValueError: there is no such scene.
         """
         if scene_index >= len(self.scenes) or scene_index < -len(self.scenes):
-            raise WrongValue(f"scene index {scene_index} is too high for dataset with {len(self.scenes)} scenes")
+            raise WrongValue(f"scene index {short(scene_index)} is too high for dataset with {len(self.scenes)} scenes")
         scene = scene_index % len(self.scenes)
         scenes = np.array(self.scenes[scene : scene + 1])
         first, last = scenes[0]["frame_index_interval"].tolist()

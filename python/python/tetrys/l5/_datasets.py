@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import OutOfRange, imported
+from .._errors import OutOfRange, imported, short
 from .._index import Index, read_index
 from ._chunked import ChunkedDataset
 from ._perturbation import Perturbation
@@ -109,7 +109,7 @@ class EgoDataset(SampleDataset):
         tracks = np.asarray(self.dataset.agents[first:last]["track_id"])
         rows: list[int] = np.flatnonzero(tracks == np.uint64(track_id)).tolist() if 0 <= track_id < 2**64 else []
         if not rows:
-            raise OutOfRange(f"track {track_id} is not in frame {state_index} of scene {scene_index}")
+            raise OutOfRange(f"track {short(track_id)} is not in frame {state_index} of scene {scene_index}")
         return self._of_rows([first + rows[0]], of_agents=True)[0]
 
     def _sampler(self, of_agents: bool) -> _tetrys.L5Sampler:

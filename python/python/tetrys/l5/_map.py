@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import is_whole
 from .._errors import NoElement, OutOfRange, WrongType, WrongValue, found
 from .._table import Table
 from ._config import DataManager, TableDataManager, metadata_of
@@ -297,7 +298,7 @@ class MapAPI:
         """
         if isinstance(item, (str, bytes)):
             number = self._number(item if isinstance(item, str) else item.decode("utf-8"))
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        elif is_whole(item):
             number = int(item) + len(self) if item < 0 else int(item)
             if not 0 <= number < len(self):
                 raise OutOfRange(f"element {item} is outside of the {len(self)} elements of the map")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arguments import is_whole
 from .._errors import WrongValue, found
 from .._rows import RowLoader
 from ._chunked import ChunkedDataset
@@ -67,7 +68,7 @@ def load_agents_mask(dataset: ChunkedDataset, threshold: float, min_frame_histor
     else they are computed and stored there. The name of the file has the identity of the data set, and no file is ever replaced.
     """
     for name, value in (("min_frame_history", min_frame_history), ("min_frame_future", min_frame_future)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        if not is_whole(value):
             raise WrongValue(f"{name}: expected a number of frames, found {found(value)}")
     least = int(np.clip(min_frame_history, -1, 2**32)), int(np.clip(min_frame_future, -1, 2**32))
     agents = len(dataset.agents)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import WrongValue, imported
+from .._errors import DamagedFile, WrongValue, imported, short
 from ._chunked import Records, of_window
 from ._config import DataManager, metadata_of, read_key
 
@@ -160,5 +160,10 @@ def _picture(content: bytes) -> npt.NDArray[np.uint8]:
     try:
         with pillow.open(io.BytesIO(content)) as image:
             return np.ascontiguousarray(image.convert("RGB"), np.uint8)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Damaged files make Pillow raise exceptions of many types.
+        raise DamagedFile(f"aerial map: {len(content)} bytes are not a complete picture: {short(error)}") from error
     finally:
         pillow.MAX_IMAGE_PIXELS = most

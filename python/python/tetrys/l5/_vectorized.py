@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import WrongType, WrongValue, found
+from .._errors import WrongType, WrongValue, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
@@ -105,7 +105,7 @@ class Vectorizer:
         )  # fmt: skip
         track_id = None if selected_track_id is None else int(selected_track_id)
         if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {track_id} not in frame: expected 0 or more")
+            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
         sample = _sample(native.batch(dataset.native(), [(len(past) - 1, track_id, [], None)]), 0, track_id)
         for name, given in (("centroid", agent_centroid_m), ("yaw", agent_yaw_rad), ("agent_from_world", agent_from_world)):
             if not np.allclose(sample[name], given, rtol=1e-6, atol=1e-6):
@@ -223,7 +223,7 @@ class EgoDatasetVectorized(SampleDataset):
     def _compute_at(self, scene_index: int, state_index: int, track_id: int | None) -> Sample:
         frame = self._frame(scene_index, state_index)
         if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {track_id} not in frame: expected 0 or more")
+            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
         track_id = None if track_id is None else int(track_id)
         return _sample(self._batch([(frame, track_id, [], None)], ego_as_agent=False), 0, track_id)
 

@@ -162,4 +162,4 @@ def _kind(kind: type) -> str:
     # A timedelta64 is a number for numpy.
     if issubclass(kind, (np.datetime64, np.timedelta64, date, timedelta)):
         return "time"
-    return "number" if issubclass(kind, (bool, int, float, np.number, np.bool_, Decimal)) else kind.__name__
+    return "number" if issubclass(kind, (bool, int, float, np.integer, np.floating, np.bool_, Decimal)) else kind.__name__

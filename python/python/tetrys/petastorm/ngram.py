@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import texts, whole
+from .._arguments import is_whole, texts, whole
 from .._errors import short
 from .errors import NotSupportedError, WrongValue
 from .unischema import Unischema, UnischemaField, match_unischema_fields
@@ -66,7 +66,7 @@ class NGram:
         if not isinstance(fields, dict) or not fields:
             raise WrongValue("fields: expected a dict {offset: list of fields}")
         for offset, names in fields.items():
-            if isinstance(offset, (bool, np.bool_)) or not isinstance(offset, (int, np.integer)):
+            if not is_whole(offset):
                 raise WrongValue(f"fields: an offset is an integer, found {offset!r}")
             if not isinstance(names, list) or not all(isinstance(name, (str, tuple)) for name in names):
                 raise WrongValue(f"fields, offset {offset}: expected a list of UnischemaField objects and regular expressions, found {names!r}")

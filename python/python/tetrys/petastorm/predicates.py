@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import limited, number
+from .._arguments import is_whole, limited, number
 from .._errors import imported, short
 from .._tetrys import Invalid
 from .errors import WrongType, WrongValue, found
@@ -162,10 +162,10 @@ class in_pseudorandom_split(PredicateBase):
 
     def __init__(self, fraction_list: Sequence[float], subset_index: int, predicate_field: str) -> None:
         shares = [number("fraction_list", share) for share in limited("fraction_list", fraction_list, 2**16)]
-        if not all(0 <= share <= 1 for share in shares):
-            raise WrongValue(f"fraction_list: expected shares from 0 to 1, found {short(shares)}")
-        if isinstance(subset_index, bool) or not isinstance(subset_index, (int, np.integer)) or not 0 <= subset_index < len(shares):
-            raise WrongValue(f"subset_index: expected the number of a part of the split, 0 to {len(shares) - 1}, found {found(subset_index)}")
+        if not all(share >= 0 for share in shares) or sum(shares) > 1 + 1e-9:
+            raise WrongValue(f"fraction_list: expected shares of 0 or more that add up to at most 1, found {short(shares)}")
+        if not is_whole(subset_index) or not 0 <= subset_index < len(shares):
+            raise WrongValue(f"subset_index: {short(subset_index)} is outside 0..{len(shares)}, the parts of the split")
         self._predicate_field = predicate_field
         borders = [0, *(sum(shares[: place + 1]) for place in range(len(shares)))]
         self._bucket_low = borders[subset_index] * (sys.maxsize - 1)
