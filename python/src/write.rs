@@ -9,7 +9,7 @@ use tetrys::{Preset, Schema, WriteOptions, table::Reuse};
 
 use crate::{
     column::{Column, malformed},
-    error::{IntoPython, Invalid},
+    error::{IntoPython, Invalid, found, wrong_type},
     runtime::{wait, wait_long},
     table::Table,
 };
@@ -70,8 +70,11 @@ pub(crate) struct Receipt(pub(crate) tetrys::Receipt);
 impl Receipt {
     /// Parses the text that `to_json` returns.
     #[new]
-    fn new(json: &str) -> PyResult<Self> {
-        serde_json::from_str(json).map(Self).map_err(|error| tetrys::Error::invalid_json(&error).at("this is no receipt")).py()
+    fn new(json: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(text) = json.extract::<String>() else {
+            return Err(wrong_type(&format!("a receipt is made of the text that `to_json` returned, found {}", found(json)?)));
+        };
+        serde_json::from_str(&text).map(Self).map_err(|error| tetrys::Error::invalid_json(&error).at("this is no receipt")).py()
     }
 
     /// Number of rows of the partition.

@@ -445,3 +445,12 @@ def test_bytes_are_no_list_of_numbers(folder: Path, wrong: Any) -> None:
     for call in (lambda: loader.take(wrong), lambda: loader.get_rows(0, offsets=wrong), lambda: tt.times("timestamp", wrong), lambda: tt.open_table("t").delete(wrong)):
         with pytest.raises(TypeError):
             call()
+
+
+def test_receipts_and_partitions_are_checked(folder: Path) -> None:
+    for wrong in (None, 5, b"{}", {}, ["{}"]):
+        with pytest.raises(TypeError, match="a receipt is made of the text"):
+            tt.Receipt(wrong)  # type: ignore[arg-type]
+    writer = tt.Writer("w", schema={"i": "i64", "x": "f32"}, index="i")
+    with pytest.raises(tt.Invalid, match="partition: 1000000000000 is outside"):
+        writer.abandon(10**12)

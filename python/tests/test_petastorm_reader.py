@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import tetrys as tt
 from conftest import picture
@@ -403,7 +404,7 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"schema_fields": [3]}, ValueError, "regular expressions, found int 3"),
         ({"schema_fields": ["("]}, ValueError, r"`\(` is no regular expression"),
         ({"schema_fields": [UnischemaField("nope", np.int64, ())]}, ValueError, "no field `nope`"),
-        ({"reader_pool_type": "gpu"}, ValueError, "reader_pool_type: expected thread, process or dummy"),
+        ({"reader_pool_type": "gpu"}, ValueError, "reader_pool_type `gpu`: expected thread, process or dummy"),
         ({"workers_count": 0}, tt.Invalid, "workers_count: 0 is outside"),
         ({"workers_count": 2.5}, TypeError, "workers_count: expected an integer"),
         ({"results_queue_size": None}, TypeError, "results_queue_size"),
@@ -427,7 +428,11 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"filters": [[]]}, ValueError, "filters: expected"),
         ({"filters": [("id", "in", "abc")]}, TypeError, "needs a list of values"),
         ({"filters": [("id", "=", None)]}, TypeError, "expected a value of int64, found None"),
-        ({"cache_type": "memory"}, ValueError, "cache_type: expected"),
+        ({"cache_type": "memory"}, ValueError, "cache_type `memory`: expected null or local-disk"),
+        ({"cache_type": np.zeros(2)}, ValueError, "cache_type"),
+        ({"reader_pool_type": pd.NA}, ValueError, "reader_pool_type"),
+        ({"storage_options": 3}, TypeError, "storage_options: expected a dict"),
+        ({"storage_options": np.zeros(2)}, TypeError, "storage_options: expected a dict"),
         ({"cache_type": "local-disk"}, ValueError, "cache_location"),
         ({"cache_type": "local-disk", "cache_location": "x", "cache_size_limit": "many"}, tt.Invalid, "cache_size_limit"),
         ({"storage_options": {"key": "secret"}}, tt.Unsupported, r"storage_options \(key\)"),

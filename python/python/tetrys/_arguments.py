@@ -91,7 +91,7 @@ def exactly(name: str) -> str:
 def choice(what: str, value: object, allowed: Collection[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *most, last = allowed
-        raise Invalid(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")
+        raise WrongValue(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")
     return value
 
 

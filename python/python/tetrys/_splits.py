@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import _tetrys
-from ._arguments import Url, exactly, members, several, size, texts, url_of, urls_of, whole
+from ._arguments import Url, exactly, members, size, texts, url_of, urls_of, whole
 from ._batches import _of_arrow
 from ._errors import WrongType, imported
 from ._errors import found as described_value
 from ._index import Index
 from ._index import read_index as index_of_table
 from ._places import Place, StoreOptions, place_of
-from ._rows import Columns, RowLoader, Window
+from ._rows import Columns, RowLoader, Window, _window
 from ._table import Table
 from ._tetrys import Invalid
 
@@ -263,10 +263,9 @@ def _offsets(offsets: Any) -> Any:
         return None
     if isinstance(offsets, Mapping):
         return {pattern: _offsets(window) for pattern, window in members("offsets", offsets).items()}
-    if isinstance(offsets, (str, range, _tetrys.Times)):
-        _length(offsets)
-        return offsets
-    return [whole("offsets", offset, -(2**63)) for offset in several("offsets", offsets)]
+    window = _window(offsets)
+    _length(window)
+    return offsets if isinstance(offsets, range) else window
 
 
 def _length(window: Window) -> int:

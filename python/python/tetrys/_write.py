@@ -17,7 +17,7 @@ from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
 from ._places import partition_of
 from ._table import Table, called, tell
-from ._tetrys import Error, Invalid, Receipt, Unsupported
+from ._tetrys import Column, Error, Invalid, Receipt, Unsupported
 
 Data = Mapping[str, Any] | ArrowStream
 
@@ -123,7 +123,7 @@ class Writer:
 
     def abandon(self, partition: int) -> None:
         """Leaves out the rows of a partition: `commit` no longer expects its receipt."""
-        self._native.abandon(whole("partition", partition))
+        self._native.abandon(whole("partition", partition, 0, 2**32 - 1))
 
     def commit(self, receipts: Iterable[Receipt]) -> Table:
         """Publishes the table with the rows of these receipts.
@@ -328,6 +328,9 @@ def first_of(
     """Returns the columns of the first batch, the other batches, and the types of all columns. `otherwise` has the types of
     columns without any typed value.
     """
+    for name, ty in schema.items():
+        # Values are looked at by their type.
+        as_declared(name, Column.nulls(0), ty)
     batches = batches_of(data)
     first = next(batches, None)
     if first is None:
@@ -401,11 +404,24 @@ def parts_of(
     if not hasattr(data, "__arrow_c_stream__"):
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:
-        parts = _tetrys.columns_of(data)
+        parts = _tetrys.columns_of(_with_row_labels(data))
     except ImportError as error:
         raise Unsupported(f"{type(data).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
     except Error:
         raise
     except (TypeError, ValueError, NotImplementedError) as error:
         raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
+    names = [name for name, _ in parts[0]]
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise Invalid(f"column `{twice[0]}` is in the frame twice")
     return [[(name, as_declared(name, made, schema.get(name), other(name))) for name, made in part] for part in parts]
+
+
+def _with_row_labels(data: Any) -> Any:
+    """Makes row labels of pandas that have a name a column. pandas does not export them if they are a range, as evenly spaced numbers
+    become in `set_index`.
+    """
+    labels = getattr(data, "index", None)
+    if labels is not None and type(data).__module__.partition(".")[0] == "pandas" and type(labels).__name__ == "RangeIndex" and labels.name is not None:
+        return data.reset_index()
+    return data

@@ -177,8 +177,8 @@ class ChunkedDataset:
             tetrys.NotFound: nothing is at the path.
             tetrys.Invalid: what is there is no Level 5 data set.
         """
-        if mode != "r":
-            raise WrongValue(f"mode {mode!r}: a data set is opened for reading, expected 'r'")
+        if not isinstance(mode, str) or mode != "r":
+            raise WrongValue(f"mode {found(mode)}: a data set is opened for reading, expected 'r'")
         self._cache_bytes = int(cache_size_bytes) if cached else 0
         if self._table is None and _is_zarr(self.path):
             self._open_zarr()

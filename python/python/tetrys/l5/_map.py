@@ -244,7 +244,7 @@ class MapAPI:
             KeyError: there is no such element.
             ValueError: there is no such colour.
         """
-        if color not in ("red", "green", "yellow"):
+        if not isinstance(color, str) or color not in ("red", "green", "yellow"):
             raise WrongValue(f"color {color!r}: expected 'red', 'green' or 'yellow'")
         return self._native.color(self._number(element_id)) == color.upper()
 

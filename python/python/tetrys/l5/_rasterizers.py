@@ -128,7 +128,7 @@ def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Raste
     """
     raster, model = cfg["raster_params"], cfg["model_params"]
     map_type = raster["map_type"]
-    if map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
+    if not isinstance(map_type, str) or map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
         raise NotImplementedError(f"Rasterizer for map type {map_type} is not supported.")
     context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
     ground: dict[str, Any] = {}

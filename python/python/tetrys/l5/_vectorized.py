@@ -56,8 +56,8 @@ class Vectorizer:
         model, generation = cfg["model_params"], cfg["data_generation_params"]
         if not isinstance(mapAPI, MapAPI):
             raise WrongType(f"mapAPI: expected a MapAPI, found {found(mapAPI)}")
-        if order not in ("python-set", "distance"):
-            raise WrongValue(f"order {order!r}: expected 'python-set' or 'distance'")
+        if not isinstance(order, str) or order not in ("python-set", "distance"):
+            raise WrongValue(f"order {found(order)}: expected 'python-set' or 'distance'")
         self.lane_cfg_params: Mapping[str, Any] = generation["lane_params"]
         self.mapAPI = mapAPI
         self.order = order

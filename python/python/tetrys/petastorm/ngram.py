@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import is_whole, texts, whole
+from .._arguments import choice, is_whole, texts, whole
 from .._errors import short
 from .errors import NotSupportedError, WrongValue
 from .unischema import Unischema, UnischemaField, match_unischema_fields
@@ -80,8 +80,8 @@ class NGram:
             raise WrongValue(f"timestamp_field: expected a UnischemaField or a regular expression, found {timestamp_field!r}")
         if not isinstance(timestamp_overlap, bool):
             raise WrongValue(f"timestamp_overlap: expected True or False, found {timestamp_overlap!r}")
-        if padding not in (None, "repeat", "null"):
-            raise WrongValue(f'padding: expected "repeat", "null" or None, found {padding!r}')
+        if padding is not None:
+            choice("padding", padding, ("repeat", "null"))
         if padding is not None and not timestamp_overlap:
             raise WrongValue("padding and timestamp_overlap=False exclude each other")
         self._fields: dict[int, list[Any]] = {int(offset): list(names) for offset, names in fields.items()}
