@@ -553,11 +553,13 @@ def reader_of(**options: Any) -> Any:
         (lambda table: WeightedSamplingReader([make_reader(table)] * 2, range(10**12)), "probabilities: found more than 2"),
         (lambda table: in_set("abc", "name"), "inclusion_values: expected a list, found str"),
         (lambda table: in_set(5, "id"), "inclusion_values: expected a list"),  # type: ignore[arg-type]
+        (lambda table: in_set([1], ["id"]), "predicate_field: expected text"),  # type: ignore[arg-type]
+        (lambda table: in_lambda([["id"]], len), "predicate_fields: expected text"),  # type: ignore[list-item]
         (lambda table: in_set([[1]], "id"), "inclusion_values: expected numbers, text and other scalars"),
         (lambda table: in_set(range(10**12), "id"), "inclusion_values: found more than"),
         (lambda table: in_pseudorandom_split(5, 0, "id"), "fraction_list: expected a list"),  # type: ignore[arg-type]
         (lambda table: in_pseudorandom_split(["a"], 0, "id"), "fraction_list: expected a number"),  # type: ignore[list-item]
-        (lambda table: in_pseudorandom_split([0.5, float("nan")], 0, "id"), "fraction_list: expected shares"),
+        (lambda table: in_pseudorandom_split([0.5, float("nan")], 0, "id"), "fraction_list: expected a number, found NaN"),
         (lambda table: in_pseudorandom_split([0.8, 0.8], 0, "id"), "fraction_list: expected shares"),
         (lambda table: SingleIndexSelector(None, [1]), "index_name: expected text"),  # type: ignore[arg-type]
         (lambda table: SingleIndexSelector("id", "abc"), "values_list: expected a list"),

@@ -119,13 +119,16 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
 
 
 def number(what: str, value: object) -> float:
-    """Returns an integer or a float as a float. Booleans are rejected."""
+    """Returns an integer or a float as a float. Booleans and NaN are rejected."""
     if not is_whole(value) and not isinstance(value, (float, np.floating)):
         raise WrongType(f"{what}: expected a number, found {found(value)}")
     try:
-        return float(value)
+        made = float(value)
     except OverflowError:
-        raise Invalid(f"{what}: {short(value)} is too large") from None
+        raise WrongValue(f"{what}: {short(value)} is too large") from None
+    if made != made:
+        raise WrongValue(f"{what}: expected a number, found NaN")
+    return made
 
 
 def size(what: str, value: object) -> int:

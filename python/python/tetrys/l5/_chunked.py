@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections import OrderedDict
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import is_whole
+from .._arguments import is_whole, number, path_of
 from .._errors import OutOfRange, WrongType, WrongValue, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
@@ -154,7 +153,7 @@ class ChunkedDataset:
     """
 
     def __init__(self, path: str | Table = "", key: str = "") -> None:
-        self.path = path.url if isinstance(path, Table) else os.fspath(path)
+        self.path = path.url if isinstance(path, Table) else path_of("path", path)
         self.key = key
         self._table = path if isinstance(path, Table) else None
         self._zarr: _tetrys.L5Zarr | None = None
@@ -179,7 +178,10 @@ class ChunkedDataset:
         """
         if not isinstance(mode, str) or mode != "r":
             raise WrongValue(f"mode {found(mode)}: a data set is opened for reading, expected 'r'")
-        self._cache_bytes = int(cache_size_bytes) if cached else 0
+        bound = number("cache_size_bytes", cache_size_bytes)
+        if not bound >= 0:
+            raise WrongValue(f"cache_size_bytes: {bound} is outside: expected 0 or more")
+        self._cache_bytes = int(min(bound, 2**62)) if cached else 0
         if self._table is None and _is_zarr(self.path):
             self._open_zarr()
         else:
@@ -258,6 +260,8 @@ class ChunkedDataset:
         Raises:
             ValueError: there is no such scene.
         """
+        if not is_whole(scene_index):
+            raise WrongType(f"a scene is chosen by its number, found {found(scene_index)}")
         if scene_index >= len(self.scenes) or scene_index < -len(self.scenes):
             raise WrongValue(f"scene index {short(scene_index)} is too high for dataset with {len(self.scenes)} scenes")
         scene = scene_index % len(self.scenes)

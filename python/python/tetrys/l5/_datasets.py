@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import number
 from .._errors import OutOfRange, imported, short
 from .._index import Index, read_index
 from ._chunked import ChunkedDataset
@@ -60,8 +61,8 @@ class EgoDataset(SampleDataset):
         self._history = count("model_params.history_num_frames", model["history_num_frames"], most=_MOST_FRAMES)
         self._future = count("model_params.future_num_frames", model["future_num_frames"], most=_MOST_FRAMES)
         self._settings: dict[str, Any] = dict(
-            history=self._history, future=self._future, step_time=float(model["step_time"]),
-            threshold=float(raster["filter_agents_threshold"]), faces=not raster.get("disable_traffic_light_faces", False),
+            history=self._history, future=self._future, step_time=number("model_params.step_time", model["step_time"]),
+            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]), faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,
         )  # fmt: skip
         # Finds mistakes in the configuration now.

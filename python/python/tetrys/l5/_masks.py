@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import is_whole
+from .._arguments import is_whole, number, whole
 from .._errors import WrongValue, found
 from .._rows import RowLoader
+from .._table import called
 from ._chunked import ChunkedDataset
 from ._files import written_whole
 
@@ -48,9 +49,11 @@ def select_agents(
     Returns the counts, u32 [agents, 2], and the numbers of rejected agents by L5Kit's names. `progress` receives the number of frames
     done. Scenes run in parallel.
     """
-    return dataset.native().select_agents(
-        float(th_agent_prob), float(th_yaw_degree), float(th_extent_ratio), float(th_distance_av), int(workers), progress
-    )
+    limits = (
+        number("th_agent_prob", th_agent_prob), number("th_yaw_degree", th_yaw_degree), number("th_extent_ratio", th_extent_ratio),
+        number("th_distance_av", th_distance_av),
+    )  # fmt: skip
+    return dataset.native().select_agents(*limits, whole("workers", workers, 0, 4096), called(progress))
 
 
 def checked_mask(mask: npt.ArrayLike, agents: int) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import number
 from .._errors import DamagedFile, WrongValue, imported, short
 from ._chunked import Records, of_window
 from ._config import DataManager, metadata_of, read_key
@@ -104,7 +105,7 @@ def _made(
         pixel_size=[float(extent) for extent in context.pixel_size_m],
         center=[float(place) for place in context.center_in_raster_ratio],
         set_origin_to_bottom=context.set_origin_to_bottom,
-        threshold=float(threshold),
+        threshold=number("filter_agents_threshold", threshold),
         history=history,
         render_ego_history=render_ego_history,
         **{name: _native_ground(value) for name, value in ground.items()},

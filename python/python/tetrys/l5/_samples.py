@@ -95,11 +95,13 @@ class SampleDataset(ABC):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a scene."""
+        _check_number("a scene", scene_idx)
         assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
         return np.arange(*self._interval(scene_idx), dtype=np.int64)
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a frame."""
+        _check_number("a frame", frame_idx)
         assert frame_idx < len(self.dataset.frames), f"frame_idx {short(frame_idx)} is over len {len(self.dataset.frames)}"
         return np.asarray((frame_idx,), dtype=np.int64)
 
@@ -134,8 +136,7 @@ class SampleDataset(ABC):
 
     def _place(self, index: int) -> int:
         """Returns the number of a sample, counted from the first one."""
-        if not is_whole(index):
-            raise WrongType(f"a sample is chosen by its number, found {found(index)}")
+        _check_number("a sample", index)
         length = len(self)
         if index < -length:
             raise WrongValue("absolute value of index should not exceed dataset length")
@@ -146,6 +147,7 @@ class SampleDataset(ABC):
     def _interval(self, scene: int) -> tuple[int, int]:
         """Returns the first frame of a scene and the one after the last."""
         scenes = self.dataset.scenes
+        _check_number("a scene", scene)
         if not -len(scenes) <= scene < len(scenes):
             raise OutOfRange(f"scene {short(scene)} is outside of {len(scenes)}")
         start, stop = np.asarray(scenes[scene]["frame_index_interval"]).tolist()
@@ -154,6 +156,7 @@ class SampleDataset(ABC):
     def _frame(self, scene: int, state: int) -> int:
         """Returns the number of a frame of a scene in the data set."""
         start, stop = self._interval(scene)
+        _check_number("a frame", state)
         if not 0 <= state < stop - start:
             raise OutOfRange(f"frame {short(state)} is outside of the {stop - start} frames of scene {scene}")
         return start + int(state)
@@ -209,12 +212,14 @@ class ValidAgents(SampleDataset):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a scene."""
+        _check_number("a scene", scene_idx)
         assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
         return self._within(*self._interval(scene_idx))
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a frame, by its number in the data set."""
         frames = len(self.dataset.frames)
+        _check_number("a frame", frame_idx)
         assert frame_idx < frames, f"frame_idx {short(frame_idx)} is over len {frames}"
         frame = frame_idx % frames
         return self._within(frame, frame + 1)
@@ -233,6 +238,11 @@ class ValidAgents(SampleDataset):
         """Returns the mask of the agents of a scene."""
         start, stop = self._agents(*self._interval(scene))
         return self.agents_mask[start:stop].copy()
+
+
+def _check_number(what: str, value: object) -> None:
+    if not is_whole(value):
+        raise WrongType(f"{what} is chosen by its number, found {found(value)}")
 
 
 def count(what: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import number
 from .._errors import WrongType, WrongValue, found, short
 from .._index import Index
 from .._table import Table
@@ -178,8 +179,8 @@ class EgoDatasetVectorized(SampleDataset):
             "future": ("model_params.future_num_frames", model["future_num_frames"]),
         }
         self._settings: dict[str, Any] = {name: count(where, value) for name, (where, value) in counts.items()} | dict(
-            step_time=float(model["step_time"]),
-            threshold=float(raster["filter_agents_threshold"]),
+            step_time=number("model_params.step_time", model["step_time"]),
+            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]),
             other_agents=self._other_agents(),
             faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import is_whole, limited, number
+from .._arguments import is_whole, limited, number, text, texts
 from .._errors import imported, short
 from .._tetrys import Invalid
 from .errors import WrongType, WrongValue, found
@@ -53,7 +53,7 @@ class in_set(PredicateBase):
 
     def __init__(self, inclusion_values: Iterable[Any], predicate_field: str) -> None:
         self._inclusion_values = values_of("inclusion_values", inclusion_values)
-        self._predicate_field = predicate_field
+        self._predicate_field = text("predicate_field", predicate_field)
 
     def get_fields(self) -> set[str]:
         return {self._predicate_field}
@@ -71,7 +71,7 @@ class in_intersection(PredicateBase):
 
     def __init__(self, inclusion_values: Iterable[Any], _predicate_field: str) -> None:
         self._inclusion_values = list(values_of("inclusion_values", inclusion_values))
-        self._predicate_field = _predicate_field
+        self._predicate_field = text("_predicate_field", _predicate_field)
 
     def get_fields(self) -> set[str]:
         return {self._predicate_field}
@@ -97,7 +97,7 @@ class in_lambda(PredicateBase):
             raise WrongValue(f"in_lambda: expected a list of fields, found {type(predicate_fields).__name__}")
         if not callable(predicate_func):
             raise WrongType(f"in_lambda: expected a function, found {type(predicate_func).__name__}")
-        self._predicate_fields = predicate_fields
+        self._predicate_fields = texts("predicate_fields", predicate_fields)
         self._predicate_func = predicate_func
         self._state_arg = state_arg
 
@@ -166,7 +166,7 @@ class in_pseudorandom_split(PredicateBase):
             raise WrongValue(f"fraction_list: expected shares of 0 or more that add up to at most 1, found {short(shares)}")
         if not is_whole(subset_index) or not 0 <= subset_index < len(shares):
             raise WrongValue(f"subset_index: {short(subset_index)} is outside 0..{len(shares)}, the parts of the split")
-        self._predicate_field = predicate_field
+        self._predicate_field = text("predicate_field", predicate_field)
         borders = [0, *(sum(shares[: place + 1]) for place in range(len(shares)))]
         self._bucket_low = borders[subset_index] * (sys.maxsize - 1)
         self._bucket_high = borders[subset_index + 1] * (sys.maxsize - 1)
