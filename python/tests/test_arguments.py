@@ -23,6 +23,7 @@ import tetrys as tt
 from conftest import points
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tetrys import cluster
 
 NONSENSE = st.one_of(
     st.none(),
@@ -59,6 +60,7 @@ def called(name: str, folder: Path) -> Callable[..., Any]:
         "Rows": lambda: rows,
         "Windows": lambda: tt.row_loader(table).get_windows([], offsets=[0]),
         "Ragged": lambda: rows["lidar.points"],
+        "cluster": lambda: cluster,
     }
     return getattr(things[kind](), member)  # type: ignore[no-any-return]
 
@@ -71,8 +73,10 @@ def names() -> list[str]:
     """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
-    functions = ["Table", "RowLoader", "Writer", "concat", "decode", "ingest_l5", "merge", "merge_tables", "open_table", "read_index", "row_loader", "run", "scan_index", "times", "write_table"]
-    return [name for name in functions + members if name not in LEFT_OUT]
+    functions = ["Receipt", "Table", "RowLoader", "Writer", "concat", "decode", "image", "ingest_l5", "ingest_petastorm", "merge", "merge_tables", "mix", "open_table"]
+    functions += ["read_index", "read_petastorm_metadata", "row_loader", "run", "scan_index", "split_table", "times", "write_table"]
+    clusters = [f"cluster.{name}" for name in cluster.__all__ if inspect.isfunction(getattr(cluster, name))]
+    return [name for name in functions + members + clusters if name not in LEFT_OUT]
 
 
 def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
@@ -85,7 +89,7 @@ def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield parameter
 
 
-SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t"}
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "source": "t"}
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
         bounds = f"{least} to {most}" if most < 2**63 - 1 else f"{least} or more" if value < least else "less than 2**63"
         # Python refuses to print integers of thousands of digits.
         said = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
-        raise Invalid(f"{what}: {said} is outside: expected {bounds}")
+        raise WrongValue(f"{what}: {said} is outside: expected {bounds}")
     return int(value)
 
 

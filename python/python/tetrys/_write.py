@@ -244,7 +244,7 @@ def write_table(
 
     Args:
         url: URL or path of the table.
-        data: A dict of columns, a frame, or an iterable of such batches.
+        data: A dict of columns, a frame, or an iterable of such batches. Row labels of pandas that have a name are a column.
         index: Columns that are kept in the index, which readers load into memory.
         schema: Types of columns, {column: type}, such as `"f32[?,4]"`; default: the types of the first batch.
         groups: Column groups, {group: columns}: columns that are stored and read together. Default: one group for each prefix,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import number
+from .._arguments import number, truth, whole
 from .._errors import DamagedFile, WrongValue, imported, short
 from ._chunked import Records, of_window
 from ._config import DataManager, metadata_of, read_key
@@ -106,8 +106,8 @@ def _made(
         center=[float(place) for place in context.center_in_raster_ratio],
         set_origin_to_bottom=context.set_origin_to_bottom,
         threshold=number("filter_agents_threshold", threshold),
-        history=history,
-        render_ego_history=render_ego_history,
+        history=whole("history_num_frames", history, 0, 2**31 - 1),
+        render_ego_history=truth("render_ego_history", render_ego_history),
         **{name: _native_ground(value) for name, value in ground.items()},
     )
 
