@@ -355,7 +355,6 @@ def test_a_span_of_time_is_no_number_of_rows(folder: Path) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: loader.get_row(span),  # type: ignore[arg-type]
         lambda: loader.take([span]),  # type: ignore[list-item]
-        lambda: loader.explain(span),  # type: ignore[arg-type]
         lambda: loader.scan(span),  # type: ignore[arg-type]
         lambda: loader.get_windows([0], offsets=[0])[span],  # type: ignore[call-overload]
         lambda: loader.get_rows(0, offsets=[span]),  # type: ignore[list-item]

@@ -92,7 +92,7 @@ def test_whatever_pillow_raises_is_an_error_of_the_picture(loader: tt.RowLoader,
 def test_a_decoder_is_shown_as_it_is_written() -> None:
     assert repr(tt.image()) == "tetrys.image()"
     assert repr(tt.image((24, 32), crop=(0, 1, 4, 5), layout="chw", fast=True)) == 'tetrys.image((24, 32), crop=(0, 1, 4, 5), layout="chw", fast=True)'
-    assert repr(tt.image(dtype="float32", std=[0.5] * 3)) == 'tetrys.image(dtype="float32", mean=[0.0, 0.0, 0.0], std=[0.5, 0.5, 0.5])'
+    assert repr(tt.image(dtype="float32", mean=[0] * 3, std=[0.5] * 3)) == 'tetrys.image(dtype="float32", mean=[0.0, 0.0, 0.0], std=[0.5, 0.5, 0.5])'
 
 
 def test_without_pillow_the_next_step_is_named() -> None:
