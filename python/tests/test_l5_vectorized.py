@@ -523,6 +523,9 @@ def test_arguments_without_sense_are_refused() -> None:
     for index in (len(ours), len(ours) + 7):
         with pytest.raises(IndexError):
             ours[index]
+    for frame in (-len(ours) - 1, -(2**63), -(10**5000)):
+        with pytest.raises(IndexError):
+            ours.get_frame_indices(frame)
     calls: list[Any] = [ours.__getitem__, ours.get_scene_indices, ours.get_frame_indices, ours.get_scene_dataset, lambda one: ours.get_frame(one, 0), lambda one: ours.get_frame(0, one)]
     for place in (1.5, "1", None, True, [0], np.timedelta64(0, "s")):
         for call in calls:

@@ -21,6 +21,7 @@ from conftest import picture
 from hypothesis import given
 from hypothesis import strategies as st
 from tetrys.petastorm import NoDataAvailableError, TransformSpec, make_batch_reader, make_reader
+from tetrys.petastorm.codecs import CompressedImageCodec
 from tetrys.petastorm.etl.rowgroup_indexers import FieldNotNullIndexer, SingleFieldIndexer
 from tetrys.petastorm.etl.rowgroup_indexing import build_rowgroup_index
 from tetrys.petastorm.predicates import PredicateBase, in_lambda, in_negate, in_pseudorandom_split, in_reduce, in_set
@@ -568,6 +569,7 @@ def reader_of(**options: Any) -> Any:
         (lambda table: TransformSpec(edit_fields=5), "edit_fields: expected a list"),  # type: ignore[arg-type]
         (lambda table: TransformSpec(removed_fields="id"), "removed_fields: expected a list"),
         (lambda table: TransformSpec(selected_fields=[5]), "selected_fields: expected text"),  # type: ignore[list-item]
+        (lambda table: CompressedImageCodec(5), "image_codec: expected text"),  # type: ignore[arg-type]
         (lambda table: Unischema("s", 5), "fields: expected a list"),  # type: ignore[arg-type]
         (lambda table: Unischema("s", ["id"]), "fields: expected UnischemaField"),  # type: ignore[list-item]
         (reader_of(seed=np.timedelta64(1, "s")), "seed: expected an integer, found timedelta64"),

@@ -101,8 +101,7 @@ class SampleDataset(ABC):
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a frame."""
-        _check_number("a frame", frame_idx)
-        assert frame_idx < len(self.dataset.frames), f"frame_idx {short(frame_idx)} is over len {len(self.dataset.frames)}"
+        _check_frame(frame_idx, len(self.dataset.frames))
         return np.asarray((frame_idx,), dtype=np.int64)
 
     def loader_source(self) -> Index | Table:
@@ -219,8 +218,7 @@ class ValidAgents(SampleDataset):
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a frame, by its number in the data set."""
         frames = len(self.dataset.frames)
-        _check_number("a frame", frame_idx)
-        assert frame_idx < frames, f"frame_idx {short(frame_idx)} is over len {frames}"
+        _check_frame(frame_idx, frames)
         frame = frame_idx % frames
         return self._within(frame, frame + 1)
 
@@ -243,6 +241,14 @@ class ValidAgents(SampleDataset):
 def _check_number(what: str, value: object) -> None:
     if not is_whole(value):
         raise WrongType(f"{what} is chosen by its number, found {found(value)}")
+
+
+def _check_frame(frame: int, frames: int) -> None:
+    """Checks the number of a frame in the data set. Negative numbers count from the end."""
+    _check_number("a frame", frame)
+    assert frame < frames, f"frame_idx {short(frame)} is over len {frames}"
+    if frame < -frames:
+        raise OutOfRange(f"frame {short(frame)} is outside of {frames}")
 
 
 def count(what: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
