@@ -4,14 +4,15 @@
 //! crates arrow and polars read and write the same C struct.
 #![allow(unsafe_code, reason = "the C stream interface is one of pointers; each use says why it is sound")]
 
-use std::{ffi::CStr, ptr};
+use std::{ffi::CStr, ptr, sync::Arc};
 
 use arrow_array::{
     Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator,
+    cast::AsArray,
     ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi},
-    ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader},
+    ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream},
 };
-use arrow_schema::{ArrowError, Field as ArrowField, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
 use polars::prelude::{CompatLevel, DataFrame, PolarsError, Series};
 use polars_arrow::{
     array::{Array as PolarsArray, StructArray},
@@ -64,6 +65,9 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
         let batch = batch.map_err(|error| refused(&error)).py()?;
         rows += batch.len();
         let batch = batch.as_any().downcast_ref::<StructArray>().ok_or_else(|| Invalid::new_err("a batch is not a struct"))?;
+        if batch.null_count() > 0 {
+            return Err(Invalid::new_err("a row of the frame is null: expected values of its columns"));
+        }
         for (held, array) in chunks.iter_mut().zip(batch.values()) {
             held.push(array.clone());
         }
@@ -102,10 +106,26 @@ pub(crate) fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordB
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
 
-/// Imports record batches from any object with `__arrow_c_stream__`.
+/// Imports record batches from any object with `__arrow_c_stream__`: at least one, which has no rows if the object has none.
 pub(crate) fn batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
-    let reader = RecordBatchStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
-    reader.collect::<Result<_, _>>().map_err(|error| malformed(&error)).py()
+    let reader = ArrayStreamReader::try_new(stream(object)?).map_err(|error| malformed(&error)).py()?;
+    let DataType::Struct(columns) = reader.field().data_type().clone() else {
+        return Err(Invalid::new_err("expected a frame, found a single column"));
+    };
+    let mut batches = Vec::new();
+    let mut before = 0;
+    for rows in reader {
+        let rows = rows.map_err(|error| malformed(&error)).py()?;
+        if let Some(row) = (0..rows.len()).find(|row| rows.is_null(*row)) {
+            return Err(Invalid::new_err(format!("row {} of the frame is null: expected values of its columns", before + row)));
+        }
+        before += rows.len();
+        batches.push(RecordBatch::from(rows.as_struct()));
+    }
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(Arc::new(Schema::new(columns))));
+    }
+    Ok(batches)
 }
 
 /// Imports a column (a polars series, or an array or chunked array of pyarrow): at least one array, and their field.

@@ -161,6 +161,15 @@ impl Column {
         Self::of_arrow(&field, &array)
     }
 
+    /// Joins columns of one type.
+    #[staticmethod]
+    fn concat(columns: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        let arrays: Vec<&dyn Array> = columns.iter().map(|column| column.array.as_ref()).collect();
+        let array = arrow_select::concat::concat(&arrays).map_err(|error| malformed(&error))?;
+        let first = columns.first().ok_or_else(|| Invalid::new_err("no column"))?;
+        Ok(Self { array, ty: first.ty.clone(), in_utc: first.in_utc })
+    }
+
     /// Whether the values suggest a type.
     #[getter]
     fn is_typed(&self) -> bool {
@@ -219,9 +228,9 @@ fn plain_column(field: &Field, array: &ArrayRef) -> PyResult<(ArrayRef, Field)> 
             Arc::new(bits.iter().map(|bit| bit.map(|bit| bit != 0)).collect::<arrow_array::BooleanArray>())
         }
         Some(name) if !TRANSPARENT.contains(&name) => {
-            let storage = array.data_type();
-            let said = format!("no column type for values of the extension type `{name}`; as {storage} they can be stored");
-            return Err(Invalid::new_err(said));
+            let advice = known_type(&Field::new("", array.data_type().clone(), true));
+            let advice = advice.map_or_else(|_| String::new(), |ty| format!("; as {ty} they can be stored"));
+            return Err(Invalid::new_err(format!("no column type for values of the extension type `{name}`{advice}")));
         }
         _ => plain(array)?,
     };

@@ -78,8 +78,16 @@ impl Image {
         Ok((shape, array))
     }
 
+    /// Shows the arguments as `tetrys.image` takes them.
     fn __repr__(&self) -> String {
-        format!("{:?}", self.image)
+        let (size, crop, chw, normalised, fast) = self.made_of;
+        let mut said = Vec::new();
+        said.extend(size.map(|size| format!("{size:?}")));
+        said.extend(crop.map(|crop| format!("crop={crop:?}")));
+        said.extend(chw.then(|| r#"layout="chw""#.to_owned()));
+        said.extend(normalised.map(|(mean, std)| format!(r#"dtype="float32", mean={mean:?}, std={std:?}"#)));
+        said.extend(fast.then(|| "fast=True".to_owned()));
+        format!("tetrys.image({})", said.join(", "))
     }
 }
 

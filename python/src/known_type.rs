@@ -15,7 +15,7 @@ pub(crate) fn known_type(field: &Field) -> Result<ColumnType, String> {
     if let Some(element) = scalar(field.data_type()) {
         return Ok(ColumnType::Scalar(element));
     }
-    let none = |advice: &str| Err(format!("no column type for Arrow's {}{advice}", field.data_type()));
+    let none = |advice: &str| Err(format!("no column type for Arrow's {}{advice}", family(field.data_type())));
     Ok(match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => ColumnType::Utf8,
         DataType::Dictionary(..) => ColumnType::Categorical,
@@ -66,7 +66,25 @@ pub(crate) fn known_type(field: &Field) -> Result<ColumnType, String> {
 
 /// Returns the name of an Arrow type for messages: that of its column type, if there is one.
 pub(crate) fn named(ty: &DataType) -> String {
-    known_type(&Field::new("item", ty.clone(), true)).map_or_else(|_| format!("Arrow's {ty}"), |ty| ty.to_string())
+    known_type(&Field::new("item", ty.clone(), true)).map_or_else(|_| format!("Arrow's {}", family(ty)), |ty| ty.to_string())
+}
+
+/// Returns the kind of an Arrow type without a column type, as users of any language call it.
+fn family(ty: &DataType) -> String {
+    let kind = match ty {
+        DataType::Null => "null",
+        DataType::Struct(_) => "struct",
+        DataType::Map(..) => "map",
+        DataType::Union(..) => "union",
+        DataType::Interval(_) => "interval",
+        DataType::Time32(_) | DataType::Time64(_) => "time of day",
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => "decimal",
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            return format!("list of {}", known_type(item).map_or_else(|_| family(item.data_type()), |ty| ty.to_string()));
+        }
+        other => return other.to_string().to_lowercase(),
+    };
+    kind.to_owned()
 }
 
 /// Returns the shape of a canonical fixed-shape tensor of `size` elements; one dimension without such metadata.

@@ -6,6 +6,7 @@ import inspect
 import os
 import pickle
 import re
+import shutil
 import signal
 import uuid
 from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ def called(name: str, folder: Path) -> Callable[..., Any]:
         "Rows": lambda: rows,
         "Windows": lambda: tt.row_loader(table).get_windows([], offsets=[0]),
         "Ragged": lambda: rows["lidar.points"],
+        "cluster": lambda: cluster,
     }
     return getattr(things[kind](), member)  # type: ignore[no-any-return]
 
@@ -74,8 +76,10 @@ def names() -> list[str]:
     """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
-    functions = ["Table", "RowLoader", "Writer", "DataLoader", "image", "mix", "split_table", "concat", "decode", "ingest_l5", "merge", "merge_tables", "open_table", "read_index", "row_loader", "run", "scan_index", "times", "write_table"]
-    return [name for name in functions + members if name not in LEFT_OUT]
+    functions = ["Receipt", "Table", "RowLoader", "Writer", "DataLoader", "concat", "decode", "image", "ingest_l5", "ingest_petastorm", "merge", "merge_tables", "mix", "open_table"]
+    functions += ["read_index", "read_petastorm_metadata", "row_loader", "run", "scan_index", "split_table", "times", "write_table"]
+    clusters = [f"cluster.{name}" for name in cluster.__all__ if inspect.isfunction(getattr(cluster, name))]
+    return [name for name in functions + members + clusters if name not in LEFT_OUT]
 
 
 def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
@@ -88,7 +92,7 @@ def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield parameter
 
 
-SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "batch_size": 1}
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "batch_size": 1, "source": "t"}
 
 
 @pytest.fixture
@@ -269,7 +273,7 @@ def test_arguments_of_a_loader_are_checked_in_terms_of_python(index: tt.Index) -
         with pytest.raises(kind, match=re.escape(text)) as caught:
             tt.DataLoader(index, batch_size=4, **options)
         assert isinstance(caught.value, tt.Invalid)
-    with pytest.raises(tt.Invalid, match="a state: Object of type ndarray is not JSON serializable"):
+    with pytest.raises(tt.Invalid, match="state: Object of type ndarray is not JSON serializable"):
         tt.DataLoader(index, batch_size=4).load_state_dict({"epoch": np.array(1)})
     for weights in ([1e-300, -1e300], [5e-324, -0.1]):
         with pytest.raises(tt.Invalid, match=re.escape(f"weight of sample 1: {weights[1]!r}".replace("e+", "e"))):
@@ -485,3 +489,131 @@ def test_arguments_of_level_5_are_checked_in_terms_of_python(folder: Path) -> No
     for scenes in (5, "x", np.array(5), np.array([True]), pd.NA):
         with pytest.raises(TypeError, match="scenes: expected (an array of scenes|a list), found"):
             l5.get_combined_scenes(scenes)
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, [2**70], {"a": {"b": (1, 2**64)}}, {1: 1}, {None: 1}, {True: 1}, {"a": [{1.5: 1}]}, float("nan"), b"x", {1, 2}, np.int64(1)])
+def test_a_property_is_stored_exactly_or_refused(folder: Path, value: Any) -> None:
+    table = tt.open_table("t")
+    exact = {"largest": 2**64 - 1, "smallest": -(2**63), "nested": [{"a": [1, 2.5, None, True, "x"]}]}
+    assert table.set_properties(**exact).properties == exact
+    writes: list[Callable[[], Any]] = [
+        lambda: table.set_properties(x=value),
+        lambda: table.edit(column_properties={"timestamp": {"x": value}}),
+        lambda: tt.write_table("new", {"i": [0], "x": [1]}, index="i", properties={"x": value}),
+        lambda: tt.read_index(table).save("view", properties={"x": value}),
+        lambda: tt.run({"from": "t", "sources": {"t": "t"}, "output": {"view": "view", "properties": {"x": value}}}),
+    ]
+    for write in writes:
+        with pytest.raises(tt.Invalid, match="expected JSON values"):
+            write()
+    assert sorted(path.name for path in folder.iterdir()) == ["t"]
+
+
+def test_a_span_of_time_is_no_number_of_rows(folder: Path) -> None:
+    index, span = tt.read_index("t"), np.timedelta64(1, "s")
+    loader = tt.row_loader(index)
+    calls: list[Callable[[], Any]] = [
+        lambda: loader.get_row(span),  # type: ignore[arg-type]
+        lambda: loader.take([span]),  # type: ignore[list-item]
+        lambda: loader.scan(span),  # type: ignore[arg-type]
+        lambda: loader.get_windows([0], offsets=[0])[span],  # type: ignore[call-overload]
+        lambda: loader.get_rows(0, offsets=[span]),  # type: ignore[list-item]
+        lambda: index.sample(span, seed=0),  # type: ignore[arg-type]
+        lambda: index.split("timestamp", {"a": span}),  # type: ignore[dict-item]
+        lambda: tt.open_table("t").gc(keep=span),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="timedelta64"):
+            call()
+
+
+def test_shares_are_numbers_of_any_library(folder: Path) -> None:
+    index = tt.read_index("t")
+    share: Any
+    for share in (1, 1.0, np.float32(1), np.float64(1), np.int8(1), np.array(1.0)[()]):
+        assert [len(part) for part in index.split("timestamp", {"all": share}).values()] == [2]
+    for wrong in (True, "1", None, [1], 10**5000, np.bool_(True), float("nan"), float("inf"), -1, 0):
+        with pytest.raises(tt.Invalid, match="share"):
+            index.split("timestamp", {"all": wrong})  # type: ignore[dict-item]
+
+
+class Mute:
+    """A value of a caller whose text fails."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_a_value_without_text_is_named_by_its_type(folder: Path) -> None:
+    index = tt.read_index("t")
+    mute: Any = Mute()
+    for call in (lambda: tt.write_table("new", {"i": [0]}, index="i", preset=mute), lambda: index.merge(index, "timestamp", how=mute), lambda: index.sort(mute)):
+        with pytest.raises(tt.Invalid, match="Mute"):
+            call()
+
+
+def test_rows_are_not_chosen_by_a_frame(folder: Path) -> None:
+    for frame in (pd.DataFrame({"x": [1]}), pl.DataFrame({"x": [1]}), pa.table({"x": [1]})):
+        with pytest.raises(tt.Invalid, match="rows"):
+            tt.open_table("t").delete(frame)
+    with pytest.raises(tt.Invalid, match="a number of 16610 bits|is outside"):
+        tt.times("timestamp", [10**5000])
+
+
+def copied(loader: tt.DataLoader) -> dict[str, Any]:
+    """The first batch of a copy of a loader."""
+    batch: dict[str, Any] = next(iter(pickle.loads(pickle.dumps(loader))))
+    return {name: len(values) for name, values in batch.items()} | {"positions": batch["positions"].tolist()}
+
+
+NEW = {"log_id": ["a", "a"], "timestamp": [1, 0], "new.x": [1.5, 2.5]}
+LISTS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+    "row_loader": (lambda given: tt.row_loader(tt.open_table("t"), columns=given).columns, ["labels.*", "timestamp"]),
+    "get_row": (lambda given: list(tt.row_loader(tt.open_table("t")).get_row(0, given, decode=True)), ["labels.*"]),
+    "take": (lambda given: list(tt.row_loader(tt.open_table("t")).take(given)["labels.text"]), [1, 0]),
+    "get_rows": (lambda given: tt.row_loader(tt.open_table("t")).get_rows(1, offsets=given).mask.tolist(), [-1, 0, 1]),
+    "times": (lambda given: len(tt.times("timestamp", given)), ["0s", "1s"]),
+    "DataLoader.columns": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns=given)), ["labels.*", "timestamp"]),
+    "DataLoader.offsets": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", offsets={"labels.*": given})), [-1, 0]),
+    "DataLoader.weights": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", weights=given)), [0.0, 1.0]),
+    "DataLoader.balance_by": (lambda given: copied(tt.DataLoader(tt.read_index("t"), batch_size=1, columns="labels.*", balance_by=given)), [0, 1]),
+    "read_index": (lambda given: tt.read_index("t", given).columns, ["time*"]),
+    "sort": (lambda given: tt.read_index("t").sort(given, descending=True)["timestamp"].to_list(), ["log_id", "timestamp"]),
+    "merge": (lambda given: tt.read_index("t").merge(tt.read_index("t"), given).columns, ["log_id", "timestamp"]),
+    "split": (lambda given: len(tt.read_index("t").split(given, {"all": 1})["all"]), ["timestamp"]),
+    "delete": (lambda given: len(tt.open_table("t").delete(given)), [1]),
+    "edit": (lambda given: tt.open_table("t").edit(drop=given).groups, ["labels.text", "lidar.points"]),
+    "add_group": (lambda given: tt.open_table("t").add_group("new", NEW, on=given).groups, ["log_id", "timestamp"]),
+    "patch": (lambda given: tt.open_table("t").patch({"log_id": ["a"], "timestamp": [1], "labels.text": ["x"]}, given).groups, ["log_id", "timestamp"]),
+    "diff": (lambda given: tt.open_table("t").diff(tt.open_table("t"), given).unchanged, ["timestamp"]),
+    "write_table": (lambda given: tt.write_table("w", NEW, index=given, required=["new.x"]).index_columns, ["log_id", "timestamp"]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_may_be_an_iterator(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    call, values = LISTS[name]
+    results = []
+    for given in (values, (value for value in values)):
+        copy = folder / uuid.uuid4().hex
+        shutil.copytree(folder / "t", copy / "t")
+        monkeypatch.chdir(copy)
+        results.append(call(given))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("wrong", [b"01", bytearray(b"01"), memoryview(b"01")], ids=["bytes", "bytearray", "memoryview"])
+def test_bytes_are_no_list_of_numbers(folder: Path, wrong: Any) -> None:
+    loader = tt.row_loader(tt.open_table("t"))
+    for call in (lambda: loader.take(wrong), lambda: loader.get_rows(0, offsets=wrong), lambda: tt.times("timestamp", wrong), lambda: tt.open_table("t").delete(wrong)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_receipts_and_partitions_are_checked(folder: Path) -> None:
+    for wrong in (None, 5, b"{}", {}, ["{}"]):
+        with pytest.raises(TypeError, match="a receipt: expected text"):
+            tt.Receipt(wrong)  # type: ignore[arg-type]
+    writer = tt.Writer("w", schema={"i": "i64", "x": "f32"}, index="i")
+    with pytest.raises(tt.Invalid, match="partition: 1000000000000 is outside"):
+        writer.abandon(10**12)

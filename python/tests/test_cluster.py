@@ -386,6 +386,8 @@ def test_silly_arguments_of_plans_and_reads_are_refused(tmp_path: Path, drives: 
         {"offsets": 1.5},
         {"offsets": [0.5]},
         {"offsets": "wide"},
+        {"offsets": range(10**12)},
+        {"offsets": {"*": range(2**70)}},
         {"offsets": {"lidar.*": None, 3: [0]}},
         {"where": "time > 3"},
         {"where": [True]},

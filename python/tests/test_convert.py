@@ -149,6 +149,10 @@ EXACT: list[tuple[Any, str | None, str, list[Any] | None]] = [
     ([pd.Categorical([2**60 + 1, None])], None, "i64[?]", [tensor([2**60 + 1, None])]),
     ([pd.Index(["2024-01-01", None], dtype="datetime64[s]")], None, "list<timestamp[s]>", [[datetime(2024, 1, 1), None]]),
     ([pd.array(["a", None], dtype="string")], "list<utf8>", "list<utf8>", [["a", None]]),
+    # A type that only the schema tells, and names that look like types.
+    (pl.Series([None, None]), "f32[?,2]", "f32[?,2]", [None, None]),
+    (pl.Series([None, None], dtype=pl.Array(pl.Null, 1)), "list<utf8>", "list<utf8>", [None, None]),
+    (pl.Series(["Null", "Object"], dtype=pl.Enum(["Object", "Null"])), None, "categorical", ["Null", "Object"]),
 ]
 
 
@@ -173,10 +177,10 @@ class Exported:
 
 
 REFUSED: list[tuple[Any, str | None, str]] = [
-    (array([Decimal("1.5")]), None, "Decimal128.*cast it to"),
-    (array([time(1)]), None, "Time64.*cast it to"),
+    (array([Decimal("1.5")]), None, "Arrow's decimal: cast it to"),
+    (array([time(1)]), None, "Arrow's time of day: cast it to"),
     (array([{"a": 1}]), None, "make each field a column"),
-    (pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())), None, "no column type for Arrow's Map"),
+    (pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())), None, "no column type for Arrow's map"),
     (pa.nulls(2), None, "declare it in `schema`"),
     (pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "t", "v"), array([1])), None, "extension type `arrow.opaque`"),
     (array([2**53 + 1]), "f64", "does not fit f64"),
@@ -195,6 +199,9 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     (Exported(pl.Series([1], dtype=pl.Int128)), None, "^column `a.x`: no column type for values that Arrow's C interface calls `_pli128`"),
     (pd.array([pd.Period("2024-01")]), None, "extension type"),
     (pd.Index(["a"]), "i64", "utf8 does not fit i64"),
+    ([[], []], "i64", "list of null does not fit i64"),
+    (array([[{"a": 1}]]), "i64", "list of struct does not fit i64"),
+    (pd.Series([1j]), None, "complex|numpy type"),
     ([2**64], None, "fit no column"),
     ([-1, 2**63], None, "fit no column"),
     ([2**53 + 1, 0.5], None, "integers and floats in one column"),
@@ -234,7 +241,8 @@ REFUSED: list[tuple[Any, str | None, str]] = [
     ({"a": 1}, None, "for each row"),
     ([[], None], None, "declare it in `schema`"),
     (["\ud800"], None, "column `a.x`"),
-    (pd.Series([pd.Period("2024-01")]), None, "extension type"),
+    (pd.Series([pd.Period("2024-01")]), None, "`pandas.period`; as i64 they can be stored"),
+    (pd.Series([pd.Interval(0, 1)]), None, "`pandas.interval`$"),
 ]
 
 

@@ -241,6 +241,9 @@ def test_nothing_is_replaced_and_zarr_groups_are_refused(tmp_path: Path) -> None
             scene_subset(source, taken, [0])
         with pytest.raises(AssertionError):
             zarr_scenes_chop(source, taken, 3)
+    with pytest.raises(ValueError, match="output_path is empty"):
+        # Without the check, this would be the root of the file system, where the name exists.
+        zarr_split(source, "", [{"name": "tmp", "split_size_GB": -1}])
     with pytest.raises(tt.Exists):
         export(source, tmp_path / "empty")
     zarr = tmp_path / "t.zarr"

@@ -17,6 +17,7 @@ import tetrys as tt
 from l5_reference import Dataset, scene_and_state, select_agents, valid_rows, window
 from l5_reference_vectorized import Lanes, VectorSettings, in_bounds, vector_map, vector_sample
 from l5_scenes import random_dataset, write_zarr
+from tetrys import l5
 from tetrys.l5 import ChunkedDataset, LocalDataManager
 from tetrys.l5._map import InterpolationMethod, MapAPI
 from tetrys.l5._vectorized import EgoAgentDatasetVectorized, EgoDatasetVectorized, Vectorizer, build_vectorizer
@@ -515,9 +516,29 @@ def test_arguments_without_sense_are_refused() -> None:
             wrong = config(**{name: value})
             with pytest.raises(ValueError):
                 EgoDatasetVectorized(wrong, dataset, Vectorizer(wrong, map_api))
+    wrong = copy.deepcopy(cfg)
+    wrong["raster_params"]["filter_agents_threshold"] = float("nan")
+    with pytest.raises(ValueError, match="filter_agents_threshold: expected a number, found NaN"):
+        EgoDatasetVectorized(wrong, dataset, vectorizer)
     for index in (len(ours), len(ours) + 7):
         with pytest.raises(IndexError):
             ours[index]
+    for frame in (-len(ours) - 1, -(2**63), -(10**5000)):
+        with pytest.raises(IndexError):
+            ours.get_frame_indices(frame)
+    calls: list[Any] = [ours.__getitem__, ours.get_scene_indices, ours.get_frame_indices, ours.get_scene_dataset, lambda one: ours.get_frame(one, 0), lambda one: ours.get_frame(0, one)]
+    for place in (1.5, "1", None, True, [0], np.timedelta64(0, "s")):
+        for call in calls:
+            with pytest.raises(TypeError, match="is chosen by its number"):
+                call(place)
+    for limits in ({"th_agent_prob": "0.5"}, {"th_agent_prob": 0.5, "th_yaw_degree": None}, {"th_agent_prob": 0.5, "workers": -1}, {"th_agent_prob": 0.5, "progress": 5}):
+        with pytest.raises(tt.Invalid, match="|".join(limits)):
+            l5.select_agents(dataset, **limits)
+    with pytest.raises(TypeError, match="path: expected a path, found int 5"):
+        ChunkedDataset(5)  # type: ignore[arg-type]
+    for size in (-1, float("nan"), "many", None):
+        with pytest.raises(tt.Invalid, match="cache_size_bytes"):
+            ChunkedDataset("").open(cache_size_bytes=size)  # type: ignore[arg-type]
     with pytest.raises(ValueError):
         ours[-len(ours) - 1]
     keys: list[Any] = [1.0, "1", None, True]

@@ -233,6 +233,8 @@ def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.Mo
         ({"ragged": "cut"}, "ragged `cut`"),
         ({"transform": 3}, "expected a function"),
         ({"transform_rows": True}, "needs a transform"),
+        ({"transform_rows": np.zeros(2)}, "transform_rows: expected True or False"),
+        ({"batch_size": np.timedelta64(4, "s")}, "batch_size: expected an integer"),
         ({"device": "cpu"}, "only tensors"),
         ({"max_step": "-1s"}, "max_step -1s"),
         ({"max_step": "soon"}, "soon"),
@@ -262,6 +264,12 @@ def test_foreign_states_and_sources_are_refused(index: tt.Index, drives: str) ->
     for wrong in (None, "state", [1]):
         with pytest.raises(TypeError):
             loader.load_state_dict(wrong)  # type: ignore[arg-type]
+    for entry in (object(), b"x", float("nan"), {1, 2}, np.int64(3), 10**5000):
+        with pytest.raises(tt.Invalid, match="state"):
+            loader.load_state_dict({**loader.state_dict(), "offset": entry})
+    for several in (5, loader, range(10**12), [loader, 5]):
+        with pytest.raises(tt.Invalid, match="loaders|mix"):
+            tt.mix(several, weights=[1, 1])  # type: ignore[arg-type]
     for source in (drives, None, tt.row_loader(index)):
         with pytest.raises(TypeError, match="an Index or a Table"):
             tt.DataLoader(source, batch_size=4)  # type: ignore[arg-type]

@@ -205,12 +205,15 @@ def test_a_transform_changes_the_rows_of_ngrams(table: tt.Table) -> None:
         (({}, 1, "time"), "fields: expected a dict"), (([["time"]], 1, "time"), "fields: expected a dict"), (({0.5: ["time"]}, 1, "time"), "an offset is an integer"),
         (({0: "time"}, 1, "time"), "offset 0: expected a list"), (({0: [3]}, 1, "time"), "offset 0: expected a list"), (({0: ["time"]}, None, "time"), "delta_threshold"),
         (({0: ["time"]}, "1", "time"), "delta_threshold"), (({0: ["time"]}, float("nan"), "time"), "delta_threshold"), (({0: ["time"]}, 1, None), "timestamp_field"),
-        (({0: ["time"]}, 1, "time", 1), "timestamp_overlap"),
+        (({0: ["time"]}, 1, "time", 1), "timestamp_overlap"), (({0: ["time"], 10**12: ["time"]}, 1, "time"), "offsets from 0 to 1000000000000: expected at most 65536"),
+        (({np.timedelta64(1, "s"): ["time"]}, 1, "time"), "an offset is an integer"),
     ],
 )  # fmt: skip
 def test_a_silly_ngram_is_an_error(arguments: tuple[Any, ...], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         NGram(*arguments)
+    with pytest.raises(TypeError, match="group_by: expected a list"):
+        NGram({0: ["time"]}, 1, "time", group_by=5)  # type: ignore[arg-type]
 
 
 def test_ngrams_that_do_not_fit_the_table_are_errors(table: tt.Table, tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import tetrys as tt
 from conftest import picture
 from hypothesis import given
 from hypothesis import strategies as st
 from tetrys.petastorm import NoDataAvailableError, TransformSpec, make_batch_reader, make_reader
+from tetrys.petastorm.codecs import CompressedImageCodec
 from tetrys.petastorm.etl.rowgroup_indexers import FieldNotNullIndexer, SingleFieldIndexer
 from tetrys.petastorm.etl.rowgroup_indexing import build_rowgroup_index
 from tetrys.petastorm.predicates import PredicateBase, in_lambda, in_negate, in_pseudorandom_split, in_reduce, in_set
@@ -403,9 +405,9 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"schema_fields": [3]}, ValueError, "regular expressions, found int 3"),
         ({"schema_fields": ["("]}, ValueError, r"`\(` is no regular expression"),
         ({"schema_fields": [UnischemaField("nope", np.int64, ())]}, ValueError, "no field `nope`"),
-        ({"reader_pool_type": "gpu"}, ValueError, "reader_pool_type: expected thread, process or dummy"),
-        ({"reader_pool_type": np.array([True, False])}, ValueError, "reader_pool_type: expected thread, process or dummy"),
-        ({"cache_type": np.array([True, False])}, TypeError, "cache_type: expected .*, found ndarray"),
+        ({"reader_pool_type": "gpu"}, ValueError, "reader_pool_type `gpu`: expected thread, process or dummy"),
+        ({"reader_pool_type": np.array([True, False])}, ValueError, "reader_pool_type .*: expected thread, process or dummy"),
+        ({"cache_type": np.array([True, False])}, ValueError, "cache_type .*: expected null or local-disk"),
         ({"storage_options": np.array(5)}, TypeError, "storage_options: expected a dict, found ndarray"),
         ({"schema_fields": np.array(5)}, TypeError, "schema_fields: expected a list, found ndarray"),
         ({"schema_fields": range(10**12)}, tt.Invalid, "schema_fields: found more than 65536 values"),
@@ -432,7 +434,11 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"filters": [[]]}, ValueError, "filters: expected"),
         ({"filters": [("id", "in", "abc")]}, TypeError, "needs a list of values"),
         ({"filters": [("id", "=", None)]}, TypeError, "expected a value of int64, found None"),
-        ({"cache_type": "memory"}, ValueError, "cache_type: expected"),
+        ({"cache_type": "memory"}, ValueError, "cache_type `memory`: expected null or local-disk"),
+        ({"cache_type": np.zeros(2)}, ValueError, "cache_type"),
+        ({"reader_pool_type": pd.NA}, ValueError, "reader_pool_type"),
+        ({"storage_options": 3}, TypeError, "storage_options: expected a dict"),
+        ({"storage_options": np.zeros(2)}, TypeError, "storage_options: expected a dict"),
         ({"cache_type": "local-disk"}, ValueError, "cache_location"),
         ({"cache_type": "local-disk", "cache_location": "x", "cache_size_limit": "many"}, tt.Invalid, "cache_size_limit"),
         ({"storage_options": {"key": "secret"}}, tt.Unsupported, r"storage_options \(key\)"),
@@ -534,10 +540,67 @@ def test_in_set_accepts_what_the_row_by_row_rule_accepts(table: tt.Table, values
             assert ids(make_reader(table, schema_fields=["id"], predicate=predicate, shuffle_row_groups=False)) == expected
 
 
-@pytest.mark.parametrize("wrong", [-1, 3, 10])
-def test_a_split_has_only_its_parts(wrong: int) -> None:
+@pytest.mark.parametrize("wrong", [-1, 3, 10, 1.5, "1", True, None, np.timedelta64(1, "s"), float("nan")])
+def test_a_split_has_only_its_parts(wrong: Any) -> None:
     with pytest.raises(ValueError, match="outside 0..3"):
         in_pseudorandom_split([0.5, 0.2, 0.3], wrong, "id")
+
+
+def reader_of(**options: Any) -> Any:
+    return lambda table: make_reader(table, schema_fields=["id"], **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda table: WeightedSamplingReader(5, [1, 1]), "readers: expected a list"),  # type: ignore[arg-type]
+        (lambda table: WeightedSamplingReader([1, 2], [1, 1]), "readers: expected what make_reader"),
+        (lambda table: WeightedSamplingReader([make_reader(table)] * 2, 5), "probabilities: expected a list"),  # type: ignore[arg-type]
+        (lambda table: WeightedSamplingReader([make_reader(table)] * 2, range(10**12)), "probabilities: found more than 2"),
+        (lambda table: in_set("abc", "name"), "inclusion_values: expected a list, found str"),
+        (lambda table: in_set(5, "id"), "inclusion_values: expected a list"),  # type: ignore[arg-type]
+        (lambda table: in_set([1], ["id"]), "predicate_field: expected text"),  # type: ignore[arg-type]
+        (lambda table: in_lambda([["id"]], len), "predicate_fields: expected text"),  # type: ignore[list-item]
+        (lambda table: in_set([[1]], "id"), "inclusion_values: expected numbers, text and other scalars"),
+        (lambda table: in_set(range(10**12), "id"), "inclusion_values: found more than"),
+        (lambda table: in_pseudorandom_split(5, 0, "id"), "fraction_list: expected a list"),  # type: ignore[arg-type]
+        (lambda table: in_pseudorandom_split(["a"], 0, "id"), "fraction_list: expected a number"),  # type: ignore[list-item]
+        (lambda table: in_pseudorandom_split([0.5, float("nan")], 0, "id"), "fraction_list: expected a number, found NaN"),
+        (lambda table: in_pseudorandom_split([0.8, 0.8], 0, "id"), "fraction_list: expected shares"),
+        (lambda table: SingleIndexSelector(None, [1]), "index_name: expected text"),  # type: ignore[arg-type]
+        (lambda table: SingleIndexSelector("id", "abc"), "values_list: expected a list"),
+        (lambda table: SingleIndexSelector("id", [{}]), "values_list: expected numbers, text"),
+        (lambda table: UnionIndexSelector(5), "UnionIndexSelector: expected a list"),  # type: ignore[arg-type]
+        (lambda table: TransformSpec(edit_fields=5), "edit_fields: expected a list"),  # type: ignore[arg-type]
+        (lambda table: TransformSpec(removed_fields="id"), "removed_fields: expected a list"),
+        (lambda table: TransformSpec(selected_fields=[5]), "selected_fields: expected text"),  # type: ignore[list-item]
+        (lambda table: CompressedImageCodec(5), "image_codec: expected text"),  # type: ignore[arg-type]
+        (lambda table: Unischema("s", 5), "fields: expected a list"),  # type: ignore[arg-type]
+        (lambda table: Unischema("s", ["id"]), "fields: expected UnischemaField"),  # type: ignore[list-item]
+        (reader_of(seed=np.timedelta64(1, "s")), "seed: expected an integer, found timedelta64"),
+        (reader_of(filters=[("id", "<", np.complex64(1))]), "expected a value of int64"),
+    ],
+)
+def test_what_selects_rows_is_checked_when_it_is_made(table: tt.Table, make: Any, reason: str) -> None:
+    with pytest.raises(tt.Invalid, match=reason):
+        make(table)
+
+
+def test_a_refused_state_moves_no_reader_of_a_mix(table: tt.Table) -> None:
+    def mix() -> WeightedSamplingReader:
+        return WeightedSamplingReader([make_reader(table, schema_fields=["id"], seed=seed, num_epochs=None) for seed in (1, 2)], [1, 1], seed=3)
+
+    moved, mixed, same = mix(), mix(), mix()
+    for _ in range(30):
+        next(moved)
+    state = moved.state_dict()
+    wrong: list[Any] = [5, {}, {"readers": 5}, {"readers": [5, 6]}, {**state, "random": 5}, {**state, "random": {}}, {**state, "readers": [state["readers"][0], {}]}]
+    for one in wrong:
+        with pytest.raises(tt.Invalid):
+            mixed.load_state_dict(one)
+    assert [next(mixed).id for _ in range(50)] == [next(same).id for _ in range(50)]
+    mixed.load_state_dict(state)
+    assert [next(mixed).id for _ in range(50)] == [next(moved).id for _ in range(50)]
 
 
 def test_a_schema_is_what_user_code_expects() -> None:

@@ -61,7 +61,7 @@ def test_a_window_gives_the_pixels_of_each_row(loader: tt.RowLoader) -> None:
     np.testing.assert_array_equal(images[2], pixels(1), strict=True)
 
 
-@pytest.mark.parametrize(("mode", "shape", "dtype"), [("L", (2, 3), "u1"), ("I;16", (2, 3), "u2"), ("RGBA", (2, 3, 4), "u1"), ("P", (2, 3, 3), "u1"), ("1", (2, 3, 3), "u1")])
+@pytest.mark.parametrize(("mode", "shape", "dtype"), [("L", (2, 3), "u1"), ("I;16", (2, 3), "u2"), ("RGBA", (2, 3, 4), "u1"), ("LA", (2, 3, 4), "u1"), ("P", (2, 3, 3), "u1"), ("1", (2, 3, 3), "u1")])
 def test_grey_alpha_and_palettes(mode: str, shape: tuple[int, ...], dtype: str) -> None:
     file = io.BytesIO()
     Image.new(mode, (3, 2)).save(file, "png")
@@ -76,6 +76,23 @@ def test_what_is_no_picture_is_an_error_that_names_its_place(loader: tt.RowLoade
         tt.decode(picture(1)[:50])
     with pytest.raises(tt.NotFound):
         loader.get_row(0, decode=["camera.raer"])
+
+
+@pytest.mark.parametrize("raised", [OSError, SyntaxError, ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError, Image.DecompressionBombError])
+def test_whatever_pillow_raises_is_an_error_of_the_picture(loader: tt.RowLoader, monkeypatch: pytest.MonkeyPatch, raised: type[Exception]) -> None:
+    def opened(file: object) -> None:
+        raise raised("a damaged header")
+
+    monkeypatch.setattr(Image, "open", opened)
+    with pytest.raises(tt.Invalid, match="are not a complete picture: a damaged header"):
+        tt.decode(picture(1))
+    assert "<img" in loader.take([0])._repr_html_()
+
+
+def test_a_decoder_is_shown_as_it_is_written() -> None:
+    assert repr(tt.image()) == "tetrys.image()"
+    assert repr(tt.image((24, 32), crop=(0, 1, 4, 5), layout="chw", fast=True)) == 'tetrys.image((24, 32), crop=(0, 1, 4, 5), layout="chw", fast=True)'
+    assert repr(tt.image(dtype="float32", mean=[0] * 3, std=[0.5] * 3)) == 'tetrys.image(dtype="float32", mean=[0.0, 0.0, 0.0], std=[0.5, 0.5, 0.5])'
 
 
 def test_without_pillow_the_next_step_is_named() -> None:

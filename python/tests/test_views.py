@@ -388,3 +388,27 @@ def test_a_comparison_does_not_depend_on_the_memory(tmp_path: Path) -> None:
         assert (found.added.tolist(), found.removed.tolist()) == ([1], [0])
     with pytest.raises(tt.NotFound, match="diff: a temporary file in"):
         two.diff(one, memory_limit=0, temporary_folder=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("memory_limit", [None, 0])
+def test_a_split_saves_all_parts_or_none(drives: str, tmp_path: Path, memory_limit: int | None) -> None:
+    shares = {"train": 0.5, "val": 0.5}
+    tt.read_index(drives).save(tmp_path / "parts/val")
+    with pytest.raises(tt.Exists, match="parts/val: a table is there already"):
+        tt.split_table(drives, "timestamp", shares, tmp_path / "parts", memory_limit=memory_limit)
+    assert not (tmp_path / "parts/train").exists()
+    with pytest.raises(tt.NotFound, match="parts/train"):
+        tt.split_table(drives, "timestamp", shares, tmp_path / "parts", update=True, memory_limit=memory_limit)
+    assert tt.open_table(tmp_path / "parts/val").version == 1
+    made = tt.split_table(drives, "timestamp", shares, tmp_path / "other", memory_limit=memory_limit)
+    again = tt.split_table(drives, "timestamp", shares, tmp_path / "other", update=True, memory_limit=memory_limit)
+    assert [part["rows"] for part in made.values()] == [part["rows"] for part in again.values()]
+    assert [part["version"] for part in again.values()] == [2, 2]
+
+
+def test_no_name_is_no_place_at_the_root_of_the_file_system(drives: str) -> None:
+    split = {"by": "timestamp", "shares": {"train": 1}}
+    recipe = {"from": "drives", "sources": {"drives": drives}, "split": split, "output": {"view": ""}}
+    for call in (lambda: tt.run(recipe, dry_run=True), lambda: tt.open_table("file://"), lambda: tt.open_table("file:"), lambda: tt.open_table("")):
+        with pytest.raises(tt.Invalid, match="empty|expected a path"):
+            call()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -130,6 +131,84 @@ def test_a_frame_of_any_library_is_written(tmp_path: Path, frame: Any) -> None:
     assert rows["n.vector"].tolist() == [[1, 2], [3, 4], [0, 0]] and list(rows.valid("n.vector")) == [True, True, False]
     assert [row.tolist() for row in rows["n.ragged"]] == [[1], [], [2, 3]]
     assert rows["n.when"].astype(np.int64).tolist() == [1, 2, 3]
+
+
+ROWS = pl.DataFrame({"i": [1, 2, 3], "a.x": [1.5, None, 3.5], "a.text": ["x", None, "z"]})
+
+
+@pytest.mark.parametrize("frame", [ROWS, ROWS.to_arrow(), ROWS.to_pandas()], ids=["polars", "pyarrow", "pandas"])
+def test_a_frame_without_rows_has_columns(tmp_path: Path, frame: Any) -> None:
+    none = frame[:0]
+    table = tt.write_table(tmp_path / "t", none, index="i")
+    assert (len(table), table.groups) == (0, [("a", [("a.x", "f64"), ("a.text", "utf8")])])
+    table = table.append(none).append(frame).append([none, none])
+    assert tt.row_loader(table).take([0, 2])["a.x"].tolist() == [1.5, 3.5] and len(table) == 3
+    assert len(table.patch(none, on="i")) == 3
+    assert (len(table.overwrite(none)), table.overwrite(none).groups) == (0, table.groups)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pl.concat([ROWS[:1], ROWS[1:]], rechunk=False),
+        pa.concat_tables([ROWS.to_arrow()[:1], ROWS.to_arrow()[1:]]),
+        pa.RecordBatchReader.from_batches(ROWS.to_arrow().schema, ROWS.to_arrow().to_batches(max_chunksize=2)),
+    ],
+    ids=["polars", "pyarrow", "batches"],
+)
+def test_a_patch_is_a_frame_of_any_number_of_chunks(tmp_path: Path, parts: Any) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": [3, 1, 2, 0], "a.x": np.zeros(4), "a.text": ["old"] * 4}, index="i")
+    rows = tt.row_loader(table.patch(parts, on="i")).take(range(4))
+    assert (list(rows["a.text"]), rows["a.x"].tolist(), rows.valid("a.x").tolist()) == (["z", "x", None, "old"], [3.5, 1.5, 0, 0], [True, True, False, True])
+
+
+@pytest.mark.parametrize("times", [[0, 1], [5, 9], [5, 9, 100], [7]])
+def test_row_labels_of_pandas_with_a_name_are_a_column(tmp_path: Path, times: list[int]) -> None:
+    """pandas makes a range of evenly spaced labels, and exports no range."""
+    frame = pd.DataFrame({"time": times, "a.x": np.arange(len(times)) * 0.5})
+    table = tt.write_table(tmp_path / "t", frame.set_index("time"), index="time").append(frame.set_index("time"))
+    assert tt.read_index(table)["time"].to_list() == times * 2
+    assert tt.write_table(tmp_path / "without", frame, index="time").index_columns == [("time", "i64")]
+    with pytest.raises(tt.Invalid, match="time"):
+        tt.write_table(tmp_path / "both", frame.rename_axis("time"), index="time")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pa.table([[0], [1.5], [2.5]], names=["i", "a.x", "a.x"]), "column `a.x` is in the frame twice"),
+        (pa.chunked_array([pa.array([{"i": 1, "a.x": 1.5}]), pa.array([{"i": 2, "a.x": 2.5}, None])]), "row 2 of the frame is null"),
+        (pl.Series("i", [1]), "expected a frame, found a single column"),
+        (pa.chunked_array([[1]]), "expected a frame, found a single column"),
+        (pl.DataFrame(), "index columns that do not exist: i"),
+        (pl.LazyFrame({"i": [1]}), "found LazyFrame"),
+        (np.zeros(2, [("i", "i8")]), "found void"),
+    ],
+)
+def test_what_is_no_frame_of_named_columns_is_refused(tmp_path: Path, frame: Any, message: str) -> None:
+    with pytest.raises(tt.Invalid, match=message):
+        tt.write_table(tmp_path / "t", frame, index="i")
+    table = tt.write_table(tmp_path / "old", {"i": [0], "a.x": [0.5]}, index="i")
+    for change in (table.append, table.overwrite, lambda data: table.patch(data, on="i"), lambda data: table.replace_group("a", data, on="i")):
+        with pytest.raises(tt.Invalid):
+            change(frame)
+    assert tt.open_table(tmp_path / "old").version == 1
+
+
+@pytest.mark.parametrize("ty", ["f32[?,a]", "f32[", "f32[2,]", "f32[-1]", "list<f32[>", "[2]", "", "decimal", "f32[99999999999]"])
+def test_a_declared_type_is_read_before_the_values(tmp_path: Path, ty: str) -> None:
+    values: list[Any] = [[np.zeros(0, np.float32)], [[]], [None], [1.5], np.zeros((1, 2)), pl.Series([[1.5]])]
+    for value in values:
+        with pytest.raises(tt.Unsupported, match="column `a.x`: column type `.*expected one of"):
+            tt.write_table(tmp_path / "t", {"i": [0], "a.x": value}, index="i", schema={"a.x": ty})
+
+
+def test_a_column_of_nulls_of_any_library_takes_the_type_of_the_table(tmp_path: Path) -> None:
+    table = tt.write_table(tmp_path / "t", {"i": [0], "a.x": [[1.5]], "a.text": ["x"]}, index="i")
+    for frame in (pl.DataFrame({"i": [1], "a.x": [None], "a.text": [None]}), pa.table({"i": [1], "a.x": [None], "a.text": [None]}), {"i": [1], "a.x": pl.Series([None]), "a.text": [None]}):
+        table = table.append(frame)
+    rows = tt.row_loader(table).take(range(4))
+    assert rows.valid("a.x").tolist() == rows.valid("a.text").tolist() == [True, False, False, False]
 
 
 def test_columns_of_arrow_stand_beside_arrays(tmp_path: Path) -> None:

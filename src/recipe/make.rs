@@ -10,7 +10,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     schema::ColumnPattern,
     store::{Store, StoreOptions},
-    table::{Index, MergeWriter, SavedView, SplitWriter, Table, ViewSize, check_part_names, split_name},
+    table::{Index, MergeWriter, SavedView, SplitWriter, Table, ViewSize, check_part_names, check_targets, split_name},
 };
 
 /// A view that a recipe has made, or would make in a dry run.
@@ -103,6 +103,10 @@ impl Recipe {
     /// - Errors of the stores.
     pub async fn run_with(&self, stores: &StoreOptions, options: &RunOptions) -> Result<Vec<MadeView>> {
         let output = self.output.as_ref().ok_or_else(|| Error::invalid("recipe: no [output]; set `view` there to a URL"))?;
+        if output.view.is_empty() {
+            // With the name of a part behind it, it would be a folder of the root.
+            return Err(Error::invalid("recipe: `view` of [output] is empty: expected the URL of a view"));
+        }
         // The names become a part of URLs.
         check_part_names(self.split.iter().flat_map(|split| split.shares.keys()).map(String::as_str))?;
         let stores = &self.allowing(stores);
@@ -129,22 +133,29 @@ impl Recipe {
         if let Some(selection) = self.large_selection(stores, options, &mut tables).await? {
             return self.selected(selection, output, stores, options).await;
         }
+        let mut writers = Vec::new();
         for (part, index) in self.executed(stores, &tables).await? {
-            let view = output.view_of(part.as_deref());
             let mut writer = index.view_writer().allow_unpinned(options.allow_unpinned).lineage("recipe", self.lineage());
             if let Some(part) = &part {
                 writer = writer.lineage("part", part.as_str());
             }
-            let size = writer.size().await?;
-            let mut one = MadeView::of(view, part, size);
-            if !options.dry_run {
-                let saved = match output.update {
-                    true => writer.save_over(&Table::open_with(&one.view, stores).await?).await?,
-                    false => writer.save_in(Store::open_with(&one.view, stores)?).await?,
-                };
-                one.saved(saved).await;
-            }
-            made.push(one);
+            made.push(MadeView::of(output.view_of(part.as_deref()), part, writer.size().await?));
+            writers.push(writer);
+        }
+        if options.dry_run {
+            return Ok(made);
+        }
+        let targets = output.targets(made.iter().map(|one| one.part.as_deref()), stores).await?;
+        if targets.len() > 1 {
+            // A part that cannot be saved leaves none of the others behind.
+            check_targets(&targets).await?;
+        }
+        for ((one, writer), (store, before)) in made.iter_mut().zip(writers).zip(targets) {
+            let saved = match before {
+                Some(view) => writer.save_over(&view).await?,
+                None => writer.save_in(store).await?,
+            };
+            one.saved(saved).await;
         }
         Ok(made)
     }
@@ -162,17 +173,7 @@ impl Recipe {
         if options.dry_run {
             return Ok(writer.sized().await?.into_iter().map(|(part, size)| view_of(part, size)).collect());
         }
-        let mut targets = Vec::new();
-        for part in writer.names() {
-            let view = output.view_of(part.as_deref());
-            targets.push(match output.update {
-                true => {
-                    let view = Table::open_with(&view, stores).await?;
-                    (view.store().clone(), Some(view))
-                }
-                false => (Store::open_with(&view, stores)?, None),
-            });
-        }
+        let targets = output.targets(writer.names().iter().map(Option::as_deref), stores).await?;
         let mut made = Vec::with_capacity(targets.len());
         for (part, saved) in writer.publish(targets).await? {
             let mut one = view_of(part, ViewSize::of(&saved.table).await?);
@@ -351,6 +352,25 @@ impl Recipe {
 }
 
 impl Output {
+    /// Returns where the views of these parts are saved; with `update`, the views that are there.
+    async fn targets(
+        &self,
+        parts: impl Iterator<Item = Option<&str>>,
+        stores: &StoreOptions,
+    ) -> Result<Vec<(Store, Option<Table>)>> {
+        let mut targets = Vec::new();
+        for view in parts.map(|part| self.view_of(part)) {
+            targets.push(match self.update {
+                true => {
+                    let view = Table::open_with(&view, stores).await?;
+                    (view.store().clone(), Some(view))
+                }
+                false => (Store::open_with(&view, stores)?, None),
+            });
+        }
+        Ok(targets)
+    }
+
     /// Returns the URL of the view of a part.
     fn view_of(&self, part: Option<&str>) -> String {
         part.map_or_else(|| self.view.clone(), |part| format!("{}/{part}", self.view))

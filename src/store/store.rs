@@ -116,6 +116,8 @@ impl Store {
             };
         };
         match scheme {
+            // It would be the root of the file system.
+            "file" if rest.is_empty() => Err(Error::invalid("URL file://: expected a path behind it, as in file:///data/table")),
             "file" => {
                 let parsed = url::Url::parse(url).map_err(|error| Error::invalid(format!("URL {url}: {error}")))?;
                 if parsed.query().is_some() || parsed.fragment().is_some() {

@@ -44,4 +44,4 @@ pub use upkeep::{
 #[cfg(feature = "frame")]
 pub use views::{SavedView, ViewSize, ViewWriter};
 #[cfg(feature = "frame")]
-pub(crate) use {frame::splits::check_part_names, table::split_name};
+pub(crate) use {frame::splits::check_part_names, table::split_name, views::check_targets};

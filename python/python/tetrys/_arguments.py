@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from datetime import timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 def several(what: str, values: object) -> Iterable[Any]:
     """Checks that `values` is an iterable, and neither text nor a dict. An array without dimensions is none."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)) or getattr(values, "shape", None) == ():
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or getattr(values, "shape", None) == ():
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
 
@@ -78,7 +78,7 @@ def limited(what: str, values: object, most: int) -> list[Any]:
         is_more = True
     taken = [] if is_more else list(islice(given, most + 1))
     if is_more or len(taken) > most:
-        raise Invalid(f"{what}: found more than {most} values, expected at most {most}")
+        raise WrongValue(f"{what}: found more than {most} values, expected at most {most}")
     return taken
 
 
@@ -105,7 +105,7 @@ def exactly(name: str) -> str:
 def choice(what: str, value: object, allowed: Collection[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         *most, last = allowed
-        raise Invalid(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")
+        raise WrongValue(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")
     return value
 
 
@@ -115,16 +115,34 @@ def truth(what: str, value: object) -> bool:
     return bool(value)
 
 
+def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """Whether a value is an integer. Booleans are none, nor are spans of time, which numpy counts among its integers."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> int:
     """Returns an integer in `least..=most`. Booleans are rejected."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise WrongType(f"{what}: expected an integer, found {found(value)}")
     if not least <= value <= most:
         bounds = f"{least} to {most}" if most < 2**63 - 1 else f"{least} or more" if value < least else "less than 2**63"
         # Python refuses to print integers of thousands of digits.
         said = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
-        raise Invalid(f"{what}: {said} is outside: expected {bounds}")
+        raise WrongValue(f"{what}: {said} is outside: expected {bounds}")
     return int(value)
+
+
+def number(what: str, value: object) -> float:
+    """Returns an integer or a float as a float. Booleans and NaN are rejected."""
+    if not is_whole(value) and not isinstance(value, (float, np.floating)):
+        raise WrongType(f"{what}: expected a number, found {found(value)}")
+    try:
+        made = float(value)
+    except OverflowError:
+        raise WrongValue(f"{what}: {short(value)} is too large") from None
+    if made != made:
+        raise WrongValue(f"{what}: expected a number, found NaN")
+    return made
 
 
 def size(what: str, value: object) -> int:
@@ -149,13 +167,27 @@ def members(what: str, value: object) -> dict[str, Any]:
 
 
 def as_json(what: str, value: object) -> str:
-    """Returns a value as JSON text. JSON has no NaN and no infinity."""
+    """Returns a value as JSON text. JSON has no NaN and no infinity, and what is stored has no integers of more than 64 bits."""
     try:
+        _check_json(value)
         return text(what, json.dumps(value, allow_nan=False, ensure_ascii=False))
     except WrongValue:
         raise
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(f"{what}: {error}; expected JSON values: text, finite numbers, booleans, lists, dicts") from error
+
+
+def _check_json(value: object) -> None:
+    """Rejects what JSON would turn into another value: integers that become floats, and keys that become text."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError(f"the integer {short(value)} does not fit 64 bits")
+    if isinstance(value, dict):
+        for key in value:
+            text("a key", key)
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            _check_json(one)
 
 
 def span(what: str, value: object) -> str:
@@ -175,8 +207,8 @@ def span(what: str, value: object) -> str:
         # A pandas Timedelta also has nanoseconds.
         rest = getattr(value, "nanoseconds", 0)
         return f"{value // timedelta(microseconds=1) * 1000 + rest}ns" if rest else f"{value // timedelta(microseconds=1)}us"
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return str(int(value))
+    if is_whole(value):
+        return str(whole(what, value, -(2**63)))
     raise WrongType(f"{what}: expected text with a unit such as '50ms', a timedelta or an integer, found {found(value)}")
 
 
@@ -249,7 +281,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         nulls: Any = getattr(rows, "null_count", None)
         nulls = nulls() if callable(nulls) else nulls
         if nulls is None:
-            nulls = int(rows.isna().sum()) if hasattr(rows, "isna") else 0
+            nulls = int(np.sum(rows.isna())) if hasattr(rows, "isna") else 0
         if not isinstance(nulls, (int, np.integer)):
             raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
         if nulls:
@@ -257,7 +289,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         return array_of("rows", rows)
     if hasattr(rows, "__array__"):
         return array_of("rows", rows)
-    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(rows, Iterable):
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
     made = np.empty(len(values), object)
@@ -274,7 +306,7 @@ def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return np.array(values, np.bool_) if values else np.zeros(0, np.int64)
     for place, value in enumerate(values):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        if not is_whole(value):
             raise WrongType(f"rows are chosen by integers alone, or by booleans alone, found {found(value)} at {place}")
         if not -(2**63) <= value < 2**63:
             raise OutOfRange(f"row {short(value)} is outside 0..{count}")

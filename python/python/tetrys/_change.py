@@ -14,7 +14,7 @@ from ._arguments import chosen, texts
 from ._index import Index, read_index
 from ._options import Layout, Options, described, types
 from ._table import Table, called, made, tell
-from ._tetrys import Invalid
+from ._tetrys import Column
 from ._write import Data, batches_of, first_of, parts_of, types_of, written
 
 Progress = Callable[[int], object] | None
@@ -69,7 +69,7 @@ def overwrite(
 def replace_group(
     table: Table, name: str, data: Data | Iterable[Data], on: str | Sequence[str] | None, options: Options
 ) -> Table:
-    return _grouped(_tetrys.GroupReplacer.replace(table._native, name, options), data, types_of(table), on)
+    return _grouped(_tetrys.GroupReplacer.replace(table._native, name, options), data, types_of(table), _keys(on))
 
 
 def add_group(
@@ -81,17 +81,17 @@ def add_group(
     options: Options,
 ) -> Table:
     parts, rest, found = first_of(data, types_of(table) | types("schema", schema))
-    there = [column for column, _ in parts[0] if column not in _names(on)]
-    columns = [(column, found[column]) for column in there]
-    return _grouped(_tetrys.GroupReplacer.add(table._native, name, columns, options), rest, found, on, parts)
+    keys = _keys(on)
+    columns = [(column, found[column]) for column, _ in parts[0] if column not in (keys or ())]
+    return _grouped(_tetrys.GroupReplacer.add(table._native, name, columns, options), rest, found, keys, parts)
 
 
 def patch(table: Table, data: Data, on: str | Sequence[str], options: Options) -> Table:
     names = texts("on", on)
-    parts = list(parts_of(data, types_of(table)))
-    if len(parts) != 1:
-        raise Invalid(f"a patch of {len(parts)} batches: expected one: a dict of columns, or a frame with one chunk")
-    return made(_tetrys.patch(table._native, names, parts[0], options))
+    first, *others = parts_of(data, types_of(table))
+    # A frame may consist of several chunks.
+    columns = [(name, Column.concat([column, *(part[place][1] for part in others)])) for place, (name, column) in enumerate(first)]
+    return made(_tetrys.patch(table._native, names, columns, options))
 
 
 def delete(table: Table, rows: Any, allow_unpinned: bool) -> Table:
@@ -108,14 +108,13 @@ def _grouped(
     native: _tetrys.GroupReplacer,
     data: Data | Iterable[Data],
     schema: Mapping[str, str],
-    on: str | Sequence[str] | None,
+    keys: list[str] | None,
     before: Iterable[list[tuple[str, _tetrys.Column]]] = (),
 ) -> Table:
-    keys = None if on is None else _names(on)
     for part in [*before, *(part for batch in batches_of(data) for part in parts_of(batch, schema))]:
         native.write(part, keys)
     return made(native.commit())
 
 
-def _names(on: str | Sequence[str] | None) -> list[str]:
-    return [] if on is None else texts("on", on)
+def _keys(on: str | Sequence[str] | None) -> list[str] | None:
+    return None if on is None else texts("on", on)

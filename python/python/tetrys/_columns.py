@@ -29,7 +29,7 @@ def column(name: str, values: Any, declared: str | None, otherwise: str | None =
         made = _suggested(values, declared)
     except Error as error:
         raise type(error)(f"column `{name}`: {error}") from error
-    except (TypeError, ValueError, OverflowError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError, NotImplementedError) as error:
         raise Invalid(f"column `{name}`: {error}") from error
     return as_declared(name, made, declared, otherwise)
 
@@ -47,23 +47,31 @@ def as_declared(name: str, made: Column, declared: str | None, otherwise: str | 
         raise type(error)(f"column `{name}`: {error}") from error
 
 
-def refuse_types(dtype: pl.DataType) -> None:
+def refuse_types(dtype: pl.DataType, where: str = "") -> None:
     """Rejects types of polars: objects of Python, which polars exports as pointers, and integers of 128 bits."""
-    if "Object" in repr(dtype):
-        raise Invalid(f"polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
-    if "Int128" in repr(dtype):
-        raise Invalid(f"polars' type {dtype}: expected integers of up to 64 bits: cast it to those, to floats or to text")
+    inner = _innermost(dtype)
+    if inner == pl.Object:
+        raise Invalid(f"{where}polars' type {dtype}: expected numbers, text, bytes, times, arrays or lists")
+    if repr(inner) in ("Int128", "UInt128"):
+        raise Invalid(f"{where}polars' type {dtype}: expected integers of up to 64 bits: cast it to those, to floats or to text")
 
 
-def has_null_items(dtype: pl.DataType) -> bool:
-    """Whether a polars column has lists without a type: polars exports their items wrongly."""
-    return isinstance(dtype, pl.List) and "Null" in repr(dtype)
+def is_untyped(dtype: pl.DataType) -> bool:
+    """Whether a polars column has nulls alone, or lists of these: polars exports them wrongly."""
+    return _innermost(dtype) == pl.Null
+
+
+def _innermost(dtype: pl.DataType) -> pl.DataType:
+    """Returns the type of the items of lists and arrays; another type as it is."""
+    while isinstance(dtype, (pl.List, pl.Array)):
+        dtype = dtype.inner  # type: ignore[assignment]
+    return dtype
 
 
 def _suggested(values: Any, declared: str | None) -> Column:
     if isinstance(values, pl.Series):
         refuse_types(values.dtype)
-        if has_null_items(values.dtype):
+        if is_untyped(values.dtype):
             return _of_list(values.to_list(), declared)
     values = _series_of(values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):

@@ -177,7 +177,7 @@ class Loader:
         """
         if not isinstance(state, Mapping):
             raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
-        text = as_json("a state", dict(state))
+        text = as_json("state", dict(state))
         self._native.load_state(text)
         self._base.load_state(text)
         self._run.jump()

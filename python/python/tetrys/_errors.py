@@ -21,7 +21,11 @@ def short(value: object) -> str:
     # Python refuses to write integers of more than 4,300 digits.
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
-    said = _unicode(str(value))
+    try:
+        said = _unicode(str(value))
+    except Exception:
+        # The value is one of the caller, whose text fails.
+        return type(value).__name__
     return said if len(said) <= SHOWN else f"{said[:SHOWN]}.."
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, truth, whole
-from ._errors import WrongType, array_of, found, imported
+from ._errors import WrongType, array_of, found, imported, short
 from ._tetrys import Corrupt, Image, Invalid
 
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
@@ -49,11 +49,14 @@ def decode(data: npt.NDArray[np.uint8] | bytes) -> npt.NDArray[Any]:
     pillow = imported("PIL.Image", "decoding a picture needs Pillow: pip install pillow")
     try:
         with pillow.open(io.BytesIO(bytes(data))) as image:
-            if image.mode in ("P", "PA", "CMYK", "YCbCr", "LAB", "HSV", "1"):
-                return np.asarray(image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB"))
+            if image.mode in ("P", "PA", "LA", "CMYK", "YCbCr", "LAB", "HSV", "1"):
+                return np.asarray(image.convert("RGBA" if "transparency" in image.info or image.mode in ("PA", "LA") else "RGB"))
             return np.asarray(image)
-    except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as error:
-        raise Invalid(f"{len(data)} bytes are not a complete picture: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Damaged files make Pillow raise exceptions of many types.
+        raise Invalid(f"{len(data)} bytes are not a complete picture: {short(error)}") from error
 
 
 def image(
@@ -151,7 +154,8 @@ def thumbnail(data: Any, height: int = 64) -> str:
             small = io.BytesIO()
             image.convert("RGB").save(small, "jpeg", quality=80)
             found, content = "jpeg", small.getvalue()
-    except (ImportError, OSError, SyntaxError, ValueError):
+    except Exception:
+        # Pillow is not installed, or the picture is damaged or too large.
         pass
     if found is None or found == "tiff" or len(content) > 1 << 16:
         return f"{len(content):,} bytes"

@@ -17,8 +17,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, path_of, several, span, text, texts, truth, url_of, urls_of, whole
-from ._errors import NoColumn, WrongType, found
+from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._errors import NoColumn, WrongType, found, short
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
 
@@ -177,9 +177,9 @@ class Index:
             return self._of(self._native.with_frame(frame))
         except ImportError as error:
             raise Unsupported(f"{type(frame).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
-        except (TypeError, ValueError) as error:
-            if isinstance(error, Error):
-                raise
+        except Error:
+            raise
+        except (TypeError, ValueError, NotImplementedError) as error:
             raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
 
     def merge(
@@ -335,7 +335,7 @@ class Index:
             except (TypeError, ValueError) as error:
                 if isinstance(error, Error):
                     raise
-                raise WrongType(f"rows by {key}: {error}") from error
+                raise WrongType(f"rows by {short(key)}: {error}") from error
         return self.with_frame(self.to_polars()[chosen(key, len(self), "an index")])
 
     def __len__(self) -> int:
@@ -372,10 +372,7 @@ def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.Dat
 
 
 def _shares(shares: object) -> list[tuple[str, float]]:
-    said = members("shares", shares)
-    if wrong := [share for share in said.values() if isinstance(share, bool) or not isinstance(share, (int, float))]:
-        raise WrongType(f"shares: expected numbers, found {found(wrong[0])}")
-    return [(name, float(share)) for name, share in said.items()]
+    return [(name, number(f"share `{name}`", share)) for name, share in members("shares", shares).items()]
 
 
 def read_index(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -176,10 +176,14 @@ class DataLoader(Loader):
             raise Invalid(f'device: only tensors can be copied to a device, expected to="torch", found to="{to}"')
         choice("shuffle", shuffle, ("none", "global", "block", "sequence"))
         choice("last", last, ("drop", "pad", "short"))
+        # Copies of the loader need these again, and an iterator gives its values once.
+        columns, offsets = _patterns(columns), _fixed(offsets)
+        if decode is not None and not isinstance(decode, Mapping):
+            decode = texts("decode", decode)
         settings: dict[str, Any] = dict(
             batch_size=batch_size, columns=columns, offsets=offsets, shuffle=shuffle, seed=seed, block_rows=block_rows,
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
-            replacement=replacement, samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
+            replacement=truth("replacement", replacement), samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
             decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
             transform_rows=bool(transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
@@ -210,7 +214,7 @@ class DataLoader(Loader):
             skip=None if on_error is None else whole("on_error", on_error),
             skip_incomplete=truth("skip_incomplete", skip_incomplete),
             max_step=None if max_step is None else span("max_step", max_step),
-            weights=None if drawn is None else (drawn, truth("replacement", replacement)),
+            weights=None if drawn is None else (drawn, bool(replacement)),
             classes=classes,
             samples=None if samples is None else whole("samples", samples, 1),
             trace=None if trace is None else path_of("trace", trace),
@@ -332,6 +336,13 @@ def _windows(offsets: Mapping[str, Window] | Window | None) -> list[tuple[str, W
     return [("*", offsets)]
 
 
+def _fixed(offsets: Mapping[str, Window] | Window | None) -> Any:
+    """Returns windows whose offsets can be read more than once."""
+    if isinstance(offsets, Mapping):
+        return {pattern: _fixed(window) for pattern, window in offsets.items()}
+    return offsets if offsets is None or isinstance(offsets, range) else _window(offsets)
+
+
 def _decoders(decode: Mapping[str, Image] | str | Iterable[str] | None) -> list[tuple[str, Image]]:
     if decode is None:
         return []
@@ -376,7 +387,7 @@ def _column(source: Index | Table, name: str) -> Any:
 
 def _of_each(what: str, values: Any, source: Index | Table) -> np.ndarray[Any, Any]:
     """Returns the values for the positions of a source as an array."""
-    return array_of(what, limited(what, values, len(source)) if isinstance(values, range) else values)
+    return array_of(what, limited(what, values, len(source)) if isinstance(values, (range, Iterator)) else values)
 
 
 def _weights(source: Index | Table, weights: str | Iterable[float]) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Span, choice, chosen, limited, span, text, texts, whole
+from ._arguments import Span, choice, chosen, is_whole, limited, span, text, texts, whole
 from ._errors import WrongType, found
 from ._index import Index, _restore
 from ._table import Table
@@ -44,9 +44,9 @@ class RowLoader:
     def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> None:
         """Makes a loader; see `tetrys.row_loader` for the arguments."""
         choice("edge", edge, ("pad", "skip", "error"))
-        self._settings = {"edge": edge, "cache_bytes": whole("cache_bytes", cache_bytes), "columns": _patterns(columns)}
+        options = edge, whole("cache_bytes", cache_bytes), _patterns(columns)
+        self._settings = dict(zip(("edge", "cache_bytes", "columns"), options, strict=True))
         self._source = source
-        options = edge, cache_bytes, _patterns(columns)
         if isinstance(source, Table):
             # Uses no polars frame: polars does not work in a forked child.
             self._native = _tetrys.RowLoader.of_table(source._native, *options)
@@ -88,7 +88,8 @@ class RowLoader:
             Invalid: the bytes to decode are not a complete picture.
             Corrupt: stored bytes fail a check.
         """
-        return self._decoded(self._native.get_row(position, _patterns(columns)), _patterns(columns), decode)
+        names = _patterns(columns)
+        return self._decoded(self._native.get_row(position, names), names, decode)
 
     def _decoded(self, row: dict[str, Any], columns: list[str] | None, decode: Decoding) -> dict[str, Any]:
         """Decodes the pictures of a row that was read with these columns."""
@@ -267,8 +268,7 @@ class RowLoader:
             NotFound: a pattern matches no column.
             Invalid: the offsets are impossible.
         """
-        alone = isinstance(positions, (int, np.integer)) and not isinstance(positions, bool)
-        numbers = self._positions([positions] if alone else positions)
+        numbers = self._positions([positions] if is_whole(positions) else positions)
         if isinstance(offsets, Mapping):
             return self._native.explain_parts(numbers, _patterns(columns), _parts(offsets))
         return self._native.explain(numbers, _patterns(columns), None if offsets is None else _window(offsets))

@@ -264,9 +264,9 @@ def _offsets(offsets: Any) -> Any:
         return None
     if isinstance(offsets, Mapping):
         return {pattern: _offsets(window) for pattern, window in members("offsets", offsets).items()}
-    made = _window(offsets)
-    _length(made)
-    return offsets if isinstance(offsets, range) else made
+    window = _window(offsets)
+    _length(window)
+    return offsets if isinstance(offsets, range) else window
 
 
 def _length(window: Window) -> int:

@@ -8,7 +8,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import OutOfRange, WrongType, found
+from ._arguments import is_whole
+from ._errors import OutOfRange, WrongType, found, short
 from ._tetrys import Invalid, Ragged, Rows
 
 
@@ -92,12 +93,12 @@ class Windows(Sequence[Rows]):
         if isinstance(key, str):
             values = self._rows[key]
             return values if isinstance(values, Ragged) else values.reshape(*self.shape, *values.shape[1:])
-        if isinstance(key, (bool, float)) or not isinstance(key, (int, np.integer, slice)):
+        if not is_whole(key) and not isinstance(key, slice):
             raise WrongType(f"expected the position of a window or the name of a column, found {found(key)}")
         try:
             return self._parts[key]
         except IndexError:
-            raise OutOfRange(f"window {key} is outside 0..{len(self)}") from None
+            raise OutOfRange(f"window {short(key)} is outside 0..{len(self)}") from None
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._parts)

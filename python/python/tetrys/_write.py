@@ -11,13 +11,13 @@ import polars as pl
 
 from . import _tetrys
 from ._arguments import Url, choice, each, text, url_of, urls_of, whole
-from ._columns import as_declared, column, has_null_items, refuse_types
+from ._columns import as_declared, column, is_untyped, refuse_types
 from ._errors import WrongType, found, unpicklable
 from ._index import ArrowStream
 from ._options import PRESETS, Layout, Locality, Options, described, types
 from ._places import partition_of
 from ._table import Table, called, tell
-from ._tetrys import Invalid, Receipt, Unsupported
+from ._tetrys import Column, Error, Invalid, Receipt, Unsupported
 
 Data = Mapping[str, Any] | ArrowStream
 
@@ -123,7 +123,7 @@ class Writer:
 
     def abandon(self, partition: int) -> None:
         """Leaves out the rows of a partition: `commit` no longer expects its receipt."""
-        self._native.abandon(whole("partition", partition))
+        self._native.abandon(whole("partition", partition, 0, 2**32 - 1))
 
     def __reduce__(self) -> NoReturn:
         unpicklable("a writer", "pickle what `task` returns: it writes a partition in another process")
@@ -247,7 +247,7 @@ def write_table(
 
     Args:
         url: URL or path of the table.
-        data: A dict of columns, a frame, or an iterable of such batches.
+        data: A dict of columns, a frame, or an iterable of such batches. Row labels of pandas that have a name are a column.
         index: Columns that are kept in the index, which readers load into memory.
         schema: Types of columns, {column: type}, such as `"f32[?,4]"`; default: the types of the first batch.
         groups: Column groups, {group: columns}: columns that are stored and read together. Default: one group for each prefix,
@@ -331,13 +331,14 @@ def first_of(
     """Returns the columns of the first batch, the other batches, and the types of all columns. `otherwise` has the types of
     columns without any typed value.
     """
+    for name, ty in schema.items():
+        # Values are looked at by their type.
+        as_declared(name, Column.nulls(0), ty)
     batches = batches_of(data)
     first = next(batches, None)
     if first is None:
         raise Invalid("no batch of rows: expected at least one, which defines the columns")
     parts = list(parts_of(first, schema, otherwise))
-    if not parts:
-        raise Invalid("a frame without batches: expected at least one, which defines the columns")
     return parts, batches, {name: column.type for name, column in parts[0]} | dict(schema)
 
 
@@ -400,18 +401,30 @@ def parts_of(
         return [[(name, column(name, values, schema.get(name), other(name))) for name, values in named.items()]]
     if isinstance(data, pl.DataFrame):
         for name, dtype in data.schema.items():
-            try:
-                refuse_types(dtype)
-            except Invalid as error:
-                raise Invalid(f"column `{name}`: {error}") from error
-        if any(has_null_items(dtype) for dtype in data.dtypes):
+            refuse_types(dtype, f"column `{name}`: ")
+        if any(is_untyped(dtype) for dtype in data.dtypes):
             return parts_of(data.to_dict(), schema, otherwise)
     if not hasattr(data, "__arrow_c_stream__"):
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
     try:
-        parts = _tetrys.columns_of(data)
+        parts = _tetrys.columns_of(_with_row_labels(data))
     except ImportError as error:
         raise Unsupported(f"{type(data).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
-    except (TypeError, ValueError) as error:
+    except Error:
+        raise
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
+    names = [name for name, _ in parts[0]]
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise Invalid(f"column `{twice[0]}` is in the frame twice")
     return [[(name, as_declared(name, made, schema.get(name), other(name))) for name, made in part] for part in parts]
+
+
+def _with_row_labels(data: Any) -> Any:
+    """Makes row labels of pandas that have a name a column. pandas does not export them if they are a range, as evenly spaced numbers
+    become in `set_index`.
+    """
+    labels = getattr(data, "index", None)
+    if labels is not None and type(data).__module__.partition(".")[0] == "pandas" and type(labels).__name__ == "RangeIndex" and labels.name is not None:
+        return data.reset_index()
+    return data

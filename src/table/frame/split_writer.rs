@@ -37,7 +37,7 @@ use crate::{
         temporary::{Folder, MEMORY_LIMIT},
         views::{
             SavedView, ViewSize, ViewWriter,
-            saving::{BATCH_ROWS, Stored, ViewSettings, is_free, may_be_next},
+            saving::{BATCH_ROWS, Stored, ViewSettings, check_targets},
         },
     },
 };
@@ -251,12 +251,7 @@ impl SplitWriter {
             return Err(Error::invalid(format!("split: {views} for {parts}")));
         }
         check_part_names(names.iter().flatten().map(String::as_str))?;
-        for (store, before) in &targets {
-            match before {
-                Some(view) => may_be_next(view)?,
-                None => is_free(store).await?,
-            }
-        }
+        check_targets(&targets).await?;
         let mut saved = Vec::with_capacity(targets.len());
         if self.is_in_memory()? {
             for ((name, view), (store, before)) in self.in_memory().await?.into_iter().zip(targets) {

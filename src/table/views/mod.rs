@@ -8,4 +8,6 @@ pub(in crate::table) mod view;
 pub(in crate::table) mod view_index;
 
 #[cfg(feature = "frame")]
+pub(crate) use saving::check_targets;
+#[cfg(feature = "frame")]
 pub use saving::{SavedView, ViewSize, ViewWriter};

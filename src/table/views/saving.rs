@@ -438,6 +438,17 @@ impl ViewSize {
     }
 }
 
+/// Checks that views can be saved: each as a new one in its store, or as the next version of a view.
+pub(crate) async fn check_targets(targets: &[(Store, Option<Table>)]) -> Result<()> {
+    for (store, before) in targets {
+        match before {
+            Some(view) => may_be_next(view)?,
+            None => is_free(store).await?,
+        }
+    }
+    Ok(())
+}
+
 /// Checks that a new view can be saved in a store.
 pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
     is_new_name(store)?;

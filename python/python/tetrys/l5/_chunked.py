@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import path_of
-from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._arguments import is_whole, number, path_of
+from .._errors import OutOfRange, WrongType, WrongValue, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
@@ -91,10 +91,10 @@ class LazyRecords:
             if key not in fields:
                 raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
             return self._read(0, len(self), [key])[key]
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if is_whole(key):
             place = int(key) + len(self) if key < 0 else int(key)
             if not 0 <= place < len(self):
-                raise OutOfRange(f"index {key} is outside of {len(self)} records")
+                raise OutOfRange(f"index {short(key)} is outside of {len(self)} records")
             return self._read(place, place + 1, fields)[0]
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
@@ -176,9 +176,12 @@ class ChunkedDataset:
             tetrys.NotFound: nothing is at the path.
             tetrys.Invalid: what is there is no Level 5 data set.
         """
-        if mode != "r":
-            raise WrongValue(f"mode {mode!r}: a data set is opened for reading, expected 'r'")
-        self._cache_bytes = int(cache_size_bytes) if cached else 0
+        if not isinstance(mode, str) or mode != "r":
+            raise WrongValue(f"mode {found(mode)}: a data set is opened for reading, expected 'r'")
+        bound = number("cache_size_bytes", cache_size_bytes)
+        if not bound >= 0:
+            raise WrongValue(f"cache_size_bytes: {bound} is outside: expected 0 or more")
+        self._cache_bytes = int(min(bound, 2**62)) if cached else 0
         if self._table is None and _is_zarr(self.path):
             self._open_zarr()
         else:
@@ -257,8 +260,10 @@ class ChunkedDataset:
         Raises:
             ValueError: there is no such scene.
         """
+        if not is_whole(scene_index):
+            raise WrongType(f"a scene is chosen by its number, found {found(scene_index)}")
         if scene_index >= len(self.scenes) or scene_index < -len(self.scenes):
-            raise WrongValue(f"scene index {scene_index} is too high for dataset with {len(self.scenes)} scenes")
+            raise WrongValue(f"scene index {short(scene_index)} is too high for dataset with {len(self.scenes)} scenes")
         scene = scene_index % len(self.scenes)
         scenes = np.array(self.scenes[scene : scene + 1])
         first, last = scenes[0]["frame_index_interval"].tolist()

@@ -94,7 +94,10 @@ def zarr_split(
     names = [text("name", info["name"]) for info in split_infos]
     if min(counts) < 1:
         raise NotMet(f"split {names[int(np.argmin(counts))]} has {min(counts)} scenes of {scenes}: expected at least one")
-    outputs = [_free(f"{url_of(output_path).rstrip('/')}/{name}") for name in names]
+    if not (folder := url_of(output_path)):
+        # A name behind it would be a folder of the root.
+        raise WrongValue("output_path is empty: expected a folder or a URL")
+    outputs = [_free(f"{folder.rstrip('/')}/{name}") for name in names]
     ends = np.cumsum(counts).tolist()
     cuts = list(zip([0, *ends[:-1]], ends, strict=True))
     for (first, last), output in zip(cuts, outputs, strict=True):

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import OutOfRange, imported
+from .._arguments import number
+from .._errors import OutOfRange, imported, short
 from .._index import Index, read_index
 from ._chunked import ChunkedDataset
 from ._perturbation import Perturbation
@@ -60,8 +61,8 @@ class EgoDataset(SampleDataset):
         self._history = count("model_params.history_num_frames", model["history_num_frames"], most=_MOST_FRAMES)
         self._future = count("model_params.future_num_frames", model["future_num_frames"], most=_MOST_FRAMES)
         self._settings: dict[str, Any] = dict(
-            history=self._history, future=self._future, step_time=float(model["step_time"]),
-            threshold=float(raster["filter_agents_threshold"]), faces=not raster.get("disable_traffic_light_faces", False),
+            history=self._history, future=self._future, step_time=number("model_params.step_time", model["step_time"]),
+            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]), faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,
         )  # fmt: skip
         # Finds mistakes in the configuration now.
@@ -109,7 +110,7 @@ class EgoDataset(SampleDataset):
         tracks = np.asarray(self.dataset.agents[first:last]["track_id"])
         rows: list[int] = np.flatnonzero(tracks == np.uint64(track_id)).tolist() if 0 <= track_id < 2**64 else []
         if not rows:
-            raise OutOfRange(f"track {track_id} is not in frame {state_index} of scene {scene_index}")
+            raise OutOfRange(f"track {short(track_id)} is not in frame {state_index} of scene {scene_index}")
         return self._of_rows([first + rows[0]], of_agents=True)[0]
 
     def _sampler(self, of_agents: bool) -> _tetrys.L5Sampler:

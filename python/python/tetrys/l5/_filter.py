@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._errors import WrongValue
+from .._errors import WrongValue, short
 from ._labels import TL_FACE_LABEL_TO_INDEX
 
 Records = npt.NDArray[Any]
@@ -78,6 +78,6 @@ def filter_agents_by_distance(agents: Records, centroid: npt.ArrayLike, max_dist
 
 def filter_tl_faces_by_status(tl_faces: Records, status: str) -> Records:
     """Returns the faces whose probability of a status (`"ACTIVE"`, `"INACTIVE"`, `"UNKNOWN"`) is above 0."""
-    if status not in TL_FACE_LABEL_TO_INDEX:
-        raise WrongValue(f"status {status!r}: expected one of {', '.join(TL_FACE_LABEL_TO_INDEX)}")
+    if not isinstance(status, str) or status not in TL_FACE_LABEL_TO_INDEX:
+        raise WrongValue(f"status {short(repr(status))}: expected one of {', '.join(TL_FACE_LABEL_TO_INDEX)}")
     return tl_faces[tl_faces["traffic_light_face_status"][:, TL_FACE_LABEL_TO_INDEX[status]] > 0]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import path_of
+from .._arguments import is_whole, path_of
 from .._errors import NoElement, OutOfRange, WrongType, WrongValue, found
 from .._table import Table
 from ._config import DataManager, TableDataManager, metadata_of
@@ -244,7 +244,7 @@ class MapAPI:
             KeyError: there is no such element.
             ValueError: there is no such colour.
         """
-        if color not in ("red", "green", "yellow"):
+        if not isinstance(color, str) or color not in ("red", "green", "yellow"):
             raise WrongValue(f"color {color!r}: expected 'red', 'green' or 'yellow'")
         return self._native.color(self._number(element_id)) == color.upper()
 
@@ -298,7 +298,7 @@ class MapAPI:
         """
         if isinstance(item, (str, bytes)):
             number = self._number(item if isinstance(item, str) else item.decode("utf-8"))
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        elif is_whole(item):
             number = int(item) + len(self) if item < 0 else int(item)
             if not 0 <= number < len(self):
                 raise OutOfRange(f"element {item} is outside of the {len(self)} elements of the map")

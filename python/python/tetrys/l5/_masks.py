@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arguments import is_whole, number, whole
 from .._errors import WrongValue, found
 from .._rows import RowLoader
+from .._table import called
 from ._chunked import ChunkedDataset
 from ._files import written_whole
 
@@ -47,9 +49,11 @@ def select_agents(
     Returns the counts, u32 [agents, 2], and the numbers of rejected agents by L5Kit's names. `progress` receives the number of frames
     done. Scenes run in parallel.
     """
-    return dataset.native().select_agents(
-        float(th_agent_prob), float(th_yaw_degree), float(th_extent_ratio), float(th_distance_av), int(workers), progress
-    )
+    limits = (
+        number("th_agent_prob", th_agent_prob), number("th_yaw_degree", th_yaw_degree), number("th_extent_ratio", th_extent_ratio),
+        number("th_distance_av", th_distance_av),
+    )  # fmt: skip
+    return dataset.native().select_agents(*limits, whole("workers", workers, 0, 4096), called(progress))
 
 
 def checked_mask(mask: npt.ArrayLike, agents: int) -> npt.NDArray[np.bool_]:
@@ -67,7 +71,7 @@ def load_agents_mask(dataset: ChunkedDataset, threshold: float, min_frame_histor
     else they are computed and stored there. The name of the file has the identity of the data set, and no file is ever replaced.
     """
     for name, value in (("min_frame_history", min_frame_history), ("min_frame_future", min_frame_future)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        if not is_whole(value):
             raise WrongValue(f"{name}: expected a number of frames, found {found(value)}")
     least = int(np.clip(min_frame_history, -1, 2**32)), int(np.clip(min_frame_future, -1, 2**32))
     agents = len(dataset.agents)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import WrongValue, imported
+from .._arguments import number, truth, whole
+from .._errors import DamagedFile, WrongValue, imported, short
 from ._chunked import Records, of_window
 from ._config import DataManager, metadata_of, read_key
 
@@ -104,9 +105,9 @@ def _made(
         pixel_size=[float(extent) for extent in context.pixel_size_m],
         center=[float(place) for place in context.center_in_raster_ratio],
         set_origin_to_bottom=context.set_origin_to_bottom,
-        threshold=float(threshold),
-        history=history,
-        render_ego_history=render_ego_history,
+        threshold=number("filter_agents_threshold", threshold),
+        history=whole("history_num_frames", history, 0, 2**31 - 1),
+        render_ego_history=truth("render_ego_history", render_ego_history),
         **{name: _native_ground(value) for name, value in ground.items()},
     )
 
@@ -128,7 +129,7 @@ def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Raste
     """
     raster, model = cfg["raster_params"], cfg["model_params"]
     map_type = raster["map_type"]
-    if map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
+    if not isinstance(map_type, str) or map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
         raise NotImplementedError(f"Rasterizer for map type {map_type} is not supported.")
     context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
     ground: dict[str, Any] = {}
@@ -160,5 +161,10 @@ def _picture(content: bytes) -> npt.NDArray[np.uint8]:
     try:
         with pillow.open(io.BytesIO(content)) as image:
             return np.ascontiguousarray(image.convert("RGB"), np.uint8)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Damaged files make Pillow raise exceptions of many types.
+        raise DamagedFile(f"aerial map: {len(content)} bytes are not a complete picture: {short(error)}") from error
     finally:
         pillow.MAX_IMAGE_PIXELS = most

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._errors import OutOfRange, WrongType, WrongValue, found
+from .._arguments import is_whole
+from .._errors import OutOfRange, WrongType, WrongValue, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
@@ -94,12 +95,13 @@ class SampleDataset(ABC):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a scene."""
-        assert scene_idx < len(self.dataset.scenes), f"scene_idx {scene_idx} is over len {len(self.dataset.scenes)}"
+        _check_number("a scene", scene_idx)
+        assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
         return np.arange(*self._interval(scene_idx), dtype=np.int64)
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a frame."""
-        assert frame_idx < len(self.dataset.frames), f"frame_idx {frame_idx} is over len {len(self.dataset.frames)}"
+        _check_frame(frame_idx, len(self.dataset.frames))
         return np.asarray((frame_idx,), dtype=np.int64)
 
     def loader_source(self) -> Index | Table:
@@ -133,28 +135,29 @@ class SampleDataset(ABC):
 
     def _place(self, index: int) -> int:
         """Returns the number of a sample, counted from the first one."""
-        if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
-            raise WrongType(f"a sample is chosen by its number, found {found(index)}")
+        _check_number("a sample", index)
         length = len(self)
         if index < -length:
             raise WrongValue("absolute value of index should not exceed dataset length")
         if index >= length:
-            raise OutOfRange(f"sample {index} is outside of {length}")
+            raise OutOfRange(f"sample {short(index)} is outside of {length}")
         return int(index) + length if index < 0 else int(index)
 
     def _interval(self, scene: int) -> tuple[int, int]:
         """Returns the first frame of a scene and the one after the last."""
         scenes = self.dataset.scenes
+        _check_number("a scene", scene)
         if not -len(scenes) <= scene < len(scenes):
-            raise OutOfRange(f"scene {scene} is outside of {len(scenes)}")
+            raise OutOfRange(f"scene {short(scene)} is outside of {len(scenes)}")
         start, stop = np.asarray(scenes[scene]["frame_index_interval"]).tolist()
         return start, stop
 
     def _frame(self, scene: int, state: int) -> int:
         """Returns the number of a frame of a scene in the data set."""
         start, stop = self._interval(scene)
+        _check_number("a frame", state)
         if not 0 <= state < stop - start:
-            raise OutOfRange(f"frame {state} is outside of the {stop - start} frames of scene {scene}")
+            raise OutOfRange(f"frame {short(state)} is outside of the {stop - start} frames of scene {scene}")
         return start + int(state)
 
     def _scene_and_state(self, frame: int) -> tuple[int, int]:
@@ -208,13 +211,14 @@ class ValidAgents(SampleDataset):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a scene."""
-        assert scene_idx < len(self.dataset.scenes), f"scene_idx {scene_idx} is over len {len(self.dataset.scenes)}"
+        _check_number("a scene", scene_idx)
+        assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
         return self._within(*self._interval(scene_idx))
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a frame, by its number in the data set."""
         frames = len(self.dataset.frames)
-        assert frame_idx < frames, f"frame_idx {frame_idx} is over len {frames}"
+        _check_frame(frame_idx, frames)
         frame = frame_idx % frames
         return self._within(frame, frame + 1)
 
@@ -234,9 +238,22 @@ class ValidAgents(SampleDataset):
         return self.agents_mask[start:stop].copy()
 
 
+def _check_number(what: str, value: object) -> None:
+    if not is_whole(value):
+        raise WrongType(f"{what} is chosen by its number, found {found(value)}")
+
+
+def _check_frame(frame: int, frames: int) -> None:
+    """Checks the number of a frame in the data set. Negative numbers count from the end."""
+    _check_number("a frame", frame)
+    assert frame < frames, f"frame_idx {short(frame)} is over len {frames}"
+    if frame < -frames:
+        raise OutOfRange(f"frame {short(frame)} is outside of {frames}")
+
+
 def count(what: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     """Returns a number of the configuration, or raises `ValueError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+    if not is_whole(value) or not least <= value <= most:
         raise WrongValue(f"{what}: expected a number from {least} to {most}, found {found(value)}")
     return int(value)
 

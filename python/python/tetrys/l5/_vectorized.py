@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._errors import WrongType, WrongValue, found
+from .._arguments import number
+from .._errors import WrongType, WrongValue, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
@@ -56,8 +57,8 @@ class Vectorizer:
         model, generation = cfg["model_params"], cfg["data_generation_params"]
         if not isinstance(mapAPI, MapAPI):
             raise WrongType(f"mapAPI: expected a MapAPI, found {found(mapAPI)}")
-        if order not in ("python-set", "distance"):
-            raise WrongValue(f"order {order!r}: expected 'python-set' or 'distance'")
+        if not isinstance(order, str) or order not in ("python-set", "distance"):
+            raise WrongValue(f"order {found(order)}: expected 'python-set' or 'distance'")
         self.lane_cfg_params: Mapping[str, Any] = generation["lane_params"]
         self.mapAPI = mapAPI
         self.order = order
@@ -105,7 +106,7 @@ class Vectorizer:
         )  # fmt: skip
         track_id = None if selected_track_id is None else int(selected_track_id)
         if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {track_id} not in frame: expected 0 or more")
+            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
         sample = _sample(native.batch(dataset.native(), [(len(past) - 1, track_id, [], None)]), 0, track_id)
         for name, given in (("centroid", agent_centroid_m), ("yaw", agent_yaw_rad), ("agent_from_world", agent_from_world)):
             if not np.allclose(sample[name], given, rtol=1e-6, atol=1e-6):
@@ -178,8 +179,8 @@ class EgoDatasetVectorized(SampleDataset):
             "future": ("model_params.future_num_frames", model["future_num_frames"]),
         }
         self._settings: dict[str, Any] = {name: count(where, value) for name, (where, value) in counts.items()} | dict(
-            step_time=float(model["step_time"]),
-            threshold=float(raster["filter_agents_threshold"]),
+            step_time=number("model_params.step_time", model["step_time"]),
+            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]),
             other_agents=self._other_agents(),
             faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,
@@ -223,7 +224,7 @@ class EgoDatasetVectorized(SampleDataset):
     def _compute_at(self, scene_index: int, state_index: int, track_id: int | None) -> Sample:
         frame = self._frame(scene_index, state_index)
         if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {track_id} not in frame: expected 0 or more")
+            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
         track_id = None if track_id is None else int(track_id)
         return _sample(self._batch([(frame, track_id, [], None)], ego_as_agent=False), 0, track_id)
 

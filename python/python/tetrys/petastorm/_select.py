@@ -70,17 +70,17 @@ def _by_selector(source: Source, selector: object, positions: Positions, loader:
     told = source.tables[0].properties.get(INDEXES, {})
     known = told if isinstance(told, dict) else {}
 
-    def rows_with(index: str, wanted: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    def rows_with(index: str, wanted: set[Any]) -> npt.NDArray[np.bool_]:
         said = known.get(index, {})
         field = str(said.get("columns", [index])[0])
         if field not in source.fields:
             names = ", ".join(dict.fromkeys([*known, *source.fields]))
             raise WrongValue(f"no index `{index}`: an index of the data set or a field is expected, there are: {names}")
-        stored, chosen = source.fields[field], set(wanted)
+        stored = source.fields[field]
         if said.get("class") == "FieldNotNullIndexer":
             parts = [[value is not None for value in values] for _, (values,) in source.values([stored], positions, loader, with_none=True)]
         else:
-            parts = [[_has(value, chosen) for value in values] for _, (values,) in source.values([stored], positions, loader)]
+            parts = [[_has(value, wanted) for value in values] for _, (values,) in source.values([stored], positions, loader)]
         return np.array([one for part in parts for one in part], np.bool_)
 
     return selector._rows(rows_with)
@@ -162,4 +162,4 @@ def _kind(kind: type) -> str:
     # A timedelta64 is a number for numpy.
     if issubclass(kind, (np.datetime64, np.timedelta64, date, timedelta)):
         return "time"
-    return "number" if issubclass(kind, (bool, int, float, np.number, np.bool_, Decimal)) else kind.__name__
+    return "number" if issubclass(kind, (bool, int, float, np.integer, np.floating, np.bool_, Decimal)) else kind.__name__

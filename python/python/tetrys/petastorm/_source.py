@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import size, text, url_of
+from .._arguments import choice, members, size, text, url_of
 from .._index import Index, concat, read_index
 from .._rows import RowLoader
 from .._table import Table
@@ -144,11 +144,9 @@ def opened(
     """
     if filesystem is not None:
         raise Unsupported("filesystem: tables are read by the stores of tetrys: pass the URL alone")
-    if storage_options is not None and not isinstance(storage_options, Mapping):
-        raise WrongType(f"storage_options: expected a dict, found {type(storage_options).__name__}")
-    if storage_options:
+    if named := members("storage_options", storage_options):
         raise Unsupported(
-            f"storage_options ({', '.join(map(str, storage_options))}) are those of fsspec: set the environment variables of the store instead, such as "
+            f"storage_options ({', '.join(named)}) are those of fsspec: set the environment variables of the store instead, such as "
             "AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
         )
     with _environment(cache or {}):
@@ -193,12 +191,8 @@ def table_url(url: Any) -> str:
 
 def cache_settings(kind: Any, location: Any, limit: Any) -> dict[str, str]:
     """Returns the environment variables of the cache that `cache_type` and the arguments with it ask for."""
-    if kind is not None and not isinstance(kind, str):
-        raise WrongType(f'cache_type: expected "null" or "local-disk", found {found(kind)}')
-    if kind in (None, "null"):
+    if kind is None or choice("cache_type", kind, ("null", "local-disk")) == "null":
         return {}
-    if kind != "local-disk":
-        raise WrongValue(f'cache_type: expected "null" or "local-disk", found {kind!r}')
     if location is None:
         raise WrongValue('cache_location: cache_type="local-disk" needs the folder of the cache')
     # The cache of the library has a folder of its own, and touches nothing beside it.

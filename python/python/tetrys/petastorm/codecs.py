@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arguments import text
 from .._errors import WrongType, WrongValue, found, imported
 from .._images import decode as decoded
 from .._tetrys import Invalid, Unsupported
@@ -144,7 +145,7 @@ class CompressedImageCodec(_FileCodec):
     """
 
     def __init__(self, image_codec: str = "png", quality: int = 80) -> None:
-        self._image_codec = "." + image_codec
+        self._image_codec = "." + text("image_codec", image_codec)
         self._quality = quality
 
     @property

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import whole
-from .errors import NotSupportedError, WrongValue
+from .._arguments import choice, is_whole, texts, whole
+from .._errors import short
+from .errors import NotSupportedError, WrongValue, found
 from .unischema import Unischema, UnischemaField, match_unischema_fields
 
 __all__ = ["NGram"]
 
 Rows = npt.NDArray[np.int64]
+_MOST_OFFSETS = 1 << 16
 
 
 class NGram:
@@ -64,27 +66,29 @@ class NGram:
         if not isinstance(fields, dict) or not fields:
             raise WrongValue("fields: expected a dict {offset: list of fields}")
         for offset, names in fields.items():
-            if isinstance(offset, (bool, np.bool_)) or not isinstance(offset, (int, np.integer)):
-                raise WrongValue(f"fields: an offset is an integer, found {offset!r}")
-            if not isinstance(names, list) or not all(isinstance(name, (str, tuple)) for name in names):
-                raise WrongValue(f"fields, offset {offset}: expected a list of UnischemaField objects and regular expressions, found {names!r}")
+            if not is_whole(offset):
+                raise WrongValue(f"fields: an offset is an integer, found {found(offset)}")
+            if not isinstance(names, list) or not all(isinstance(name, str) or hasattr(name, "numpy_dtype") for name in names):
+                raise WrongValue(f"fields, offset {offset}: expected a list of UnischemaField objects and regular expressions, found {found(names)}")
+        if max(fields) - min(fields) >= _MOST_OFFSETS:
+            raise WrongValue(f"fields: offsets from {short(min(fields))} to {short(max(fields))}: expected at most {_MOST_OFFSETS} of them, the left-out ones included")
         is_time = isinstance(delta_threshold, np.timedelta64) and not np.isnat(delta_threshold)
         is_number = isinstance(delta_threshold, numbers.Number) and not isinstance(delta_threshold, bool)
         if not is_time and (not is_number or delta_threshold != delta_threshold):
-            raise WrongValue(f"delta_threshold: expected a number, found {delta_threshold!r}")
-        if not isinstance(timestamp_field, (str, tuple)):
-            raise WrongValue(f"timestamp_field: expected a UnischemaField or a regular expression, found {timestamp_field!r}")
+            raise WrongValue(f"delta_threshold: expected a number, found {found(delta_threshold)}")
+        if not isinstance(timestamp_field, str) and not hasattr(timestamp_field, "numpy_dtype"):
+            raise WrongValue(f"timestamp_field: expected a UnischemaField or a regular expression, found {found(timestamp_field)}")
         if not isinstance(timestamp_overlap, bool):
-            raise WrongValue(f"timestamp_overlap: expected True or False, found {timestamp_overlap!r}")
-        if padding not in (None, "repeat", "null"):
-            raise WrongValue(f'padding: expected "repeat", "null" or None, found {padding!r}')
+            raise WrongValue(f"timestamp_overlap: expected True or False, found {found(timestamp_overlap)}")
+        if padding is not None:
+            choice("padding", padding, ("repeat", "null"))
         if padding is not None and not timestamp_overlap:
             raise WrongValue("padding and timestamp_overlap=False exclude each other")
         self._fields: dict[int, list[Any]] = {int(offset): list(names) for offset, names in fields.items()}
         self._delta_threshold = delta_threshold
         self._timestamp_field: Any = timestamp_field
         self.timestamp_overlap = timestamp_overlap
-        self.group_by = None if group_by is None else [group_by] if isinstance(group_by, str) else list(group_by)
+        self.group_by = None if group_by is None else texts("group_by", group_by)
         self.stride = whole("stride", stride, 1)
         self.padding = padding
 

@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import imported
-from .errors import WrongType, WrongValue
+from .._arguments import is_whole, limited, number, text, texts
+from .._errors import imported, short
+from .._tetrys import Invalid
+from .errors import WrongType, WrongValue, found
 
 __all__ = ["PredicateBase", "in_intersection", "in_lambda", "in_negate", "in_pseudorandom_split", "in_reduce", "in_set"]
 
 Values = Mapping[str, Sequence[Any]]
 """Values of fields for some rows: one sequence for each field."""
+_MOST_VALUES = 1 << 24
 
 
 class PredicateBase(abc.ABC):
@@ -49,8 +52,8 @@ class in_set(PredicateBase):
     """
 
     def __init__(self, inclusion_values: Iterable[Any], predicate_field: str) -> None:
-        self._inclusion_values = set(inclusion_values)
-        self._predicate_field = predicate_field
+        self._inclusion_values = values_of("inclusion_values", inclusion_values)
+        self._predicate_field = text("predicate_field", predicate_field)
 
     def get_fields(self) -> set[str]:
         return {self._predicate_field}
@@ -67,8 +70,8 @@ class in_intersection(PredicateBase):
     """Accepts rows whose field, an array, has at least one of some values. A field that is None is an error."""
 
     def __init__(self, inclusion_values: Iterable[Any], _predicate_field: str) -> None:
-        self._inclusion_values = list(inclusion_values)
-        self._predicate_field = _predicate_field
+        self._inclusion_values = list(values_of("inclusion_values", inclusion_values))
+        self._predicate_field = text("_predicate_field", _predicate_field)
 
     def get_fields(self) -> set[str]:
         return {self._predicate_field}
@@ -94,7 +97,7 @@ class in_lambda(PredicateBase):
             raise WrongValue(f"in_lambda: expected a list of fields, found {type(predicate_fields).__name__}")
         if not callable(predicate_func):
             raise WrongType(f"in_lambda: expected a function, found {type(predicate_func).__name__}")
-        self._predicate_fields = predicate_fields
+        self._predicate_fields = texts("predicate_fields", predicate_fields)
         self._predicate_func = predicate_func
         self._state_arg = state_arg
 
@@ -158,10 +161,13 @@ class in_pseudorandom_split(PredicateBase):
     """
 
     def __init__(self, fraction_list: Sequence[float], subset_index: int, predicate_field: str) -> None:
-        if not 0 <= subset_index < len(fraction_list):
-            raise WrongValue(f"subset_index: {subset_index} is outside 0..{len(fraction_list)}, the parts of the split")
-        self._predicate_field = predicate_field
-        borders = [0, *(sum(fraction_list[: number + 1]) for number in range(len(fraction_list)))]
+        shares = [number("fraction_list", share) for share in limited("fraction_list", fraction_list, 2**16)]
+        if not all(share >= 0 for share in shares) or sum(shares) > 1 + 1e-9:
+            raise WrongValue(f"fraction_list: expected shares of 0 or more that add up to at most 1, found {short(shares)}")
+        if not is_whole(subset_index) or not 0 <= subset_index < len(shares):
+            raise WrongValue(f"subset_index: {short(subset_index)} is outside 0..{len(shares)}, the parts of the split")
+        self._predicate_field = text("predicate_field", predicate_field)
+        borders = [0, *(sum(shares[: place + 1]) for place in range(len(shares)))]
         self._bucket_low = borders[subset_index] * (sys.maxsize - 1)
         self._bucket_high = borders[subset_index + 1] * (sys.maxsize - 1)
 
@@ -173,6 +179,16 @@ class in_pseudorandom_split(PredicateBase):
             raise WrongValue(f"in_pseudorandom_split: the row has no field `{self._predicate_field}`")
         digest = hashlib.md5(str(values[self._predicate_field]).encode(), usedforsecurity=False).hexdigest()
         return self._bucket_low <= int(digest, 16) % sys.maxsize < self._bucket_high
+
+
+def values_of(what: str, values: object) -> set[Any]:
+    """Returns values as a set. Checks that they are scalars."""
+    try:
+        return set(limited(what, values, _MOST_VALUES))
+    except TypeError as error:
+        if isinstance(error, Invalid):
+            raise
+        raise WrongType(f"{what}: expected numbers, text and other scalars, found {found(values)}") from error
 
 
 def _checked(predicate: Any) -> Any:

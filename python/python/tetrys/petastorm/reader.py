@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import limited, truth, whole
+from .._arguments import choice, limited, truth, whole
 from .._loader import DataLoader
 from .._tetrys import Internal, Invalid
 from .._turns import Turns
@@ -446,8 +446,7 @@ def _same(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pool(kind: Any, workers: Any, queue: Any) -> None:
-    if not isinstance(kind, str) or kind not in ("thread", "process", "dummy"):
-        raise WrongValue(f"reader_pool_type: expected thread, process or dummy, found {found(kind)}")
+    choice("reader_pool_type", kind, ("thread", "process", "dummy"))
     whole("workers_count", workers, 1)
     whole("results_queue_size", queue, 1)
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arguments import several, text
 from .errors import WrongType, WrongValue
+from .predicates import values_of
 
 __all__ = ["IntersectIndexSelector", "RowGroupSelectorBase", "SingleIndexSelector", "UnionIndexSelector"]
 
 Mask = npt.NDArray[np.bool_]
-RowsWith = Callable[[str, Sequence[Any]], Mask]
+RowsWith = Callable[[str, set[Any]], Mask]
 """Returns the rows that have one of some values in the field of an index."""
 
 
@@ -46,10 +48,8 @@ class SingleIndexSelector(RowGroupSelectorBase):
     """
 
     def __init__(self, index_name: str, values_list: Sequence[Any]) -> None:
-        if isinstance(values_list, (str, bytes)):
-            raise WrongType(f"values_list: expected a list of values, found {values_list!r}")
-        self._index_name = index_name
-        self._values_to_select = list(values_list)
+        self._index_name = text("index_name", index_name)
+        self._values_to_select = values_of("values_list", values_list)
 
     def get_index_names(self) -> list[str]:
         return [self._index_name]
@@ -62,7 +62,7 @@ class _Several(RowGroupSelectorBase):
     """A selector made of several."""
 
     def __init__(self, single_index_selectors: Sequence[RowGroupSelectorBase]) -> None:
-        self._single_index_selectors = list(single_index_selectors)
+        self._single_index_selectors = list(several(type(self).__name__, single_index_selectors))
         if not self._single_index_selectors:
             raise WrongValue(f"{type(self).__name__}: expected one selector or more, found none")
         for selector in self._single_index_selectors:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._arguments import several, text
 from .errors import WrongType, WrongValue
 from .unischema import Unischema, UnischemaField
 
@@ -53,12 +54,12 @@ class TransformSpec:
         if removed_fields is not None and selected_fields is not None:
             raise WrongValue("removed_fields and selected_fields exclude each other: give one of them")
         self.func = func
-        self.edit_fields = list(edit_fields or ())
+        self.edit_fields = [] if edit_fields is None else list(several("edit_fields", edit_fields))
         for edited in self.edit_fields:
             if not isinstance(edited, (tuple, list)) or len(edited) != 4:
                 raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable), found {edited!r}")
-        self.removed_fields = list(removed_fields or ())
-        self.selected_fields = None if selected_fields is None else list(selected_fields)
+        self.removed_fields = [] if removed_fields is None else _names("removed_fields", removed_fields)
+        self.selected_fields = None if selected_fields is None else _names("selected_fields", selected_fields)
 
 
 def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unischema:
@@ -72,6 +73,10 @@ def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unisch
         _warn("selected_fields", set(transform_spec.selected_fields) - set(fields), schema)
         fields = {name: fields[name] for name in transform_spec.selected_fields if name in fields}
     return Unischema(f"{schema._name}_transformed", fields.values())
+
+
+def _names(what: str, names: object) -> list[str]:
+    return [text(what, name) for name in several(what, names)]
 
 
 def _warn(what: str, unknown: set[str], schema: Unischema) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arguments import several
 from .._errors import WrongType, WrongValue, found, imported
 
 __all__ = ["Unischema", "UnischemaField", "dict_to_spark_row", "insert_explicit_nulls", "match_unischema_fields"]
@@ -77,7 +78,9 @@ class Unischema:
     def __init__(self, name: str, fields: Iterable[UnischemaField]) -> None:
         self._name = name
         self._fields: dict[str, UnischemaField] = {}
-        for field in fields:
+        for field in several("fields", fields):
+            if not isinstance(getattr(field, "name", None), str) or not hasattr(field, "numpy_dtype"):
+                raise WrongType(f"fields: expected UnischemaField objects, found {found(field)}")
             if field.name in self._fields:
                 raise WrongValue(f"schema {name}: two fields are called `{field.name}`")
             self._fields[field.name] = field

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import whole
+from .._arguments import limited, several, whole
+from .._errors import array_of
+from .._tetrys import Error
 from .errors import WrongType, WrongValue, found
 
 __all__ = ["WeightedSamplingReader"]
@@ -35,10 +37,12 @@ class WeightedSamplingReader(Iterator[Any]):
     """
 
     def __init__(self, readers: Sequence[Any], probabilities: Iterable[float], *, seed: int | None = None) -> None:
-        self._readers = list(readers)
-        weights = np.asarray(list(probabilities))
+        self._readers = list(several("readers", readers))
         if len(self._readers) < 2:
             raise WrongValue(f"readers: expected two or more, found {len(self._readers)}")
+        if wrong := [reader for reader in self._readers if not hasattr(reader, "batched_output") or not hasattr(reader, "schema")]:
+            raise WrongType(f"readers: expected what make_reader or make_batch_reader returns, found {found(wrong[0])}")
+        weights = array_of("probabilities", limited("probabilities", probabilities, len(self._readers)))
         if weights.shape != (len(self._readers),) or weights.dtype.kind not in "iuf":
             raise WrongValue(f"probabilities: expected one number for each of {len(self._readers)} readers, found {found(probabilities)}")
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
@@ -97,13 +101,22 @@ class WeightedSamplingReader(Iterator[Any]):
         Raises:
             Invalid: the state is none of such readers.
         """
-        if not isinstance(state, Mapping) or len(state.get("readers", ())) != len(self._readers):
+        parts = state.get("readers") if isinstance(state, Mapping) else None
+        if not isinstance(parts, (list, tuple)) or len(parts) != len(self._readers):
             raise WrongType(f"a state of {len(self._readers)} readers is expected, found {found(state)}")
-        for reader, part in zip(self._readers, state["readers"], strict=True):
-            reader.load_state_dict(part)
+        before = self.state_dict()
+        random: Any = state.get("random")
         try:
-            self._random.bit_generator.state = state["random"]
-        except (KeyError, TypeError, ValueError) as error:
+            self._random.bit_generator.state = random
+            for reader, part in zip(self._readers, parts, strict=True):
+                reader.load_state_dict(part)
+        except (Error, KeyError, OverflowError, TypeError, ValueError) as error:
+            # All readers stay where they were.
+            self._random.bit_generator.state = before["random"]
+            for reader, part in zip(self._readers, before["readers"], strict=True):
+                reader.load_state_dict(part)
+            if isinstance(error, Error):
+                raise
             raise WrongValue(f"the state has no state of the random choices: {error}") from error
         self.last_row_consumed = bool(state.get("is_over", False))
 
