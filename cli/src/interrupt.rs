@@ -1,5 +1,5 @@
-//! Ends a command on SIGINT (Ctrl-C) and SIGTERM: removes the files and folders that are not published yet, and ends the process by
-//! the same signal, as if nothing had caught it.
+//! Ends a command on SIGINT (Ctrl-C), SIGTERM and SIGHUP (its terminal was closed): removes the files and folders that are not
+//! published yet, and ends the process by the same signal, as if nothing had caught it.
 //!
 //! A command that waits is dropped, which also removes its temporary files. A command that computes is not waited for.
 
@@ -78,7 +78,7 @@ mod unix {
     };
 
     use signal_hook::{
-        consts::{SIGINT, SIGTERM},
+        consts::{SIGHUP, SIGINT, SIGTERM},
         iterator::Signals,
         low_level::emulate_default_handler,
     };
@@ -92,8 +92,8 @@ mod unix {
     /// The message of an interrupted command to the signal thread: the first when it notices, the second when it is dropped.
     struct Noticed;
 
-    /// Runs a command. After SIGINT or SIGTERM, drops it, removes what is staged, and ends the process by that signal. Of a command
-    /// that `commits` a version, a message says how to find out whether it did.
+    /// Runs a command. After SIGINT, SIGTERM or SIGHUP, drops it, removes what is staged, and ends the process by that signal. Of a
+    /// command that `commits` a version, a message says how to find out whether it did.
     pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, commits: bool) -> T {
         // Without a listener, signals end the process at once.
         let Some((interrupted, told)) = listen(commits) else { return work.await };
@@ -112,7 +112,7 @@ mod unix {
 
     /// Starts the thread that waits for signals.
     fn listen(commits: bool) -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
-        let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
         let ((interrupt, interrupted), (told, noticed)) = (oneshot::channel(), channel());
         let wait = move || {
             if let Some(signal) = signals.forever().next() {
@@ -135,10 +135,10 @@ mod unix {
         }
     }
 
-    /// Whether the parent process wants this process to ignore a signal, as shells do for jobs in the background. Only Linux tells;
-    /// elsewhere no signal counts as ignored.
+    /// Whether the parent process wants this process to ignore a signal, as shells do for jobs in the background, and `nohup` does
+    /// for SIGHUP. Only Linux tells; elsewhere SIGHUP alone counts as ignored.
     fn is_ignored(signal: i32) -> bool {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let Ok(status) = fs::read_to_string("/proc/self/status") else { return signal == SIGHUP };
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         ignored.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
     }

@@ -52,6 +52,35 @@ impl StagedFile {
     }
 }
 
+/// A folder for files that nobody needs after the command.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    _staged: Staged,
+}
+
+impl TemporaryFolder {
+    /// Creates a folder in the folder `above`; without one, in the temporary folder of the system.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub(crate) fn new(above: Option<&Path>) -> Result<Self> {
+        let above = above.map_or_else(std::env::temp_dir, Path::to_owned);
+        let created = Staged::create(|| {
+            let folder = tempfile::tempdir_in(&above)?;
+            let path = folder.path().to_owned();
+            Ok((folder, path))
+        });
+        let (folder, staged) =
+            created.map_err(|error| Error::from(error).at(format!("a temporary folder in {}", above.display())))?;
+        Ok(Self { folder, _staged: staged })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 /// A folder that is not published yet.
 #[derive(Debug)]
 pub(crate) struct Staging {

@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -124,13 +124,21 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The signals that interrupt a command.
+const SIGNALS: [(i32, &str); 3] = [(1, "HUP"), (2, "INT"), (15, "TERM")];
+
+/// Sends a signal to a process.
+fn send(name: &str, child: &Child) {
+    Command::new("kill").args(["-s", name, &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+}
+
 /// Returns the command of `tetrys`, for which no signal is ignored: the tests may run in the background of a shell, where SIGINT is.
 fn with_signals() -> Command {
     if !cfg!(target_os = "linux") {
         return Command::new(env!("CARGO_BIN_EXE_tetrys"));
     }
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tetrys")]);
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_tetrys")]);
     command
 }
 
@@ -148,8 +156,7 @@ fn an_interrupted_command_leaves_nothing_and_ends_by_the_signal() {
         ("generate l5 out --scenes 40", "out"),
         ("get table 0 --offsets=0..=299 --out out", "out"),
     ];
-    for (number, (arguments, out)) in all.into_iter().cycle().take(2 * all.len()).enumerate() {
-        let (signal, name) = if number < all.len() { (2, "INT") } else { (15, "TERM") };
+    for ((signal, name), (arguments, out)) in SIGNALS.iter().flat_map(|signal| all.iter().map(move |work| (*signal, *work))) {
         let mut interrupted = false;
         // A command may be done before the signal arrives.
         for _ in 0..200 {
@@ -161,7 +168,7 @@ fn an_interrupted_command_leaves_nothing_and_ends_by_the_signal() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             if child.try_wait().unwrap().is_none() {
-                Command::new("kill").args(["-s", name, &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+                send(name, &child);
             }
             let status = child.wait().unwrap();
             if status.success() {
@@ -181,21 +188,92 @@ fn an_interrupted_command_leaves_nothing_and_ends_by_the_signal() {
     }
 }
 
+#[test]
+fn an_interrupted_demo_or_dry_run_leaves_no_temporary_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let temporary = folder.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    table(folder, "a", 40_503, 1);
+    table(folder, "b", 48_271, 3);
+    let all = [
+        "demo",
+        "merge a b --on key --out view --dry-run --memory-limit 0",
+        "select a --split key --shares train=0.7,test=0.3 --out parts --dry-run --memory-limit 0",
+    ];
+    for ((signal, name), arguments) in SIGNALS.iter().flat_map(|signal| all.iter().map(move |work| (*signal, *work))) {
+        let mut interrupted = false;
+        for _ in 0..200 {
+            let mut command = with_signals();
+            command.args(arguments.split(' ')).env("TMPDIR", &temporary);
+            command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            while names(&temporary).is_empty() && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            send(name, &child);
+            let status = child.wait().unwrap();
+            assert!(status.success() || status.signal() == Some(signal), "{arguments}: {status}");
+            assert_eq!(names(&temporary), [""; 0], "{arguments} after SIG{name}");
+            interrupted = !status.success();
+            if interrupted {
+                break;
+            }
+        }
+        assert!(interrupted, "{arguments} was never interrupted");
+    }
+}
+
+/// Whether a process has a file in this folder open, also one without a name.
+#[cfg(target_os = "linux")]
+fn has_open(child: &Child, folder: &Path) -> bool {
+    let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+    open.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|path| path.starts_with(folder)))
+}
+
+/// Only Linux tells which files a process has open.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ingest_that_is_interrupted_or_killed_leaves_no_copy_of_its_input() {
+    use std::io::Write;
+
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    for (signal, name) in SIGNALS.into_iter().chain([(9, "KILL")]) {
+        let mut command = with_signals();
+        command.args("ingest csv - out --index key".split(' ')).env("TMPDIR", &temporary);
+        command.current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // Standard input stays open, so the command waits for more.
+        child.stdin.as_mut().unwrap().write_all(b"key,value\n1,2\n").unwrap();
+        while !has_open(&child, &temporary) {
+            assert_eq!(child.try_wait().unwrap(), None);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        send(name, &child);
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{status}");
+        assert_eq!(names(&temporary), [""; 0], "after SIG{name}");
+        assert_eq!(names(folder.path()), ["temporary"]);
+    }
+}
+
 /// Only Linux tells a process which signals it ignores.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_that_the_parent_ignores_does_not_end_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // The shell ignores SIGINT, and so does the command that it becomes.
-    let script = "trap '' INT; exec \"$0\" generate l5 out --scenes 3 --frames 100";
+    // The shell ignores the signals, and so does the command that it becomes.
+    let script = "trap '' HUP INT TERM; exec \"$0\" generate l5 out --scenes 3 --frames 100";
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_tetrys")]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     while names(folder).is_empty() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    SIGNALS.iter().for_each(|(_, name)| send(name, &child));
     assert!(child.wait().unwrap().success());
     assert_eq!(names(folder), ["out"]);
 }

@@ -19,6 +19,7 @@
 mod blobs;
 mod changes;
 mod columns;
+mod data;
 mod infer;
 mod nulls;
 mod numbers;

@@ -6,12 +6,9 @@
 use std::{
     collections::BTreeSet,
     fmt::Display,
-    fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
     ops::Range,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::SystemTime,
 };
 
 use arrow_array::RecordBatch;
@@ -23,16 +20,16 @@ use parquet::arrow::{
 
 use super::{
     columns::{FrameColumn, columns},
+    data::{Data, DataReader, Stamp},
     nulls, spool,
     text::TextSettings,
 };
 use crate::{
-    error::{Error, ErrorKind, Result, counted, short},
+    error::{Error, Result, counted, short},
     ingest::{local::LocalFile, nested::NULLS},
     panics,
     schema::{ColumnType, Schema},
 };
-use tempfile::TempPath;
 
 /// Maximum uncompressed bytes of a batch, estimated from the metadata of the file.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -80,10 +77,8 @@ pub struct Frame {
     /// Folder of the files that it names.
     folder: PathBuf,
     format: FrameFormat,
-    /// File that rows are read from: the original file or a copy.
-    data: PathBuf,
-    /// The copy, which is deleted with the frame.
-    _spooled: Option<Arc<TempPath>>,
+    /// What rows are read from: the original file or a copy.
+    data: Data,
     file: FileKind,
     /// Size and time of the data when it was opened.
     stamp: Stamp,
@@ -94,9 +89,6 @@ pub struct Frame {
     /// Columns of text whose values are times with a zone, and the type that would hold them.
     times: Vec<(String, ColumnType)>,
 }
-
-/// Size of a file, and when it was written last.
-type Stamp = (u64, Option<SystemTime>);
 
 #[derive(Clone, Debug)]
 enum FileKind {
@@ -140,15 +132,12 @@ impl Frame {
     /// - `Unsupported`: the text settings name a type that is not read from text.
     pub fn open(path: impl AsRef<Path>, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         let path = path.as_ref();
-        let (data, spooled) = match LocalFile::open(path)? {
-            LocalFile::Regular(_) => (path.to_owned(), None),
+        let data = match LocalFile::open(path)? {
+            LocalFile::Regular(_) => Data::File(path.to_owned()),
             // The readers below read their file more than once and in any order.
-            LocalFile::Pipe(pipe) => {
-                let copy = spool::copied(pipe).map_err(|error| error.at(path.display()))?;
-                (copy.to_path_buf(), Some(copy))
-            }
+            LocalFile::Pipe(pipe) => spool::copied(pipe).map_err(|error| error.at(path.display()))?,
         };
-        let frame = Self::of_file(path.to_owned(), &data, spooled, format, text);
+        let frame = Self::of_data(path.to_owned(), data, format, text);
         frame.map(Self::with_nulls).map_err(|error| error.at(path.display()))
     }
 
@@ -162,47 +151,38 @@ impl Frame {
     /// - `Unsupported`: the text settings name a type that is not read from text.
     /// - Errors of the reader.
     pub fn read(reader: impl Read, format: FrameFormat, text: &TextSettings) -> Result<Self> {
-        let copied = spool::copied(reader)?;
-        let data = copied.to_path_buf();
-        let frame = Self::of_file(PathBuf::from("-"), &data, Some(copied), format, text);
+        let frame = Self::of_data(PathBuf::from("-"), spool::copied(reader)?, format, text);
         frame.map(Self::with_nulls).map_err(|error| error.at("standard input"))
     }
 
-    fn of_file(
-        path: PathBuf,
-        data: &Path,
-        mut spooled: Option<TempPath>,
-        format: FrameFormat,
-        text: &TextSettings,
-    ) -> Result<Self> {
+    fn of_data(path: PathBuf, mut data: Data, format: FrameFormat, text: &TextSettings) -> Result<Self> {
         // A pipe lies in no folder: `/dev/fd/63`.
-        let folder = path.parent().filter(|folder| spooled.is_none() && !folder.as_os_str().is_empty());
+        let is_file = matches!(data, Data::File(_));
+        let folder = path.parent().filter(|folder| is_file && !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).to_owned();
-        let found = stamp(data)?;
+        let found = data.stamp()?;
         let copied = || match format {
             FrameFormat::Parquet => Ok(None),
-            FrameFormat::Arrow if spool::is_arrow_file(data)? || !spool::may_be_stream(data)? => Ok(None),
-            FrameFormat::Arrow => spool::stream(data).map(|file| Some(spool::Copy { file, times: Vec::new() })),
+            FrameFormat::Arrow if spool::is_arrow_file(&data)? || !spool::may_be_stream(&data)? => Ok(None),
+            FrameFormat::Arrow => spool::stream(&data).map(|data| Some(spool::Copy { data, times: Vec::new() })),
             FrameFormat::Csv => {
                 let is_tsv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tsv"));
                 let delimiter = text.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' });
-                spool::csv(data, delimiter, text).map(Some)
+                spool::csv(&data, delimiter, text).map(Some)
             }
-            FrameFormat::Ndjson => spool::ndjson(data, text).map(Some),
+            FrameFormat::Ndjson => spool::ndjson(&data, text).map(Some),
         };
         let copy = copied();
         // The types of text are inferred in a pass of their own, which must see the same bytes as the copy.
-        check_unchanged(data, &found)?;
-        let (mut data, mut times) = (data.to_owned(), Vec::new());
+        data.check_unchanged(&found)?;
+        let mut times = Vec::new();
         if let Some(copy) = copy? {
-            data = copy.file.to_path_buf();
-            spooled = Some(copy.file);
-            times = copy.times;
+            (data, times) = (copy.data, copy.times);
         }
-        let stamp = stamp(&data)?;
+        let stamp = data.stamp()?;
         let (file, rows, columns) = match format {
             FrameFormat::Parquet => {
-                let file = open(&data)?;
+                let file = data.open()?;
                 let metadata = guarded("Parquet", || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
                 let groups = metadata.metadata().row_groups().iter();
                 let rows = groups.map(|group| u64::try_from(group.num_rows())).sum::<Result<u64, _>>();
@@ -211,26 +191,15 @@ impl Frame {
                 (FileKind::Parquet(metadata), rows, columns)
             }
             _ => {
-                let starts = batch_starts(BufReader::new(open(&data)?))?;
-                let reader = guarded("Arrow", || FileReader::try_new(File::open(&data)?, None))?;
+                let starts = batch_starts(BufReader::new(data.open()?))?;
+                let file = data.open()?;
+                let reader = guarded("Arrow", || FileReader::try_new(file, None))?;
                 let rows = starts.last().copied().unwrap_or(0);
                 let columns = columns(reader.schema().fields())?;
                 (FileKind::Arrow(starts), rows, columns)
             }
         };
-        Ok(Self {
-            path,
-            folder,
-            format,
-            data,
-            _spooled: spooled.map(Arc::new),
-            file,
-            stamp,
-            rows,
-            columns,
-            nulls: Vec::new(),
-            times,
-        })
+        Ok(Self { path, folder, format, data, file, stamp, rows, columns, nulls: Vec::new(), times })
     }
 
     /// Returns the path of the frame: `-` if it came from a reader.
@@ -307,10 +276,10 @@ impl Frame {
     /// Returns the rows of `range` in batches. The batches have at least the top-level fields in `roots`.
     pub(super) fn batches(&self, range: Range<u64>, roots: &[&str]) -> Result<Batches> {
         let range = range.start.min(self.rows)..range.end.min(self.rows);
-        let opened = match &self.file {
-            FileKind::Parquet(metadata) => parquet_batches(open(&self.data)?, metadata, &range, roots).map(Reader::Parquet),
-            FileKind::Arrow(starts) => arrow_batches(open(&self.data)?, starts, &range, roots),
-        };
+        let opened = self.data.open().and_then(|file| match &self.file {
+            FileKind::Parquet(metadata) => parquet_batches(file, metadata, &range, roots).map(Reader::Parquet),
+            FileKind::Arrow(starts) => arrow_batches(file, starts, &range, roots),
+        });
         let reader = opened.map_err(|error| error.at(self.path.display()))?;
         let frame = self.clone();
         Ok(Batches { frame, reader, left: range.end - range.start })
@@ -328,7 +297,7 @@ pub(super) struct Batches {
 enum Reader {
     Parquet(ParquetRecordBatchReader),
     /// The reader, the rows to skip in the first batch, and the rest of the current batch.
-    Arrow(Box<FileReader<File>>, usize, Option<RecordBatch>),
+    Arrow(Box<FileReader<DataReader>>, usize, Option<RecordBatch>),
 }
 
 impl Iterator for Batches {
@@ -349,28 +318,10 @@ impl Iterator for Batches {
         });
         self.left = batch.as_ref().map_or(0, |batch| self.left - batch.num_rows() as u64);
         let frame = &self.frame;
-        let unchanged = if self.left == 0 { check_unchanged(&frame.data, &frame.stamp) } else { Ok(()) };
+        let unchanged = if self.left == 0 { frame.data.check_unchanged(&frame.stamp) } else { Ok(()) };
         // A file that changes while it is read may look damaged, too.
         Some(unchanged.and(batch).map_err(|error| error.at(frame.path.display())))
     }
-}
-
-/// Checks that a file is still the one that was opened.
-fn check_unchanged(path: &Path, opened: &Stamp) -> Result<()> {
-    match stamp(path) {
-        Ok(found) if found == *opened => Ok(()),
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Err(Error::new(ErrorKind::Conflict, "the file changed while it was read; read it again when nothing writes to it")),
-    }
-}
-
-fn stamp(path: &Path) -> Result<Stamp> {
-    let metadata = std::fs::metadata(path).map_err(|error| Error::from(error).at(path.display()))?;
-    Ok((metadata.len(), metadata.modified().ok()))
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| Error::from(error).at(path.display()))
 }
 
 fn corrupt(kind: &str, error: impl Display) -> Error {
@@ -385,7 +336,7 @@ fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Re
 }
 
 fn parquet_batches(
-    file: File,
+    file: DataReader,
     metadata: &ArrowReaderMetadata,
     range: &Range<u64>,
     roots: &[&str],
@@ -419,7 +370,7 @@ fn parquet_batches(
     })
 }
 
-fn arrow_batches(file: File, starts: &[u64], range: &Range<u64>, roots: &[&str]) -> Result<Reader> {
+fn arrow_batches(file: DataReader, starts: &[u64], range: &Range<u64>, roots: &[&str]) -> Result<Reader> {
     let first = starts.partition_point(|start| *start <= range.start).saturating_sub(1);
     let skip = range.start - starts.get(first).copied().unwrap_or(0);
     let reader = guarded("Arrow", || {
@@ -436,7 +387,11 @@ fn arrow_batches(file: File, starts: &[u64], range: &Range<u64>, roots: &[&str])
 }
 
 /// Returns the next rows. Limits their number, because later steps copy them.
-fn next_slice(reader: &mut FileReader<File>, skip: &mut usize, held: &mut Option<RecordBatch>) -> Result<Option<RecordBatch>> {
+fn next_slice(
+    reader: &mut FileReader<DataReader>,
+    skip: &mut usize,
+    held: &mut Option<RecordBatch>,
+) -> Result<Option<RecordBatch>> {
     let batch = loop {
         match held.take() {
             Some(batch) if batch.num_rows() > 0 => break batch,

@@ -1,10 +1,8 @@
-//! Copies sources that can only be read from the start to an Arrow file in the temporary folder: CSV, line-delimited JSON, Arrow
-//! streams and standard input. Several workers can then read the frame in any order. The file is deleted with the frame.
+//! Copies sources that can only be read from the start to an unnamed Arrow file in the temporary folder: CSV, line-delimited
+//! JSON, Arrow streams and standard input. Several workers can then read the frame in any order.
 
 use std::{
-    fs::File,
-    io::{BufReader, BufWriter, Read, Seek, Write},
-    path::Path,
+    io::{BufReader, BufWriter, Read},
     sync::Arc,
 };
 
@@ -17,10 +15,10 @@ use arrow_ipc::{
 };
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
 use arrow_select::take::take;
-use tempfile::TempPath;
 
 use super::{
     columns::type_of,
+    data::Data,
     infer::{csv_columns, json_columns},
     text::TextSettings,
     wanted::Types,
@@ -36,16 +34,15 @@ use crate::{
 const BATCH_ROWS: usize = 1024;
 
 /// Copies a reader to a file.
-pub(super) fn copied(mut reader: impl Read) -> Result<TempPath> {
-    let mut file = tempfile::NamedTempFile::new()?;
+pub(super) fn copied(mut reader: impl Read) -> Result<Data> {
+    let mut file = Data::temporary()?;
     std::io::copy(&mut reader, &mut file)?;
-    file.flush()?;
-    Ok(file.into_temp_path())
+    Ok(Data::Copy(file.into()))
 }
 
 /// A copy of text.
 pub(super) struct Copy {
-    pub(super) file: TempPath,
+    pub(super) data: Data,
     /// Columns that stay text, although all their values are times with a zone: the name, and the type that would hold them.
     pub(super) times: Vec<(String, ColumnType)>,
 }
@@ -57,16 +54,16 @@ pub(super) struct Copy {
 /// - `Invalid`: a line has another number of cells or is not UTF-8, or a value does not fit the type in the settings.
 /// - `NotFound`: the settings declare the type of a column that does not exist.
 /// - `Unsupported`: a declared type is not read from text.
-pub(super) fn csv(path: &Path, delimiter: u8, text: &TextSettings) -> Result<Copy> {
-    let columns = csv_columns(BufReader::new(File::open(path)?), delimiter, &Types::of(text)?)?;
+pub(super) fn csv(data: &Data, delimiter: u8, text: &TextSettings) -> Result<Copy> {
+    let columns = csv_columns(BufReader::new(data.open()?), delimiter, &Types::of(text)?)?;
     let schema = Arc::new(columns.schema);
     check_declared(&schema, text)?;
     let builder = arrow_csv::ReaderBuilder::new(parsed(&schema)).with_header(true).with_delimiter(delimiter);
-    let mut reader =
-        guarded(|| builder.with_batch_size(BATCH_ROWS).build(File::open(path)?)).map_err(|error| invalid("CSV", error))?;
-    let file =
+    let source = data.open()?;
+    let mut reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build(source)).map_err(|error| invalid("CSV", error))?;
+    let data =
         written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("CSV", error))?, &schema))?;
-    Ok(Copy { file, times: columns.times })
+    Ok(Copy { data, times: columns.times })
 }
 
 /// Copies line-delimited JSON, with one object per line, to an Arrow file.
@@ -75,16 +72,16 @@ pub(super) fn csv(path: &Path, delimiter: u8, text: &TextSettings) -> Result<Cop
 /// - `Invalid`: a line is not an object, or the values of a column have no common type, or do not fit the type in the settings.
 /// - `NotFound`: the settings declare the type of a column that does not exist.
 /// - `Unsupported`: a declared type is not read from text.
-pub(super) fn ndjson(path: &Path, text: &TextSettings) -> Result<Copy> {
-    let columns = json_columns(BufReader::new(File::open(path)?), &Types::of(text)?)?;
+pub(super) fn ndjson(data: &Data, text: &TextSettings) -> Result<Copy> {
+    let columns = json_columns(BufReader::new(data.open()?), &Types::of(text)?)?;
     let schema = Arc::new(columns.schema);
     check_declared(&schema, text)?;
     let builder = arrow_json::ReaderBuilder::new(parsed(&schema)).with_batch_size(BATCH_ROWS);
-    let file = BufReader::new(File::open(path)?);
-    let mut reader = guarded(|| builder.build(file)).map_err(|error| invalid("JSON", error))?;
-    let file =
+    let source = BufReader::new(data.open()?);
+    let mut reader = guarded(|| builder.build(source)).map_err(|error| invalid("JSON", error))?;
+    let data =
         written(&schema, || typed(guarded(|| reader.next().transpose()).map_err(|error| invalid("JSON", error))?, &schema))?;
-    Ok(Copy { file, times: columns.times })
+    Ok(Copy { data, times: columns.times })
 }
 
 /// Checks that all columns of declared types exist.
@@ -148,9 +145,9 @@ fn retyped(data: ArrayData, ty: &DataType) -> Result<ArrayData, ArrowError> {
 ///
 /// # Errors
 /// - `Corrupt`: the file is not a valid Arrow stream.
-pub(super) fn stream(path: &Path) -> Result<TempPath> {
+pub(super) fn stream(data: &Data) -> Result<Data> {
     let corrupt = |error: String| Error::corrupt(format!("not a valid Arrow stream: {}", crate::error::short(error)));
-    let file = BufReader::new(File::open(path)?);
+    let file = BufReader::new(data.open()?);
     let mut reader = guarded(|| StreamReader::try_new(file, None)).map_err(corrupt)?;
     let fields: Fields = reader.schema().fields().iter().map(decoded_field).collect();
     let schema = Arc::new(ArrowSchema::new_with_metadata(fields, reader.schema().metadata().clone()));
@@ -162,23 +159,23 @@ pub(super) fn stream(path: &Path) -> Result<TempPath> {
 }
 
 /// Whether a file starts like an Arrow file. A stream does not.
-pub(super) fn is_arrow_file(path: &Path) -> Result<bool> {
+pub(super) fn is_arrow_file(data: &Data) -> Result<bool> {
     let mut start = Vec::new();
-    File::open(path)?.take(6).read_to_end(&mut start)?;
+    data.open()?.take(6).read_to_end(&mut start)?;
     Ok(start == b"ARROW1")
 }
 
 /// Whether a file starts like an Arrow stream.
-pub(super) fn may_be_stream(path: &Path) -> Result<bool> {
+pub(super) fn may_be_stream(data: &Data) -> Result<bool> {
     let mut start = Vec::new();
-    File::open(path)?.take(4).read_to_end(&mut start)?;
+    data.open()?.take(4).read_to_end(&mut start)?;
     Ok(start == [0xff; 4])
 }
 
-fn written(schema: &SchemaRef, mut next: impl FnMut() -> Result<Option<RecordBatch>>) -> Result<TempPath> {
-    let mut file = tempfile::NamedTempFile::new()?;
+fn written(schema: &SchemaRef, mut next: impl FnMut() -> Result<Option<RecordBatch>>) -> Result<Data> {
+    let file = Data::temporary()?;
     let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME)).map_err(of_arrow)?;
-    let mut writer = FileWriter::try_new_with_options(BufWriter::new(file.as_file_mut()), schema, options).map_err(of_arrow)?;
+    let mut writer = FileWriter::try_new_with_options(BufWriter::new(&file), schema, options).map_err(of_arrow)?;
     while let Some(batch) = next()? {
         if batch.num_rows() > 0 {
             writer.write(&batch).map_err(of_arrow)?;
@@ -186,8 +183,7 @@ fn written(schema: &SchemaRef, mut next: impl FnMut() -> Result<Option<RecordBat
     }
     writer.finish().map_err(of_arrow)?;
     drop(writer);
-    file.as_file_mut().rewind()?;
-    Ok(file.into_temp_path())
+    Ok(Data::Copy(file.into()))
 }
 
 /// Returns the error for text that a reader refuses.

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     failure::{Failure, Outcome},
     reading::Choice,
-    staging::require_empty,
+    staging::{TemporaryFolder, require_empty},
     text,
 };
 
@@ -74,7 +74,7 @@ impl Demo {
                 (None, dir.clone())
             }
             None => {
-                let temporary = tempfile::tempdir().map_err(|error| Error::from(error).at("a temporary folder"))?;
+                let temporary = TemporaryFolder::new(None)?;
                 let folder = temporary.path().to_owned();
                 (Some(temporary), folder)
             }

@@ -17,6 +17,7 @@ use tetrys::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, say},
+    staging::TemporaryFolder,
     text,
 };
 
@@ -70,11 +71,13 @@ impl Target {
 
 /// Makes the views of a recipe and describes them.
 async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    // A dry run may write a view there. Only a view that needs the folder fails without it.
+    let folder = how.dry_run.then(|| TemporaryFolder::new(memory.temporary_folder.as_deref()).ok()).flatten();
     let options = RunOptions {
         dry_run: how.dry_run,
         allow_unpinned: crate::opening::allow_unpinned(),
         memory_limit: memory.memory_limit,
-        temporary_folder: memory.temporary_folder,
+        temporary_folder: folder.as_ref().map(|folder| folder.path().to_owned()).or(memory.temporary_folder),
     };
     let made = recipe.run_with(&crate::opening::options(), &options).await?;
     for view in &made {
