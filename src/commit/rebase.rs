@@ -123,12 +123,12 @@ impl Moved {
             let name = [&mine, &other, &before].into_iter().flatten().next().map_or(String::new(), |column| column.name.clone());
             columns.extend(pick(&format!("column `{name}`"), &before, &mine, &other)?.clone());
         }
-        let group = |schema: &Schema, name: &str| schema.groups().iter().position(|group| group.name == name);
-        let mut names: Vec<&String> = theirs.groups().iter().map(|group| &group.name).collect();
-        names.extend(ours.groups().iter().map(|group| &group.name).filter(|name| group(theirs, name).is_none()));
+        let places = [base, &ours, theirs].map(Schema::groups_by_name);
+        let mut names: Vec<&str> = theirs.groups().iter().map(|group| group.name.as_str()).collect();
+        names.extend(ours.groups().iter().map(|group| group.name.as_str()).filter(|name| !places[2].contains_key(name)));
         let (mut groups, mut numbers, mut fits): (Vec<ColumnGroup>, Vec<_>, Vec<_>) = Default::default();
         for name in names {
-            let found = [group(base, name), group(&ours, name), group(theirs, name)];
+            let found = places.each_ref().map(|places| places.get(name).copied());
             let at = |schema: &Schema, number: Option<usize>| number.and_then(|number| schema.groups().get(number)).cloned();
             let (before, mine, other) = (at(base, found[0]), at(&ours, found[1]), at(theirs, found[2]));
             if let Some(kept) = pick(&format!("column group `{name}`"), &before, &mine, &other)? {

@@ -278,6 +278,11 @@ impl Schema {
         &self.groups
     }
 
+    /// Returns the position of each group by its name.
+    pub(crate) fn groups_by_name(&self) -> BTreeMap<&str, usize> {
+        self.groups.iter().enumerate().map(|(place, group)| (group.name.as_str(), place)).collect()
+    }
+
     /// Whether a group has a masked copy of a column.
     pub fn has_masked_copies(&self) -> bool {
         self.groups.iter().any(|group| !group.masked.is_empty())

@@ -186,10 +186,12 @@ const COPIED: u64 = 16 << 20;
 
 /// Rewrites the column groups that lost columns. Returns the bytes of the objects written.
 async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manifest) -> Result<u64> {
-    let before = |name: &str| base.schema().groups().iter().position(|group| group.name == name);
+    let before = base.schema().groups_by_name();
     let mut written = Vec::new();
     for (number, group) in manifest.schema.groups().iter().enumerate() {
-        let held = before(&group.name).ok_or_else(|| Error::internal(format!("column group `{}` from nowhere", group.name)))?;
+        let held = *before
+            .get(group.name.as_str())
+            .ok_or_else(|| Error::internal(format!("column group `{}` from nowhere", group.name)))?;
         if base.schema().groups()[held].columns == group.columns {
             continue;
         }
