@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
     schema::{ColumnId, Schema},
-    table::table::Table,
+    table::{reading::RowLoader, table::Table},
     write::{WriteOptions, WrittenGroup},
 };
 
@@ -201,7 +201,7 @@ async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manif
         let columns = base.manifest().segments.iter().flat_map(|segment| &segment.groups[held].columns);
         let row_bytes = columns.map(|column| column.logical).sum::<u64>() / base.rows().max(1);
         let batch_rows = usize::try_from((COPIED / row_bytes.max(1)).clamp(1, 1 << 14)).unwrap_or(1);
-        let mut batches = std::pin::pin!(base.row_loader().only(&group.columns).scan(batch_rows));
+        let mut batches = std::pin::pin!(RowLoader::of_group_columns(base, &group.columns).scan(batch_rows));
         while let Some(batch) = batches.next().await {
             rows.write(&under_new_names(batch?.batch(), &group.columns, base.schema(), &manifest.schema)?).await?;
         }

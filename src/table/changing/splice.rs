@@ -17,7 +17,7 @@ use crate::{
     format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::Hash,
     schema::ColumnId,
-    table::table::Table,
+    table::{reading::RowLoader, table::Table},
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
 
@@ -275,7 +275,7 @@ impl Splice<'_> {
         let schema = self.base.schema();
         let ids = &schema.groups()[number].columns;
         let positions: Vec<u64> = rows.iter().map(|row| segment.first_row + row).collect();
-        let found = self.base.row_loader().only(ids).take(&positions).await?;
+        let found = RowLoader::of_group_columns(self.base, ids).take(&positions).await?;
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for id in ids {
             let column = schema.column(*id).ok_or_else(|| Error::internal(format!("no column {}", id.0)))?;

@@ -99,6 +99,12 @@ impl RowLoader {
         loader
     }
 
+    /// Creates a loader for all rows and these group columns of a table that is no view. Its cost does not depend on the other
+    /// columns, because a change of many column groups makes one for each.
+    pub(in crate::table) fn of_group_columns(table: &Table, ids: &[ColumnId]) -> Self {
+        Self::of_sources([LoaderSource::of_columns(table, None, ids)].into(), table.rows())
+    }
+
     /// Returns the source tables. For a view, [`RowLoader::bind`] must have opened them.
     pub(super) fn sources(&self) -> &[LoaderSource] {
         self.sources.get().map(|sources| &**sources).unwrap_or_default()
@@ -172,13 +178,6 @@ impl RowLoader {
             of_index.into_iter().chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
         self.prepared = Arc::default();
         Ok(self)
-    }
-
-    /// Restricts the loader of one table to these columns.
-    pub(in crate::table) fn only(mut self, ids: &[ColumnId]) -> Self {
-        self.columns.retain(|column| column.origins.iter().any(|(_, id)| ids.contains(id)));
-        self.prepared = Arc::default();
-        self
     }
 
     /// Sets the rule for missing rows of windows. The default is [`Edge::Pad`].

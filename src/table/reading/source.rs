@@ -102,10 +102,20 @@ pub(in crate::table) struct SourcePlan {
 impl LoaderSource {
     /// Creates the source of a single table: position p is row `at[p]`, or row p without `at`.
     pub(in crate::table) fn of_table(table: &Table, at: Option<Arc<[i64]>>) -> Self {
-        let schema = table.schema();
         let mut seen = BTreeSet::new();
-        let ids = schema.groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
-        let columns = ids.filter_map(|id| schema.column(*id)).map(|column| (column.name.clone(), column.id)).collect();
+        let ids = table.schema().groups().iter().flat_map(|group| &group.columns).filter(|id| seen.insert(**id));
+        Self::of_columns(table, at, ids)
+    }
+
+    /// Creates the source of a single table as [`LoaderSource::of_table`] does, with these group columns only.
+    pub(in crate::table) fn of_columns<'a>(
+        table: &Table,
+        at: Option<Arc<[i64]>>,
+        ids: impl IntoIterator<Item = &'a ColumnId>,
+    ) -> Self {
+        let schema = table.schema();
+        let columns = ids.into_iter().filter_map(|id| schema.column(*id));
+        let columns = columns.map(|column| (column.name.clone(), column.id)).collect();
         let index = schema.index().map(|column| (column.name.clone(), column.id)).collect();
         Self { table: table.clone(), base: 0, partners: None, at, lists: None, columns, index }
     }
@@ -137,11 +147,14 @@ impl LoaderSource {
         let schema = self.table.schema();
         // Look-ups use a set because a table may have 100,000 columns. The ids in `masked` are sorted.
         let mut wanted: BTreeSet<ColumnId> = columns.iter().copied().collect();
-        let costs: Vec<GroupCost> = schema
-            .groups()
+        // A change of many groups chooses for each of them, so a group without a wanted column costs no more than this look.
+        let candidates = schema.groups().iter().enumerate();
+        let candidates = candidates.filter(|(_, group)| group.columns.iter().any(|id| wanted.contains(id)));
+        let candidates: Vec<usize> = candidates.map(|(number, _)| number).collect();
+        let costs: Vec<GroupCost> = candidates
             .iter()
-            .enumerate()
-            .map(|(number, group)| {
+            .map(|&number| {
+                let group = &schema.groups()[number];
                 let segments = self.table.manifest().segments.iter();
                 let stored: u64 = segments.map(|segment| self.read_bytes(segment, number, &wanted)).sum();
                 // A request costs as much as the longest gap that is read to avoid a request.
@@ -151,7 +164,8 @@ impl LoaderSource {
             })
             .collect();
         let distinct: Vec<ColumnId> = wanted.iter().copied().collect();
-        let groups = cover(&distinct, &costs)?.into_iter().map(|number| {
+        let groups = cover(&distinct, &costs)?.into_iter().map(|place| {
+            let number = candidates[place];
             let group = &schema.groups()[number];
             let members = group.columns.iter().enumerate();
             let taken = members.filter(|(_, id)| group.masked.binary_search(id).is_err() && wanted.remove(*id));

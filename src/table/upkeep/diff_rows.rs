@@ -11,7 +11,10 @@ use futures::future::try_join;
 
 use crate::{
     error::{Error, Result},
-    table::{reading::source::NO_ROW, table::Table},
+    table::{
+        reading::{RowLoader, source::NO_ROW},
+        table::Table,
+    },
 };
 
 /// Number of rows that are read at a time. The rows share blocks, so they are small.
@@ -51,7 +54,7 @@ impl Side<'_> {
         let table = &self.origin.table;
         let group = table.schema().groups().get(self.origin.group);
         let group = group.ok_or_else(|| Error::internal(format!("no column group {}", self.origin.group)))?;
-        let loader = table.row_loader().only(&group.columns);
+        let loader = RowLoader::of_group_columns(table, &group.columns);
         let bytes = loader.explain_take(rows).await?.bytes;
         let found = loader.take(rows).await?;
         let names = group.columns.iter().filter_map(|id| table.schema().column(*id)).map(|column| &column.name);
