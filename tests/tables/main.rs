@@ -8,6 +8,7 @@ mod bloom_filters;
 #[path = "../common/mod.rs"]
 mod common;
 mod compacting;
+mod costs;
 mod diff;
 mod foreign_files;
 mod formats;
