@@ -45,6 +45,12 @@ fn claims_count_once_or_never_beside_two_collectors() {
 }
 
 #[test]
+fn an_unknown_outcome_can_be_resolved() {
+    // Both puts of a manifest and the empty change get no answer.
+    holds("claim/gc, a store that is silent", Table { faults: 3, ..Table::new(&[APPEND, APPEND]) });
+}
+
+#[test]
 fn a_tagged_version_stays() {
     let roles = [TAG, APPEND, COLLECT.rounds(if full() { 3 } else { 2 })];
     holds("claim/gc, a tag", Table::new(&roles));

@@ -211,7 +211,7 @@ pub(crate) enum Next {
     SettleBorrower(Manifest, u8),
     /// A borrower deletes the pin of this attempt. Says whether it tries again.
     Unpin(Manifest, bool),
-    /// The process died; another one may finish the claim.
+    /// The process died, or it gave up because the store is silent; another one may finish the claim.
     Dead(Option<Claim>),
     /// Nothing is left to do.
     Ended,
@@ -282,7 +282,7 @@ pub(crate) struct State {
     /// Changes that were acknowledged, and changes that were refused for ever.
     pub(crate) acknowledged: u16,
     pub(crate) refused: u16,
-    /// Outcomes that stayed unknown.
+    /// Changes of which an outcome was unknown.
     pub(crate) unknown: u16,
     /// Sessions that a collector took for idle.
     pub(crate) idle: u16,
@@ -493,6 +493,10 @@ impl Model for Table {
         if self.roles.iter().any(Role::collects) && self.table && self.replacement == 0 {
             all.push(Property::sometimes(DELETED, |_, state: &State| state.manifests[1].is_none()));
         }
+        if self.faults > 2 {
+            all.push(Property::sometimes(UNKNOWN_COMMITTED, |_, state: &State| state.unknown & state.acknowledged != 0));
+            all.push(Property::sometimes(UNKNOWN_REFUSED, |_, state: &State| state.unknown & state.refused != 0));
+        }
         let overwrites = self.overwritten || self.roles.iter().any(|role| matches!(role.kind, Kind::Overwrite));
         if overwrites || !self.table && self.objects != 0 {
             all.push(Property::sometimes(FREED, |model: &Table, state: &State| model.objects & !state.objects != 0));
@@ -508,6 +512,8 @@ pub(crate) const FENCED: &str = "a session that is not idle is never fenced";
 pub(crate) const TRUE: &str = "what the newest version tells of a claim is so";
 pub(crate) const BORROWED: &str = "what a version of a borrower uses is there";
 pub(crate) const COMMITTED: &str = "all changes are committed";
+pub(crate) const UNKNOWN_COMMITTED: &str = "an unknown outcome is resolved as committed";
+pub(crate) const UNKNOWN_REFUSED: &str = "an unknown outcome is resolved as not committed";
 pub(crate) const FREED: &str = "a collection deletes an object";
 pub(crate) const DELETED: &str = "a collection deletes a version";
 

@@ -308,9 +308,9 @@ impl Table {
                 state.actors[actor].next = Next::Fill(claim);
             }
             Fate::Open if rules.fill => {
-                say.add(|| ": the store is silent, and the outcome stays unknown".to_owned());
+                say.add(|| ": the store is silent, and the outcome is unknown until somebody resolves it".to_owned());
                 state.unknown |= self.change(state, actor).bit().unwrap_or(0);
-                state.actors[actor].next = Next::Ended;
+                state.actors[actor].next = Next::Dead(Some(Claim { fills: 0, ..claim }));
             }
             Fate::Open | Fate::AskChain => {
                 say.add(|| ": its manifest is not there, so it says that it was not committed".to_owned());
