@@ -72,6 +72,14 @@ fn a_number_above_the_highest_manifest_forks_the_chain() {
 }
 
 #[test]
+fn a_writer_that_deletes_its_own_manifest_hits_that_of_another_table() {
+    // The draft removes the own manifest where the root was replaced. A second copy of the delete comes late.
+    let rules = Rules { leave_own: false, ..Rules::ALL };
+    let roles = [APPEND, Role { after: true, ..APPEND }];
+    fails("the own manifest is deleted", Table { rules, replacement: 1, faults: 1, ..Table::new(&roles) }, table::WHOLE);
+}
+
+#[test]
 fn a_limit_a_delete_of_a_dropped_table_hits_the_one_that_replaces_it() {
     // The rules do not prevent this, and the page says so: both tables have the same names of manifests.
     let model = Table { replacement: 2, faults: 0, ..Table::new(&[APPEND, COLLECT]) };

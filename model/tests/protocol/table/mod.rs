@@ -54,6 +54,8 @@ pub(crate) struct Rules {
     pub(crate) refuse_final: bool,
     /// A collector reads the newest version before it lists sessions and pins.
     pub(crate) list_after: bool,
+    /// A writer leaves its manifest where it finds another table. In the draft it deletes it.
+    pub(crate) leave_own: bool,
     /// A collector deletes only what a published version gives up.
     pub(crate) publish_first: bool,
     /// A borrower puts its pin before it reads what the owner gives up.
@@ -85,6 +87,7 @@ impl Rules {
         shun: true,
         refuse_final: true,
         list_after: true,
+        leave_own: true,
         publish_first: true,
         pin_first: true,
         refuse_expired: true,
@@ -201,6 +204,8 @@ pub(crate) enum Next {
     Delete { manifests: u16, objects: u16, sessions: u16 },
     /// A session deletes its files.
     Sweep,
+    /// In the draft, a writer deletes its manifest of this number.
+    Remove(u8),
     /// A borrower puts its pin.
     Pin(Manifest),
     /// A borrower reads the newest version of the owner.
@@ -441,6 +446,7 @@ impl Model for Table {
                 | Next::Fill(_)
                 | Next::Delete { .. }
                 | Next::Sweep
+                | Next::Remove(_)
                 | Next::Pin(_)
                 | Next::PutBorrower(..)
                 | Next::Unpin(..) => {
@@ -754,6 +760,7 @@ impl Table {
                 self.delete(state, actor, [manifests, objects, sessions], way, say);
             }
             Next::Sweep => self.sweep(state, actor, way, say),
+            Next::Remove(version) => self.remove(state, actor, version, way, say),
             Next::Pin(ours) => self.pin(state, actor, ours, way, say),
             Next::CheckOwner(ours) => self.check_owner(state, actor, ours, say),
             Next::PutBorrower(ours, sends) => self.put_borrower(state, actor, ours, sends, way, say),

@@ -262,6 +262,8 @@ impl Table {
             Some(newest) => match decisions::fate(&self.view(newest), ours.version.into(), ours.id) {
                 Fate::AskChain if newest.chain[ours.version as usize] == ours.id => Fate::Committed,
                 Fate::AskChain => Fate::Void,
+                // A manifest of another table has the number.
+                Fate::Open if holder.is_some_and(|holder| holder != ours.id) => Fate::Void,
                 told => told,
             },
             None if ours.parent.0 > 0 => Fate::Void,
@@ -289,6 +291,10 @@ impl Table {
             Fate::Void if self.roles[actor].collects() && !rules.publish_first => {
                 say.add(|| ": its collection is not published, and it deletes nevertheless".to_owned());
                 self.after_collection(state, actor, &ours);
+            }
+            Fate::Void if !rules.leave_own && holder == Some(ours.id) => {
+                say.add(|| ": another table is there now".to_owned());
+                state.actors[actor].next = Next::Remove(ours.version);
             }
             Fate::Void => {
                 say.add(|| ": its claim does not count".to_owned());
@@ -353,6 +359,18 @@ impl Table {
             return self.refuse(state, actor);
         }
         now.next = if self.roles[actor].collects() { Next::Start } else { Next::Prepare };
+    }
+
+    /// The draft: a writer deletes its own manifest, and its change was not committed.
+    pub(super) fn remove(&self, state: &mut State, actor: usize, version: u8, way: Way, say: &mut Say) {
+        say.add(|| format!("{} deletes its manifest {version}", self.name(actor)));
+        if way.acts() {
+            state.manifests[version as usize] = None;
+        }
+        if way.stays() {
+            state.late.push(Late::DeleteManifest(version));
+        }
+        self.refuse(state, actor);
     }
 
     /// A session deletes its files after its commit.
