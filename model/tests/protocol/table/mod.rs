@@ -54,7 +54,7 @@ pub(crate) struct Rules {
     pub(crate) refuse_final: bool,
     /// A collector reads the newest version before it lists sessions and pins.
     pub(crate) list_after: bool,
-    /// A writer leaves its manifest where it finds another table. In the draft it deletes it.
+    /// A writer leaves its manifest where it finds another table; otherwise, it deletes it.
     pub(crate) leave_own: bool,
     /// A collector deletes only what a published version gives up.
     pub(crate) publish_first: bool,
@@ -198,13 +198,13 @@ pub(crate) enum Next {
     /// A collector lists sessions, versions and objects, and makes the next version from this newest one. The number is the one
     /// that was free then. Without `list_after` it has listed sessions and pins, and reads the newest version now.
     List(Option<Manifest>, u8, Option<Listing>),
-    /// In the draft, a collector without a table looks for version 1 once more.
+    /// Without `take_first`, a collector that finds no table looks for version 1 once more.
     LookForFirst(Manifest),
     /// A collector deletes manifests, objects and files of sessions.
     Delete { manifests: u16, objects: u16, sessions: u16 },
     /// A session deletes its files.
     Sweep,
-    /// In the draft, a writer deletes its manifest of this number.
+    /// Without `leave_own`, a writer deletes its manifest of this number.
     Remove(u8),
     /// A borrower puts its pin.
     Pin(Manifest),
@@ -293,7 +293,7 @@ pub(crate) struct State {
     pub(crate) idle: u16,
     /// Whether the root was replaced by another table.
     pub(crate) replaced: bool,
-    /// In the draft, sessions that a collector ended.
+    /// Without `take_first`: the sessions that a collector ended.
     ended: u8,
     /// The id of the table in the object at the root.
     root: u8,

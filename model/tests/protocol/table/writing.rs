@@ -361,7 +361,7 @@ impl Table {
         now.next = if self.roles[actor].collects() { Next::Start } else { Next::Prepare };
     }
 
-    /// The draft: a writer deletes its own manifest, and its change was not committed.
+    /// Without `leave_own`: a writer deletes its own manifest, and its change was not committed.
     pub(super) fn remove(&self, state: &mut State, actor: usize, version: u8, way: Way, say: &mut Say) {
         say.add(|| format!("{} deletes its manifest {version}", self.name(actor)));
         if way.acts() {
