@@ -119,7 +119,7 @@ pub enum Fate {
     Committed,
     /// It is no version and never becomes one.
     Void,
-    /// Nothing has its number yet.
+    /// No version has its number yet. If the name has a manifest of another table ([`belongs_here`]), this one is void.
     Open,
     /// The manifests above the floor tell: it is a version if the chain of parents from the newest version to the floor has it.
     AskChain,

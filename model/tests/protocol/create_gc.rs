@@ -15,13 +15,13 @@ const CREATE: Role = Role { begins: true, ..Role::of(Kind::Create).writes(1) };
 fn today_a_create_commits_a_version_without_its_object() {
     // A create that died long ago left object 1, and is run again beside `gc --abandoned`.
     let model = Today { table: false, objects: 0b10, ..Today::new(&[CREATE, COLLECT.rounds(1)]) };
-    let words = fails("row 7", model, today::WHOLE);
+    let words = fails("today, a create", model, today::WHOLE);
     assert!(words.contains("finds it there"), "{words}");
 }
 
 #[test]
 fn today_a_table_gets_a_version_of_one_that_was_there_before() {
-    let words = fails("row 9", Today { replacement: 1, ..Today::new(&[APPEND]) }, today::ONCE);
+    let words = fails("today, a replaced table", Today { replacement: 1, ..Today::new(&[APPEND]) }, today::ONCE);
     assert!(words.contains("makes another one there"), "{words}");
 }
 
@@ -49,7 +49,7 @@ fn a_table_takes_no_version_of_one_that_was_there_before() {
 
 #[test]
 fn without_a_version_of_its_own_a_collection_deletes_what_a_late_create_names() {
-    // The draft ends the sessions and looks for version 1 once more; a put that is under way lands after that.
+    // A simpler rule: a collection ends the sessions, and looks for version 1 once more. A put that is under way lands after that.
     let rules = Rules { take_first: false, ..Rules::ALL };
     let model = Table { table: false, rules, objects: 0, faults: 1, ..Table::new(&[CREATE, COLLECT]) };
     fails("version 1 is not taken", model, table::WHOLE);
@@ -69,6 +69,14 @@ fn a_number_above_the_highest_manifest_forks_the_chain() {
     let roles = [APPEND.rounds(2), Role { after: true, ..APPEND }, Role { after: true, ..APPEND }];
     let model = Table { rules, replacement: 1, faults: 0, ..Table::new(&roles) };
     fails("above the highest", model, table::ONCE);
+}
+
+#[test]
+fn a_writer_that_deletes_its_own_manifest_hits_that_of_another_table() {
+    // A simpler rule: a writer deletes its manifest where it finds another table. A second copy of the delete comes late.
+    let rules = Rules { leave_own: false, ..Rules::ALL };
+    let roles = [APPEND, Role { after: true, ..APPEND }];
+    fails("the own manifest is deleted", Table { rules, replacement: 1, faults: 1, ..Table::new(&roles) }, table::ONCE);
 }
 
 #[test]

@@ -13,14 +13,14 @@ const BORROW: Role = Role::of(Kind::Borrow);
 #[test]
 fn today_a_borrower_becomes_unreadable() {
     let model = Today { appended: true, crashes: 1, ..Today::new(&[BORROW, COLLECT.rounds(1)]) };
-    let words = fails("row 5", model, today::BORROWED);
+    let words = fails("today, a borrower", model, today::BORROWED);
     assert!(words.contains("deletes manifest 1"), "{words}");
 }
 
 #[test]
 fn today_a_committer_deletes_the_pin_of_another_one() {
     let model = Today { appended: true, ..Today::new(&[BORROW, BORROW, COLLECT.rounds(1)]) };
-    let words = fails("row 6", model, today::BORROWED);
+    let words = fails("today, a shared pin", model, today::BORROWED);
     assert!(words.contains("deletes the pin"), "{words}");
 }
 

@@ -17,22 +17,22 @@ const JOIN: Role = Role::of(Kind::Join(0));
 fn today_a_session_commits_an_object_that_was_deleted() {
     // A collection died after it had marked object 1, which the session writes again.
     let model = Today { ages: 1, objects: 0b11, marked: 0b10, ..Today::new(&[SESSION, COLLECT.rounds(2)]) };
-    let words = fails("row 1", model, today::WHOLE);
+    let words = fails("today, a session", model, today::WHOLE);
     assert!(words.contains("deletes object 1"), "{words}");
 }
 
 #[test]
 fn today_a_session_is_committed_twice() {
     let roles = [SESSION, Role { begins: true, ..JOIN }, Role::of(Kind::Append), COLLECT.rounds(1)];
-    let words = fails("row 8", Today { ages: 1, crashes: 1, ..Today::new(&roles) }, today::ONCE);
+    let words = fails("today, two commits of a session", Today { ages: 1, crashes: 1, ..Today::new(&roles) }, today::ONCE);
     assert!(words.contains("deletes manifest 2"), "{words}");
 }
 
 #[test]
 fn today_a_collector_robs_a_session_that_pauses() {
-    // Row 10 with a wrong clock, row 11 with a right one: the files of the session are old, so they are deleted.
+    // With a wrong clock or a right one: the files of the session are old, so they are deleted.
     let roles = [SESSION, Role { begins: true, ..JOIN }, COLLECT.rounds(1)];
-    let words = fails("rows 10 and 11", Today { ages: 1, ..Today::new(&roles) }, today::ROBBED);
+    let words = fails("today, a pause", Today { ages: 1, ..Today::new(&roles) }, today::ROBBED);
     assert!(words.contains("deletes the files of session 0"), "{words}");
 }
 
@@ -77,7 +77,7 @@ fn without_waiting_a_collection_fences_sessions_that_are_at_work() {
 
 #[test]
 fn a_session_that_begins_below_a_collection_may_be_fenced_while_it_works() {
-    // The draft begins anew only below the floor.
+    // A simpler rule: a session begins anew only if the floor is above `since`.
     let rules = Rules { begin_after_collection: false, ..Rules::ALL };
     fails("a begin below a collection", Table { rules, faults: 0, ..Table::new(&[SESSION, COLLECT]) }, table::FENCED);
 }

@@ -69,7 +69,7 @@ impl Table {
         self.claim(state, actor, ours, say);
     }
 
-    /// The draft: it looks for version 1 once more, and deletes if it is absent.
+    /// Without `take_first`: it looks for version 1 once more, and deletes if it is absent.
     pub(super) fn look_for_first(&self, state: &mut State, actor: usize, first: Manifest, say: &mut Say) {
         let absent = state.highest() == 0;
         say.add(|| format!("{} looks for version 1, and {}", self.name(actor), if absent { "goes on" } else { "ends" }));

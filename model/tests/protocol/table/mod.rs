@@ -54,6 +54,8 @@ pub(crate) struct Rules {
     pub(crate) refuse_final: bool,
     /// A collector reads the newest version before it lists sessions and pins.
     pub(crate) list_after: bool,
+    /// A writer leaves its manifest where it finds another table; otherwise, it deletes it.
+    pub(crate) leave_own: bool,
     /// A collector deletes only what a published version gives up.
     pub(crate) publish_first: bool,
     /// A borrower puts its pin before it reads what the owner gives up.
@@ -85,6 +87,7 @@ impl Rules {
         shun: true,
         refuse_final: true,
         list_after: true,
+        leave_own: true,
         publish_first: true,
         pin_first: true,
         refuse_expired: true,
@@ -195,12 +198,14 @@ pub(crate) enum Next {
     /// A collector lists sessions, versions and objects, and makes the next version from this newest one. The number is the one
     /// that was free then. Without `list_after` it has listed sessions and pins, and reads the newest version now.
     List(Option<Manifest>, u8, Option<Listing>),
-    /// In the draft, a collector without a table looks for version 1 once more.
+    /// Without `take_first`, a collector that finds no table looks for version 1 once more.
     LookForFirst(Manifest),
     /// A collector deletes manifests, objects and files of sessions.
     Delete { manifests: u16, objects: u16, sessions: u16 },
     /// A session deletes its files.
     Sweep,
+    /// Without `leave_own`, a writer deletes its manifest of this number.
+    Remove(u8),
     /// A borrower puts its pin.
     Pin(Manifest),
     /// A borrower reads the newest version of the owner.
@@ -211,7 +216,7 @@ pub(crate) enum Next {
     SettleBorrower(Manifest, u8),
     /// A borrower deletes the pin of this attempt. Says whether it tries again.
     Unpin(Manifest, bool),
-    /// The process died; another one may finish the claim.
+    /// The process died, or it gave up because the store is silent; another one may finish the claim.
     Dead(Option<Claim>),
     /// Nothing is left to do.
     Ended,
@@ -282,13 +287,13 @@ pub(crate) struct State {
     /// Changes that were acknowledged, and changes that were refused for ever.
     pub(crate) acknowledged: u16,
     pub(crate) refused: u16,
-    /// Outcomes that stayed unknown.
+    /// Changes of which an outcome was unknown.
     pub(crate) unknown: u16,
     /// Sessions that a collector took for idle.
     pub(crate) idle: u16,
     /// Whether the root was replaced by another table.
     pub(crate) replaced: bool,
-    /// In the draft, sessions that a collector ended.
+    /// Without `take_first`: the sessions that a collector ended.
     ended: u8,
     /// The id of the table in the object at the root.
     root: u8,
@@ -441,6 +446,7 @@ impl Model for Table {
                 | Next::Fill(_)
                 | Next::Delete { .. }
                 | Next::Sweep
+                | Next::Remove(_)
                 | Next::Pin(_)
                 | Next::PutBorrower(..)
                 | Next::Unpin(..) => {
@@ -493,6 +499,10 @@ impl Model for Table {
         if self.roles.iter().any(Role::collects) && self.table && self.replacement == 0 {
             all.push(Property::sometimes(DELETED, |_, state: &State| state.manifests[1].is_none()));
         }
+        if self.faults > 2 {
+            all.push(Property::sometimes(UNKNOWN_COMMITTED, |_, state: &State| state.unknown & state.acknowledged != 0));
+            all.push(Property::sometimes(UNKNOWN_REFUSED, |_, state: &State| state.unknown & state.refused != 0));
+        }
         let overwrites = self.overwritten || self.roles.iter().any(|role| matches!(role.kind, Kind::Overwrite));
         if overwrites || !self.table && self.objects != 0 {
             all.push(Property::sometimes(FREED, |model: &Table, state: &State| model.objects & !state.objects != 0));
@@ -508,6 +518,8 @@ pub(crate) const FENCED: &str = "a session that is not idle is never fenced";
 pub(crate) const TRUE: &str = "what the newest version tells of a claim is so";
 pub(crate) const BORROWED: &str = "what a version of a borrower uses is there";
 pub(crate) const COMMITTED: &str = "all changes are committed";
+pub(crate) const UNKNOWN_COMMITTED: &str = "an unknown outcome is resolved as committed";
+pub(crate) const UNKNOWN_REFUSED: &str = "an unknown outcome is resolved as not committed";
 pub(crate) const FREED: &str = "a collection deletes an object";
 pub(crate) const DELETED: &str = "a collection deletes a version";
 
@@ -748,6 +760,7 @@ impl Table {
                 self.delete(state, actor, [manifests, objects, sessions], way, say);
             }
             Next::Sweep => self.sweep(state, actor, way, say),
+            Next::Remove(version) => self.remove(state, actor, version, way, say),
             Next::Pin(ours) => self.pin(state, actor, ours, way, say),
             Next::CheckOwner(ours) => self.check_owner(state, actor, ours, say),
             Next::PutBorrower(ours, sends) => self.put_borrower(state, actor, ours, sends, way, say),

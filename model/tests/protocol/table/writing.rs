@@ -262,6 +262,8 @@ impl Table {
             Some(newest) => match decisions::fate(&self.view(newest), ours.version.into(), ours.id) {
                 Fate::AskChain if newest.chain[ours.version as usize] == ours.id => Fate::Committed,
                 Fate::AskChain => Fate::Void,
+                // A manifest of another table has the number.
+                Fate::Open if holder.is_some_and(|holder| holder != ours.id) => Fate::Void,
                 told => told,
             },
             None if ours.parent.0 > 0 => Fate::Void,
@@ -290,6 +292,10 @@ impl Table {
                 say.add(|| ": its collection is not published, and it deletes nevertheless".to_owned());
                 self.after_collection(state, actor, &ours);
             }
+            Fate::Void if !rules.leave_own && holder == Some(ours.id) => {
+                say.add(|| ": another table is there now".to_owned());
+                state.actors[actor].next = Next::Remove(ours.version);
+            }
             Fate::Void => {
                 say.add(|| ": its claim does not count".to_owned());
                 self.lost(state, actor, claim.resolves);
@@ -308,9 +314,9 @@ impl Table {
                 state.actors[actor].next = Next::Fill(claim);
             }
             Fate::Open if rules.fill => {
-                say.add(|| ": the store is silent, and the outcome stays unknown".to_owned());
+                say.add(|| ": the store is silent, and the outcome is unknown until somebody resolves it".to_owned());
                 state.unknown |= self.change(state, actor).bit().unwrap_or(0);
-                state.actors[actor].next = Next::Ended;
+                state.actors[actor].next = Next::Dead(Some(Claim { fills: 0, ..claim }));
             }
             Fate::Open | Fate::AskChain => {
                 say.add(|| ": its manifest is not there, so it says that it was not committed".to_owned());
@@ -353,6 +359,18 @@ impl Table {
             return self.refuse(state, actor);
         }
         now.next = if self.roles[actor].collects() { Next::Start } else { Next::Prepare };
+    }
+
+    /// Without `leave_own`: a writer deletes its own manifest, and its change was not committed.
+    pub(super) fn remove(&self, state: &mut State, actor: usize, version: u8, way: Way, say: &mut Say) {
+        say.add(|| format!("{} deletes its manifest {version}", self.name(actor)));
+        if way.acts() {
+            state.manifests[version as usize] = None;
+        }
+        if way.stays() {
+            state.late.push(Late::DeleteManifest(version));
+        }
+        self.refuse(state, actor);
     }
 
     /// A session deletes its files after its commit.
