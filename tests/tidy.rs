@@ -42,6 +42,9 @@ const MAX_WIDTH: usize = 160;
 /// Pages whose lines are not wrapped yet.
 const NOT_WRAPPED: &[&str] = &["format-spec"];
 
+/// The most bytes of a file.
+const MAX_BYTES: u64 = 1_000_000;
+
 #[test]
 fn modules_use_lower_floors_only() {
     let re_exported = re_exports(&code_of(&read(Path::new("src/lib.rs"))));
@@ -215,6 +218,13 @@ fn no_line_of_a_page_is_longer_than_a_screen() {
 }
 
 #[test]
+fn no_file_is_too_large_to_be_kept_for_ever() {
+    let size = |file: &PathBuf| fs::metadata(root().join(file)).map_or(0, |file| file.len());
+    let large = tracked().into_iter().filter(|file| size(file) > MAX_BYTES);
+    none(large.map(|file| format!("{}: {} bytes, at most {MAX_BYTES}", file.display(), size(&file))).collect());
+}
+
+#[test]
 fn no_file_names_a_path_of_the_machine_it_was_written_on() {
     // Each path is written in two parts, so that this file does not contain it.
     let paths = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
@@ -307,11 +317,12 @@ fn the_chapters_of_the_guide_lead_from_one_to_the_next() {
             complaints.push(format!("{}: the last line is not: {expected}", page.display()));
         }
     }
-    // Every page of the guide is a chapter, and the front page and llms.txt name all of them.
+    // Every page is a chapter or stands below the chapters, and the front page and llms.txt name all of them.
+    let beside: Vec<PathBuf> = links(&text).iter().map(|page| path_of(page)).collect();
     let written = tracked().into_iter().filter(|file| file.starts_with("docs") && has_extension(file, &["md"]) && file != guide);
     for page in written {
-        if !pages.contains(&page) {
-            complaints.push(format!("{}: no chapter of {}", page.display(), guide.display()));
+        if !beside.contains(&page) {
+            complaints.push(format!("{}: no link in {}", page.display(), guide.display()));
         }
         for list in ["README.md", "llms.txt"] {
             if !read(Path::new(list)).contains(&format!("]({})", page.display())) {

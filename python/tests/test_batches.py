@@ -294,7 +294,7 @@ def test_a_library_that_is_missing_is_named(index: tt.Index, monkeypatch: pytest
         return original(name, *arguments)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    for arguments, text in [({"to": "jax"}, "pip install jax"), ({"to": "arrow"}, "pip install pyarrow"), ({"progress": True}, "tetrys.progress")]:
+    for arguments, text in [({"to": "jax"}, "pip install jax"), ({"to": "arrow"}, "pip install pyarrow"), ({"progress": True}, "pip install tqdm")]:
         with pytest.raises(tt.Unsupported, match=text):
             next(iter(tt.DataLoader(index, batch_size=2, columns=["timestamp"], **arguments)))  # type: ignore[arg-type]
 

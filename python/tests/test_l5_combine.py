@@ -370,6 +370,16 @@ def combined_plainly(scenes: Any) -> Any:
     return np.array(combined, SCENE)
 
 
+class Lazy:
+    """Records that are read when they become an array, as those of zarr are."""
+
+    def __init__(self, records: np.ndarray[Any, Any]) -> None:
+        self._records = records
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self._records
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_scenes_that_follow_each_other_are_combined(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -384,6 +394,7 @@ def test_scenes_that_follow_each_other_are_combined(seed: int) -> None:
     assert found.dtype == SCENE and 1 < len(found) < 60
     np.testing.assert_array_equal(found, combined_plainly(scenes))
     np.testing.assert_array_equal(scenes, before)
+    np.testing.assert_array_equal(get_combined_scenes(Lazy(scenes)), found)
     assert len(get_combined_scenes(scenes[:0])) == 0
     np.testing.assert_array_equal(get_combined_scenes(scenes[:1]), scenes[:1])
 

@@ -42,11 +42,12 @@ def test_jobs_of_a_workflow_need_jobs_that_exist_and_may_do_little(name: str) ->
 
 def test_what_publishes_waits_for_the_word_of_the_owner() -> None:
     jobs = workflow("release.yml")["jobs"]
-    for job in jobs.values():
-        for step in job["steps"]:
-            if "secrets." in str(step) or "publish" in str(step.get("run", "")):
-                assert "vars.PUBLISH == 'true'" in (job.get("if", ""), step.get("if", ""))
-    assert jobs["publish"]["environment"] == "release"
+    publishing = {name: job for name, job in jobs.items() if "secrets." in str(job) or "cargo publish" in str(job)}
+    assert set(publishing) == {"publish", "publish-image"}
+    for job in publishing.values():
+        assert job["if"] == "vars.PUBLISH == 'true'" and job["environment"] == "release" and "draft" in needs_of(job)
+    pushes = {name: step["with"]["push"] for name, job in jobs.items() for step in job["steps"] if "build-push" in step.get("uses", "")}
+    assert pushes == {"image": False, "publish-image": True}
 
 
 def test_crates_are_published_after_those_that_they_need() -> None:
@@ -86,5 +87,5 @@ def test_the_image_and_the_workflows_use_the_compiler_of_the_manifest() -> None:
 
 def test_the_page_of_the_package_names_every_extra() -> None:
     extras = set(toml("python/pyproject.toml")["project"]["optional-dependencies"]) - {"test"}
-    sentence = re.search(r"name an extra: (.*?)\.", (ROOT / "python/README.md").read_text(encoding="utf-8"), re.DOTALL)
+    sentence = re.search(r"has these extras: (.*?)\.", (ROOT / "python/README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert sentence and set(re.findall(r"`(\w+)`", sentence[1])) == extras

@@ -473,6 +473,16 @@ def test_no_row_selected_is_a_warning_and_no_loop(table: tt.Table) -> None:
         reader.seek(0)
 
 
+def test_a_reader_that_is_stopped_while_it_reads_says_so(table: tt.Table) -> None:
+    def stop(row: dict[str, Any]) -> dict[str, Any]:
+        reader.stop()
+        return row
+
+    reader = make_reader(table, schema_fields=["id"], transform_spec=TransformSpec(stop), shuffle_row_groups=False)
+    with pytest.raises(RuntimeError, match="the reader was stopped"):
+        next(reader)
+
+
 def test_a_stopped_reader_says_so_and_reset_starts_again(table: tt.Table) -> None:
     reader = make_reader(table, schema_fields=["id"], num_epochs=2, seed=1)
     first = [int(row.id) for row in reader]
@@ -618,13 +628,28 @@ def test_a_schema_is_what_user_code_expects() -> None:
 
 
 def test_null_elements_are_nan_or_refused(tmp_path: Path) -> None:
-    columns = {"id": [0, 1], "floats": np.ma.masked_array([[1.5, 2.5], [3.5, 4.5]], [[0, 0], [1, 0]]), "ragged": [[0.5], [None]], "whole": [[1], [2, None]]}
-    table = tt.write_table(tmp_path / "t", columns, index="id")
+    columns = {
+        "id": [0, 1],
+        "floats": np.ma.masked_array([[1.5, 2.5], [3.5, 4.5]], [[0, 0], [1, 0]]),
+        "ragged": [[0.5], [None]],
+        "whole": [[1], [2, None]],
+        "doubles": [[0.5, 1.5], [None, 2.5]],
+        "counts": [[1], [2, None]],
+    }
+    told = {"petastorm.schema": {"name": "S", "fields": ["doubles", "counts"]}}
+    table = tt.write_table(tmp_path / "t", columns, index="id", schema={"doubles": "list<f64>", "counts": "list<i32>"}, properties=told)
+    kind = {"petastorm.shape": [None], "petastorm.nullable": True, "petastorm.codec": None}
+    table = table.edit(column_properties={"doubles": {"petastorm.dtype": "float64", **kind}, "counts": {"petastorm.dtype": "int32", **kind}})
     with make_reader(table, schema_fields=["floats", "ragged"], shuffle_row_groups=False) as reader:
         rows = [(row.floats, row.ragged) for row in reader]
     np.testing.assert_array_equal([floats for floats, _ in rows], [[1.5, 2.5], [np.nan, 4.5]])
     np.testing.assert_array_equal([ragged for _, ragged in rows], [[0.5], [np.nan]])
     assert not any(isinstance(value, np.ma.MaskedArray) for row in rows for value in row)
-    with make_reader(table, schema_fields=["whole"], shuffle_row_groups=False) as reader:
-        with pytest.raises(tt.Unsupported, match="column `whole`, row 1 of those read: the element at .1. is null, and Petastorm has no null"):
-            list(reader)
+    with make_reader(table, schema_fields=["doubles"], shuffle_row_groups=False) as reader:
+        doubles = [row.doubles for row in reader]
+    np.testing.assert_array_equal(doubles, [[0.5, 1.5], [np.nan, 2.5]])
+    assert all(type(row) is np.ndarray and row.dtype == np.float64 for row in doubles)
+    for name in ("whole", "counts"):
+        with make_reader(table, schema_fields=[name], shuffle_row_groups=False) as reader:
+            with pytest.raises(tt.Unsupported, match=f"column `{name}`, row 1 of those read: the element at .1. is null, and Petastorm has no null"):
+                list(reader)

@@ -30,6 +30,8 @@ class Maker:
     def __init__(self, to: str, ragged: str | None, with_padding: bool, with_sources: bool) -> None:
         self._array = {"numpy": _numpy, "torch": _torch.tensor, "jax": _jax, "arrow": _arrow}[to]
         self._to = to
+        # The library whose tensors have no null elements.
+        self._library = {"torch": "PyTorch", "jax": "JAX"}.get(to)
         self._ragged = ragged or ("list" if to in ("torch", "jax") else None)
         self._with_padding = with_padding
         self._with_sources = with_sources
@@ -58,8 +60,8 @@ class Maker:
         """The entries of each column."""
         for name in rows:
             values = rows[name]
-            if self._to != "numpy":
-                _torch.refuse_null_elements(rows, name, values, {"torch": "PyTorch", "jax": "JAX"}[self._to])
+            if self._library is not None:
+                _torch.refuse_null_elements(rows, name, values, self._library)
             if isinstance(values, Ragged):
                 yield from self._of_ragged(name, values, shape)
             elif values.dtype.kind == "O":
@@ -80,8 +82,9 @@ class Maker:
             yield f"{name}.offsets", self._array(np.concatenate([[0], shapes.prod(axis=1).cumsum()]).astype(np.int64))
             yield f"{name}.shapes", self._array(shapes.reshape(*shape, shapes.shape[1]))
         else:
-            make = np.ma.zeros if isinstance(values.values, np.ma.MaskedArray) else np.zeros
-            padded: Any = make((len(values), *shapes.max(axis=0, initial=0)), values.values.dtype)
+            flat = values.values
+            make = np.ma.zeros if isinstance(flat, np.ma.MaskedArray) else np.zeros
+            padded: Any = make((len(values), *shapes.max(axis=0, initial=0)), flat.dtype)
             for row, value in enumerate(values):
                 if value is not None:
                     place: tuple[Any, ...] = (row, *(slice(extent) for extent in value.shape))

@@ -223,7 +223,7 @@ class _Epoch(Iterator[Batch]):
         self._bar = _bar(loader, run) if loader._settings["progress"] else None
 
     def __next__(self) -> Batch:
-        with self._turns:
+        with self._turns.lock:
             return self._next()
 
     def __reduce__(self) -> NoReturn:

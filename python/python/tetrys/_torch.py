@@ -28,10 +28,10 @@ def refuse_null_elements(rows: Rows, name: str, values: Any, library: str) -> No
     flat = values.values if isinstance(values, Ragged) else values
     if not isinstance(flat, np.ma.MaskedArray):
         return
-    for row in range(len(rows)):
-        value = rows.row(row)[name]
-        if isinstance(value, np.ma.MaskedArray):
-            place = np.argwhere(np.ma.getmaskarray(value))[0].tolist()
+    for row in np.flatnonzero(rows.valid(name)).tolist():
+        nulls = np.ma.getmaskarray(values[row])
+        if nulls.any():
+            place = np.argwhere(nulls)[0].tolist()
             raise Unsupported(
                 f"column `{name}`, row {row} of those read: the element at {place} is null, and {library} has no null: read the column as arrays of "
                 "numpy, which mask it, or leave the row or the column out"

@@ -14,20 +14,19 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Lets the threads of a process take turns: `with turns:`."""
+    """Lets the threads of a process take turns: `with turns.lock:`.
+
+    This is no context manager itself: Ctrl-C inside an `__enter__` that is written in Python could leave the lock held for ever.
+    """
+
+    lock: threading.Lock
 
     def __init__(self) -> None:
         self.renew()
         _ALL.add(self)
 
     def renew(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self.lock = threading.Lock()
 
 
 _ALL: weakref.WeakSet[Turns] = weakref.WeakSet()
@@ -52,7 +51,7 @@ class Shared(Iterator[T]):
         self._turns = Turns()
 
     def __next__(self) -> T:
-        with self._turns:
+        with self._turns.lock:
             return next(self._items)
 
     def __reduce__(self) -> NoReturn:

@@ -119,7 +119,7 @@ class _Epoch(Iterator[Batch]):
         self._spec = spec
 
     def __next__(self) -> Batch:
-        with self._batches._turns:
+        with self._batches._turns.lock:
             positions, padding, _, parts = self._batches.read()
         return _batch(self._spec, positions, padding, parts)
 

@@ -155,7 +155,7 @@ def get_combined_scenes(scenes: Any) -> Records:
 
     Returns the combined scenes, from the first frame of the first to the last frame of the last.
     """
-    records: Records = array_of("scenes", scenes if isinstance(scenes, np.ndarray) else limited("scenes", scenes, 2**24))
+    records: Records = array_of("scenes", scenes if hasattr(scenes, "__array__") else limited("scenes", scenes, 2**24))
     if records.ndim != 1 or len(records) and not {*(SCENE_DTYPE.names or ())} <= {*(records.dtype.names or ())}:
         raise WrongType(f"scenes: expected an array of scenes, found {found(scenes)}")
     if not len(records):

@@ -31,7 +31,7 @@ from .codecs import (
     StoredCodec,
     spark_type,
 )
-from .unischema import Unischema, UnischemaField
+from .unischema import UnischemaField
 
 SCHEMA = "petastorm.schema"
 ROW_GROUP = "petastorm.row_group"
@@ -231,7 +231,8 @@ def _stored(field: UnischemaField, column: str, types: dict[str, str], *, is_dec
     if kind.startswith("list<") and f"{column}.shape" in types and f"{column}.width" in types:
         return Stored(field, (column, f"{column}.shape", f"{column}.width"), kind, lambda rows: _texts(rows, column, dtype))
     if kind.startswith("list<"):
-        return Stored(field, (column,), kind, lambda rows: [None if row is None else _array_of(row, dtype) for row in rows[column]])
+        item = kind.removeprefix("list<").removesuffix(">")
+        return Stored(field, (column,), kind, lambda rows: _lists(rows, column, item, dtype))
     if dtype is Decimal:
         return Stored(field, (column,), kind, lambda rows: _decimals(rows, column))
     if element in ("utf8", "categorical"):
@@ -276,6 +277,15 @@ def _numbers(rows: Rows, column: str, dtype: Any, null: Any = None) -> Values:
     if values.dtype.kind not in "mM" and values.dtype.type is not dtype and issubclass(dtype, np.generic):
         values = values.astype(dtype)
     return _nulls(rows, column, list(values) if values.ndim == 1 else [_copied(value) for value in values], null)
+
+
+def _lists(rows: Rows, column: str, element: str, dtype: Any) -> Values:
+    """Arrays of the elements of lists. As in Petastorm, null elements of floats are NaN."""
+    values = rows[column]
+    if element not in ("f16", "f32", "f64"):
+        refuse_null_elements(rows, column, values, "Petastorm")
+    bare = (row.filled(np.nan) if isinstance(row, np.ma.MaskedArray) else row for row in values)
+    return [None if row is None else _array_of(row, dtype) for row in bare]
 
 
 def _copied(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -334,7 +344,7 @@ def _texts(rows: Rows, column: str, dtype: Any) -> Values:
     return made
 
 
-def _array_of(items: list[Any], dtype: Any) -> Any:
+def _array_of(items: Sequence[Any] | npt.NDArray[Any], dtype: Any) -> Any:
     if np.dtype(dtype).kind == "S":
         return np.array([b"" if item is None else bytes(item) for item in items], np.bytes_)
     if any(item is None for item in items):

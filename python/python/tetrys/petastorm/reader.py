@@ -300,16 +300,21 @@ class Reader(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        if self.stopped:
-            raise WrongStateError("the reader was stopped: make another one, and read inside of its `with` block")
-        with self._turns:
-            while self._next >= len(self._items):
+        with self._turns.lock:
+            self._refuse_if_stopped()
+            # Another thread may stop the reader at any time, which replaces the items.
+            while self._next >= len(items := self._items):
                 self._fill()
-            item = self._items[self._next]
+                self._refuse_if_stopped()
+            item = items[self._next]
             # The reader does not keep rows that the loop has dropped.
-            self._items[self._next] = None
+            items[self._next] = None
             self._next += 1
         return item
+
+    def _refuse_if_stopped(self) -> None:
+        if self.stopped:
+            raise WrongStateError("the reader was stopped: make another one, and read inside of its `with` block")
 
     def next(self) -> Any:
         """Returns the next item, as `next(reader)` does."""
@@ -317,16 +322,17 @@ class Reader(Iterator[Any]):
 
     def _fill(self) -> None:
         """Gets the next items. Begins the next epoch where one has ended."""
-        if self._batches is None:
+        batches = self._batches
+        if batches is None:
             if not self._count or self._end is not None and self._loader.epoch >= self._end:
                 self.last_row_consumed = True
                 raise StopIteration
-            self._batches = iter(self._loader)
+            batches = self._batches = iter(self._loader)
             self._left = self._count - int(self._loader.state_dict()["offset"])
         self._before = self._loader.state_dict()
         self._items, self._next = [], 0
         try:
-            batch = next(self._batches, None)
+            batch = next(batches, None)
         except Exception:
             # The rows of this batch are lost to the loop, which knows it.
             self._is_whole = False
