@@ -190,7 +190,9 @@ pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Co
         let seen = All { kind: &mut all, numbers: &numbers, types }.deserialize(&mut json);
         seen.and_then(|()| json.end()).map_err(|error| {
             let said = json_fault(&error);
-            let said = short(said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said));
+            // The place in the text of one line is said below. Other faults have none.
+            let place = said.rsplit_once(" at line ").filter(|_| !error.is_data());
+            let said = short(place.map_or(said.as_str(), |(said, _)| said));
             Error::invalid(match error.is_data() {
                 true => format!("line {number}: {said}"),
                 false => format!("line {number}, column {}: {said}", error.column()),
