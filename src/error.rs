@@ -89,7 +89,8 @@ impl Error {
 
     /// Returns the error with `place` in front of its message: `place: message`.
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.message = bounded(format!("{place}: {}", self.message));
+        // The message is bounded already: cut again, it would say twice what was left out.
+        self.message = format!("{}: {}", bounded(place.to_string()), self.message);
         self
     }
 }
@@ -107,7 +108,10 @@ pub(crate) fn json_fault(error: &serde_json::Error) -> String {
     let mismatch = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
     if let Some((found, expected)) = mismatch.and_then(|said| said.rsplit_once(", expected ")) {
         let expected = match expected {
-            "usize" | "u8" | "u16" | "u32" | "u64" => "a whole number of 0 or more",
+            "u8" => "a whole number from 0 to 255",
+            "u16" => "a whole number from 0 to 65535",
+            "u32" => "a whole number from 0 to 4294967295",
+            "usize" | "u64" => "a whole number of 0 or more",
             "isize" | "i8" | "i16" | "i32" | "i64" => "a whole number",
             "f32" | "f64" => "a number",
             "a boolean" => "true or false",
@@ -202,7 +206,10 @@ impl From<std::io::Error> for Error {
         };
         // `tempfile` adds the name of a temporary file, which means nothing to users.
         let said = error.to_string();
-        Self::new(kind, said.split(" at path \"").next().unwrap_or_default()).with_source(error)
+        match said.split_once(" at path \"") {
+            Some((said, _)) => Self::new(kind, said),
+            None => Self::new(kind, said).with_source(error),
+        }
     }
 }
 

@@ -28,6 +28,10 @@ const TYPES: [(&str, &str); 20] = [
     ("LargeList", "list"),
 ];
 
+/// Starts of the types of Arrow and polars that have arguments: `Timestamp(ns, "UTC")` stays as it is.
+const ARROW: [&str; 10] =
+    ["Array", "Datetime", "Decimal", "Dictionary", "Duration", "FixedSize", "List", "Map", "Struct", "Time"];
+
 /// What parsers of Rust say about numbers, and the same in plain words.
 const SAID: [(&str, &str); 5] = [
     ("number too large to fit in target type", "the number is too large"),
@@ -95,6 +99,10 @@ fn word(rest: &str, text: &mut String) -> usize {
     let (name, after) = rest.split_at(end);
     if let Some(plain) = type_named(name) {
         text.push_str(plain);
+        return end;
+    }
+    if ARROW.iter().any(|ty| name.starts_with(ty)) {
+        text.push_str(name);
         return end;
     }
     // A value of Rust: a name with small letters, and its fields.
@@ -166,6 +174,8 @@ mod tests {
                 "Error while parsing value 'x' as type i64 for column 1",
             ),
             ("cannot cast LargeUtf8 to Date32", "cannot cast utf8 to date"),
+            (r#"Casting from Timestamp(ns, "UTC") to Int64"#, r#"Casting from Timestamp(ns, "UTC") to i64"#),
+            (r#"found List(Struct("a": Int64))"#, r#"found List(Struct("a": i64))"#),
             ("must be of type `Boolean`, got `Int64`", "must be of type bool, got i64"),
             ("column 3: number too large to fit in target type", "column 3: the number is too large"),
             // Names and values of users, and words of SQL.

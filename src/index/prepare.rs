@@ -5,7 +5,8 @@
 //! - `LPAD` and `RPAD` write as many characters as they are told, and the decimals of `ROUND` are cut to 32 bits. They are bounded.
 //! - polars panics on intervals of unknown units, and goes on with wrong numbers if they are too long.
 //! - A chain of 1,000 comparisons with `OR` has 1,000 levels, and polars copies what is below each level. As a balanced tree the
-//!   chain has 10 levels. polars makes a deep chain of every tree of `AND`, so that these stay as they are, and the levels are bounded.
+//!   chain has 10 levels. polars turns every tree of `AND` into a deep chain. So a chain of `AND` stays as it is, and its length is
+//!   bounded.
 
 use std::{collections::BTreeSet, mem, ops::ControlFlow};
 

@@ -121,7 +121,7 @@ pub struct Offsets(Vec<i64>);
 
 /// The most rows of a window, and of the windows of a batch.
 pub(crate) const MAX_WINDOW: u64 = 1 << 24;
-/// The most rows of a window over a table that has fewer rows. All further rows of such a window are missing.
+/// The most rows of a window over a table that has fewer rows.
 const MAX_MISSING: u64 = 10_000;
 
 impl Offsets {

@@ -150,11 +150,17 @@ impl Recipe {
             // A part that cannot be saved leaves none of the others behind.
             check_targets(&targets).await?;
         }
+        let mut done: Vec<String> = Vec::new();
         for ((one, writer), (store, before)) in made.iter_mut().zip(writers).zip(targets) {
             let saved = match before {
-                Some(view) => writer.save_over(&view).await?,
-                None => writer.save_in(store).await?,
+                Some(view) => writer.save_over(&view).await,
+                None => writer.save_in(store).await,
             };
+            let saved = saved.map_err(|error| match done.as_slice() {
+                [] => error,
+                saved => error.at(format!("after {} was saved", saved.join(", "))),
+            })?;
+            done.push(format!("`{}`", one.view));
             one.saved(saved).await;
         }
         Ok(made)

@@ -50,7 +50,7 @@ const OWN: [&str; 15] = [
     "cache_memory",
     "tetrys_cache_memory",
 ];
-/// Options that messages name, by the service that has them.
+/// Options that the message about an unknown option lists.
 const KNOWN: [&str; 22] = [
     "region",
     "endpoint",

@@ -166,6 +166,10 @@ async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
     Ok(chunks)
 }
 
+/// The folders of the objects of a table, and of the files of writers.
+pub(super) const FOLDERS: [&str; 9] =
+    ["attachments", "chunks", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
+
 /// Opens the versions with these numbers, and returns them with the bytes of their manifests. Versions that no longer exist are
 /// left out.
 ///

@@ -61,7 +61,7 @@ fn stores_and_condemned_objects_must_be_what_they_are_said_to_be() {
     for folder in ["manifests", "sessions", "pins", "", "../chunks", "chunks/aa"] {
         refused(read(condemned(folder)), ErrorKind::Corrupt, &format!("a condemned object in `{folder}`"));
     }
-    refused(read(json!(["chunks/aa/bb"])), ErrorKind::Corrupt, "expected struct Condemned");
+    refused(read(json!(["chunks/aa/bb"])), ErrorKind::Corrupt, "expected an object, found string");
     refused(read(json!([])), ErrorKind::Corrupt, "announces `condemned`");
     let marked = |value: Value, features: &[&str]| {
         edited(1, |manifest| {

@@ -138,7 +138,7 @@ fn a_manifest_that_is_deep_long_doubled_or_no_text_is_refused() {
     refused(
         "a condemned object in no folder",
         json.replace("\"condemned\":[]", "\"condemned\":[\"chunks/aa/bb\"]").as_bytes(),
-        "expected struct Condemned",
+        "expected an object, found string",
     );
     refused("a number with a fraction", json.replace("\"rows\":10", "\"rows\":10.0").as_bytes(), "manifest");
     refused(

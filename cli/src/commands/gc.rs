@@ -4,7 +4,7 @@ use std::{io::Write, time::Duration};
 
 use clap::Args;
 use tetrys::{
-    Error, ErrorKind, Table,
+    Table,
     table::{GcSettings, now_ms},
 };
 
@@ -55,15 +55,11 @@ impl Gc {
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
         let plan = match (self.abandoned, self.yes) {
-            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await,
-            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await,
-            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await,
-            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await,
+            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await?,
+            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await?,
+            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
+            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
         };
-        let plan = plan.map_err(|error| match error.kind() {
-            ErrorKind::NotFound if !self.abandoned => Error::not_found(format!("{error}: pass --abandoned")),
-            _ => error,
-        })?;
         if plan.done {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
         }

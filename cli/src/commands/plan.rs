@@ -143,7 +143,10 @@ impl Batches {
     async fn forecast(&self, table: &Table, loader: &DataLoader) -> Result<Forecast, Error> {
         let forecast = loader.forecast().await?;
         match (forecast.batches, forecast.bytes_of_batch > 0.0) {
-            (0, _) => Err(Error::invalid(format!("{}: an epoch has no batches", table.url()))),
+            (0, _) => Err(Error::invalid(format!(
+                "{}: an epoch has no batches: its samples do not fill one on each of the ranks",
+                table.url()
+            ))),
             (_, false) => Err(Error::invalid(format!(
                 "{}: a data loader reads no bytes: expected a column of a column group, found columns of the index alone",
                 table.url()
@@ -217,7 +220,11 @@ impl Throughput {
         bar.finish_and_clear();
         let (stats, planned) = (loader.stats(), loader.planned_reads());
         if stats.batches == 0 {
-            return Err(Error::invalid(format!("{}: an epoch has no batches", table.url())).into());
+            return Err(Error::invalid(format!(
+                "{}: an epoch has no batches: its samples do not fill one on each of the ranks",
+                table.url()
+            ))
+            .into());
         }
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
         let (samples, bytes, batches) = (stats.samples as f64, stats.bytes as f64, stats.batches as f64);

@@ -107,7 +107,7 @@ impl ChunkReader for DataReader {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(length.min(1 << 20));
         let read = self.get_read(start)?.into_inner().take(length as u64).read_to_end(&mut bytes)?;
         match read == length {
             true => Ok(bytes.into()),

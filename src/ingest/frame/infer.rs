@@ -190,7 +190,9 @@ pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Co
         let seen = All { kind: &mut all, numbers: &numbers, types }.deserialize(&mut json);
         seen.and_then(|()| json.end()).map_err(|error| {
             let said = json_fault(&error);
-            let said = short(said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said));
+            // The place in the text of one line is said below. Other faults have none.
+            let place = said.rsplit_once(" at line ").filter(|_| !error.is_data());
+            let said = short(place.map_or(said.as_str(), |(said, _)| said));
             Error::invalid(match error.is_data() {
                 true => format!("line {number}: {said}"),
                 false => format!("line {number}, column {}: {said}", error.column()),
@@ -517,7 +519,7 @@ mod tests {
             ("{\"a\":1}\n{\"a\":\"x\"}", "line 2: `a`: expected a number as before, found text"),
             ("{\"a\":1}\n[1]", "line 2: expected an object"),
             ("{\"a\":1\n", "line 1, column 6: the text ends inside an object"),
-            ("{\"a\":1}\n\n{\"a\" 2}", "line 3, column 6: expected `:`"),
+            ("{\"a\":1}\n\n{\"a\" 2}", "line 3: `a`: expected `:`"),
             ("{\"a\":1}{\"a\":2}", "line 1, column 8: trailing"),
             ("{\"a\":1}\n{\"a\":1,\"b\":2,\"\\u0061\":3}", "line 2: the object has the key `a` twice"),
             ("{\"a\":[{\"b\":1},{\"b\":1,\"b\":1}]}", "line 1: `a`: the object has the key `b` twice"),

@@ -106,13 +106,13 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
         settings.choose_more(&columns, writer.schema()).map_err(place)?
     } else if writer.overwrites() {
         let (schema, columns) = settings.choose_like(&columns, writer.schema()).map_err(place)?;
-        (schema.with_ids_after(writer.schema())?, columns)
+        (schema.with_ids_after(writer.schema()).map_err(place)?, columns)
     } else {
         settings.choose(&columns).map_err(place)?
     };
     if schema != *writer.schema() {
         return Err(place(Error::invalid(format!(
-            "expected the columns of the first file, with the same types, groups and order: {}",
+            "expected the columns of the session, with the same types, groups and order: {}",
             difference(&schema, writer.schema())
         ))));
     }
@@ -120,10 +120,10 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     let mut partition = writer.partition_at(number)?;
     let mut batches = plan.rows(frame, 0..frame.rows())?;
     while let (Some(batch), rest) = next_of(batches).await? {
-        partition.write(&batch?).await?;
+        partition.write(&batch?).await.map_err(place)?;
         batches = rest;
     }
-    partition.finish().await
+    partition.finish().await.map_err(place)
 }
 
 /// Says how a schema differs from the expected one.

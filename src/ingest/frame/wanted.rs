@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use arrow_array::timezone::Tz;
 use arrow_schema::{DataType, Field};
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{NaiveDate, NaiveTime, Timelike};
 use half::f16;
 
 use super::{
@@ -308,7 +308,9 @@ fn is_time(text: &str, unit: TimeUnit, zoned: bool) -> bool {
     };
     let read = match time.as_bytes() {
         [_, _, b':', _, _, b':', _, _] | [_, _, b':', _, _, b':', _, _, b'.', ..] => time_of_day(time),
-        [_, _, _, _, _, _] => NaiveTime::parse_from_str(time, "%H%M%S").ok().map(|time| (time, 0)),
+        [_, _, _, _, _, _] => {
+            NaiveTime::parse_from_str(time, "%H%M%S").ok().filter(|time| !is_leap_second(*time)).map(|time| (time, 0))
+        }
         _ => None,
     };
     let is_zone = || matches!(zone, "z" | "Z") || zone.trim_start().parse::<Tz>().is_ok();
@@ -330,8 +332,13 @@ fn time_of_day(text: &str) -> Option<(NaiveTime, usize)> {
     let is_sound = parts[0].len() <= 2
         && parts[1..].iter().all(|part| part.len() == 2)
         && parts.iter().copied().chain(fraction).all(is_number);
-    let time = NaiveTime::parse_from_str(whole, format).ok().filter(|_| is_sound)?;
+    let time = NaiveTime::parse_from_str(whole, format).ok().filter(|time| is_sound && !is_leap_second(*time))?;
     Some((time, fraction.map_or(0, |digits| digits.trim_end_matches('0').len())))
+}
+
+/// Whether the seconds are 60, which Arrow stores as the next minute.
+fn is_leap_second(time: NaiveTime) -> bool {
+    time.nanosecond() >= 1_000_000_000
 }
 
 fn digits_of(unit: TimeUnit) -> usize {

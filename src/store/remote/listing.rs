@@ -155,19 +155,18 @@ impl Store {
         Ok(names)
     }
 
-    /// Returns the names directly at the root, sorted: those of objects, and those of folders, which end in `/`.
+    /// Returns the first name directly at the root that is not expected. Names of folders end in `/`. A remote store is asked for a
+    /// page of names, and for one more page for each expected folder.
     ///
     /// # Errors
     /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     /// - `Unsupported`: the store is a web server.
-    pub(crate) async fn names_at_root(&self) -> Result<Vec<String>> {
+    pub(crate) async fn first_at_root(&self, expected: impl Fn(&str) -> bool) -> Result<Option<String>> {
         self.inner.beyond_http(Doing::Listing)?;
-        let mut names = match self.inner.on_disk(LocalFiles::names_at_root).await? {
-            Some(names) => names,
-            None => wire::listing(self.inner.names_at_root()).await?,
-        };
-        names.sort_unstable();
-        Ok(names)
+        match self.inner.on_disk(LocalFiles::names_at_root).await? {
+            Some(names) => Ok(names.into_iter().filter(|name| !expected(name)).min()),
+            None => wire::listing(self.inner.first_at_root(&expected)).await,
+        }
     }
 
     /// Lists the folder once. Also returns whether the names were in the order of the store, without duplicates, and inside
@@ -204,20 +203,39 @@ impl Inner {
         wire::listing(self.each_name_read(folder, location, &mut take)).await
     }
 
-    async fn names_at_root(&self) -> Result<Vec<String>> {
+    async fn first_at_root(&self, expected: &impl Fn(&str) -> bool) -> Result<Option<String>> {
         let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
-        for tries_left in (0..LISTINGS).rev() {
-            match self.objects.list_with_delimiter(prefix).await {
-                Ok(listed) => {
-                    let name = |location: &Path| name::relative(&self.prefix, location);
-                    let folders = listed.common_prefixes.iter().filter_map(name).map(|name| format!("{name}/"));
-                    return Ok(listed.objects.iter().filter_map(|object| name(&object.location)).chain(folders).collect());
+        let (mut behind, mut tries_left) = (None::<Path>, LISTINGS);
+        'listing: loop {
+            let mut listing = match &behind {
+                Some(behind) => self.objects.list_with_offset(prefix, behind),
+                None => self.objects.list(prefix),
+            };
+            loop {
+                let object = match listing.try_next().await {
+                    Ok(Some(object)) => object,
+                    Ok(None) => return Ok(None),
+                    Err(error) if tries_left > 1 && broken(&error) != (false, false) => {
+                        tries_left -= 1;
+                        wire::restarted();
+                        continue 'listing;
+                    }
+                    Err(error) => return Err(self.fail(error, Doing::Listing, "")),
+                };
+                wire::named();
+                let Some(name) = name::relative(&self.prefix, &object.location) else { continue };
+                let folder = name.split_once('/').map(|(folder, _)| folder);
+                let first = folder.map_or_else(|| name.to_string(), |folder| format!("{folder}/"));
+                if !expected(&first) {
+                    return Ok(Some(first));
                 }
-                Err(error) if tries_left > 0 && broken(&error) != (false, false) => wire::restarted(),
-                Err(error) => return Err(self.fail(error, Doing::Listing, "")),
+                if let Some(folder) = folder.filter(|_| self.lists_in_order()) {
+                    // The byte behind `/`: no name in the folder comes after it.
+                    behind = Some(self.prefix.clone().join(format!("{folder}0")));
+                    continue 'listing;
+                }
             }
         }
-        Err(Error::internal("no listing was tried"))
     }
 
     async fn each_name_read(&self, folder: &str, location: Path, take: &mut impl FnMut(Listed) -> bool) -> Result<bool> {

@@ -184,8 +184,13 @@ impl Ticket {
         let expected = self.url.as_deref().unwrap_or(store.url());
         let is_alike = expected == store.url() || name(expected).is_some_and(|own| name(store.url()) == Some(own));
         let is_its = match self.append_to.or(self.overwrites) {
-            Some(_) if is_alike => Table::open_in(store.clone()).await?.id() == self.plan.table,
-            _ => is_alike,
+            // The table has an id, wherever it is mounted.
+            Some(_) => match Table::open_in(store.clone()).await {
+                Ok(table) => table.id() == self.plan.table,
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(error) => return Err(error),
+            },
+            None => is_alike,
         };
         match is_its {
             true => Ok(()),

@@ -27,7 +27,7 @@ use crate::{
     schema::Schema,
     store::{Store, StoreOptions},
     table::{
-        objects::together,
+        objects::{FOLDERS, together},
         table::{Table, split_name},
     },
     write::{IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
@@ -533,10 +533,6 @@ pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> 
     Ok(())
 }
 
-/// The folders of the objects of a table, and of the files of writers.
-const FOLDERS: [&str; 9] =
-    ["attachments/", "chunks/", "hashes/", "index/", "joins/", "layout/", "manifests/", "pins/", "sessions/"];
-
 /// Checks that a new table can be written to a store: there is no table, and nothing of others. What writers left that never
 /// committed may be there. `instead` says what to do if there is a table.
 ///
@@ -544,34 +540,29 @@ const FOLDERS: [&str; 9] =
 /// - `Exists`: something is there; the message names it.
 /// - Errors of the store.
 pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<()> {
-    let (newest, first) = try_join(commit::newest_version(store), names_of_others(store)).await?;
+    let (newest, first) = try_join(commit::newest_version(store), first_of_others(store)).await?;
     let url = store.url();
     if let Some(version) = newest {
         return Err(Error::exists(format!("{url}: a table is there already, at version {version}{instead}")));
     }
-    if first.is_empty() {
-        return Ok(());
-    }
     // A bit of a name may have flipped on its way, and files come and go.
-    let again = names_of_others(store).await?;
-    match first.iter().filter(|name| again.contains(name)).collect::<Vec<_>>().as_slice() {
-        [] => Ok(()),
-        [name, rest @ ..] => {
-            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-            Err(Error::exists(format!(
-                "{url}: expected a new or empty folder for the table, found `{}`{more}, which no table has; name another folder, \
-                 or a new one in it",
-                short(name)
-            )))
-        }
+    match first {
+        Some(name) if first_of_others(store).await?.as_ref() == Some(&name) => Err(Error::exists(format!(
+            "{url}: expected a new or empty folder for the table, found `{}`, which no table has; name another folder, or a new one \
+             in it",
+            short(name)
+        ))),
+        _ => Ok(()),
     }
 }
 
-/// Returns the names at the root that no table has, and no self-test.
-async fn names_of_others(store: &Store) -> Result<Vec<String>> {
-    let mut names = store.names_at_root().await?;
-    names.retain(|name| !FOLDERS.contains(&name.as_str()) && !name.starts_with("selftest-"));
-    Ok(names)
+/// Returns the first name at the root that no table has, no self-test, and no file system that was just made.
+async fn first_of_others(store: &Store) -> Result<Option<String>> {
+    let is_ours = |name: &str| {
+        let folder = name.strip_suffix('/');
+        folder.is_some_and(|folder| FOLDERS.contains(&folder) || folder == "lost+found") || name.starts_with("selftest-")
+    };
+    store.first_at_root(is_ours).await
 }
 
 /// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.

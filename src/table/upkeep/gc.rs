@@ -143,8 +143,8 @@ impl Table {
 
 fn no_table(store: &Store) -> Error {
     Error::not_found(format!(
-        "{}: no table there (no manifest), so nothing is deleted; what a writer left that never committed a first version is \
-         collected as abandoned",
+        "{}: no table there (no manifest), so nothing is deleted; `tetrys gc --abandoned` or `collect_abandoned` deletes what a \
+         writer left that never committed a first version",
         store.url()
     ))
 }

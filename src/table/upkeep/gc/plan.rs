@@ -17,7 +17,7 @@ use crate::{
     store::{Listed, Store},
     table::{
         changing::session_files::is_session_file,
-        objects::{Named, named, open_versions, together},
+        objects::{FOLDERS, Named, named, open_versions, together},
         table::Table,
     },
 };
@@ -85,9 +85,7 @@ pub(super) fn before(age: Duration, now: i64) -> i64 {
 }
 
 /// The folders of the objects that versions name.
-const FOLDERS: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
-/// The folders in which a killed writer may leave an unfinished file.
-const WRITTEN: [&str; 9] = ["attachments", "chunks", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
+const NAMED: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
 
 /// A plan, with the tables from which it was made.
 pub(super) struct Survey {
@@ -113,7 +111,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
         // A later build may have made objects for the version that this one would not know to keep.
         version.table.may_be_collected()?;
     }
-    let (listed, (pinned, dead_pins)) = futures::future::try_join(listed(store, &FOLDERS), pins(store, &newest, before)).await?;
+    let (listed, (pinned, dead_pins)) = futures::future::try_join(listed(store, &NAMED), pins(store, &newest, before)).await?;
     let mut plan = GcPlan { version: newest.version(), ..GcPlan::default() };
     plan.sweep.extend(dead_pins);
     plan.pinned = choose(&mut versions, &newest, settings.keep_versions, &pinned);
@@ -214,7 +212,7 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
             store.url()
         )));
     }
-    let mut all = listed(store, &FOLDERS).await?;
+    let mut all = listed(store, &NAMED).await?;
     all.retain(|listed| condemned_of(&listed.name, listed.bytes).is_some());
     all.extend(store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)));
     all.extend(unfinished(store).await?);
@@ -330,7 +328,7 @@ async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
 
 /// Lists the unfinished files of killed writers: the names of objects of a table, followed by `#` and a number.
 async fn unfinished(store: &Store) -> Result<Vec<Listed>> {
-    let mut listed = store.list_unfinished(&WRITTEN).await?;
+    let mut listed = store.list_unfinished(&FOLDERS).await?;
     listed.retain(|listed| {
         let name = listed.name.rsplit_once('#').map_or("", |(name, _)| name);
         let is_object = condemned_of(name, listed.bytes).is_some() || version_of_name(name).is_some();
