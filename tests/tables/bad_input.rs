@@ -343,6 +343,7 @@ fn a_directory_without_the_right_to_write_is_denied() {
     if std::fs::write(folder.path().join("probe"), "").is_err() {
         return writing_is_denied(folder.path().to_str().unwrap());
     }
+    std::fs::remove_file(folder.path().join("probe")).unwrap();
     // The superuser may write anywhere, so the test runs once more in a child process as the user nobody.
     let mut child = std::process::Command::new("/proc/self/exe");
     child.uid(65534).gid(65534).current_dir("/").env(READ_ONLY, folder.path());
@@ -350,7 +351,6 @@ fn a_directory_without_the_right_to_write_is_denied() {
         child.args(["--exact", "bad_input::a_directory_without_the_right_to_write_is_denied", "--nocapture"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    std::fs::remove_file(folder.path().join("probe")).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -461,7 +461,7 @@ fn mixed_loaders_give_their_samples_by_weight_with_their_values_and_continue_any
         |a: &DataLoader, b: &DataLoader, weights: &[f64]| DataLoader::mix([a, b], weights, Stop::First).unwrap_err().to_string();
     let (ego, camera) = (loader("ego.*", 4), loader("camera.*", 4));
     assert!(refused(&ego, &camera, &[1.0, 1.0]).contains("loader 1 of a mix has columns camera.jpeg"));
-    assert!(refused(&ego, &loader("ego.*", 5), &[1.0, 1.0]).contains("batch_size: 5"));
+    assert!(refused(&ego, &loader("ego.*", 5), &[1.0, 1.0]).contains("loader 1 of a mix has batches of 5 on rank 0 of 1"));
     assert!(refused(&ego, &ego, &[1.0]).contains("2 loaders with 1 weights"));
     assert!(refused(&ego, &ego, &[1.0, -1.0]).contains("weight of loader 1: -1"));
     let mixed = DataLoader::mix([&ego, &ego], &[1.0, 1.0], Stop::First).unwrap();

@@ -576,7 +576,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     let json = "{\"id\":1,\"agents\":[{\"x\":1.5},{\"x\":2}],\"pose\":[1,2]}\n\n{\"id\":2,\"agents\":[],\"tags\":{\"a\":null}}";
     let frame = Frame::read(json.as_bytes(), FrameFormat::Ndjson, &TextSettings::default()).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).collect();
-    assert_eq!(types, ["id i64", "agents.x f64[?]", "pose i64[?]", "tags.a bool", "tags.is_null bool"]);
+    assert_eq!(types, ["id i64", "agents.x f64[?]", "pose i64[?]", "tags.a utf8", "tags.is_null bool"]);
     let table = taken(&frame, &FrameSettings::default(), &folder.join("b")).unwrap();
     let rows = exported(&table, ExportFormat::Parquet, &ExportSettings::default());
     assert_eq!(said(column(&rows, "agents"), 1), "[]");

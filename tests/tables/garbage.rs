@@ -761,6 +761,7 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         let left: Vec<String> = leaves(&place).into_iter().filter(|name| place.join(name).is_file()).collect();
         assert_eq!(left, ["notes.txt"]);
         assert!(!place.join("sessions").exists());
+        std::fs::remove_file(place.join("notes.txt")).unwrap();
         let table = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
         assert_sound(&table, &joined(&partitions)).await;
         let refused = Table::collect_abandoned(table.store(), HOUR, later(2)).await.unwrap_err();
