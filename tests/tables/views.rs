@@ -598,7 +598,7 @@ fn damaged_and_forged_views_are_refused() {
     let other = serde_json::json!({"blake3": Hash::of(b"x"), "bytes": 1});
     type Edit<'a> = &'a dyn Fn(&mut Value);
     let cases: [(Edit<'_>, &str); 20] = [
-        (&|json| json["view"] = Value::Null, "struct View"),
+        (&|json| json["view"] = Value::Null, "expected an object, found null"),
         (&|json| drop(json.as_object_mut().unwrap().remove("view")), "announces `views` and does not use it"),
         (&|json| json["read_features"] = serde_json::json!(["references"]), "uses `views` and does not announce it"),
         (&|json| json["view"]["sources"] = serde_json::json!([]), "0 sources"),

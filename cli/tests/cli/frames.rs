@@ -342,7 +342,7 @@ fn files_of_one_data_set_with_other_columns_are_named_with_the_column() {
     ] {
         write("mixed/b.parquet", columns);
         let said = tetrys(folder, "ingest petastorm mixed new").fails(1);
-        assert!(said.contains("b.parquet: expected the columns of the first file") && said.contains(says), "{said}");
+        assert!(said.contains("b.parquet: expected the columns of the other rows") && said.contains(says), "{said}");
         assert!(!said.contains("session"), "{said}");
     }
 }
@@ -360,7 +360,7 @@ fn several_processes_overwrite_a_table() {
     tetrys(folder, "session write-partition t ticket 1 two.csv --out 1.receipt").ok();
     fs::write(folder.join("other.csv"), "id,y\n7,1\n").unwrap();
     let refused = tetrys(folder, "session write-partition t ticket 0 other.csv").fails(1);
-    assert!(refused.contains("other.csv: expected the columns of the first file"), "{refused}");
+    assert!(refused.contains("other.csv: expected the columns of the other rows"), "{refused}");
     tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(5));
     let said = tetrys(folder, "session commit t ticket --partitions 2 1.receipt 0.receipt --json").json();

@@ -160,7 +160,7 @@ fn a_frame_that_does_not_fit_the_session_is_refused() {
     frames(folder.path(), 2);
     run(&server, folder.path(), &format!("session begin s3://data/drives 0.parquet {CHOICES} --out ticket")).ok();
     let other = run(&server, folder.path(), "session write-partition s3://data/drives ticket 1 1.parquet --index log");
-    assert!(other.fails(1).contains("expected the columns of the first file, with the same types, groups and order: "));
+    assert!(other.fails(1).contains("expected the columns of the other rows, with the same types, groups and order: "));
     std::fs::write(folder.path().join("broken"), "{}").unwrap();
     let broken = run(&server, folder.path(), "session write-partition s3://data/drives broken 1 1.parquet");
     assert!(broken.fails(1).contains("ticket of a session"));

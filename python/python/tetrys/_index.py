@@ -47,7 +47,9 @@ def refused(what: str, error: BaseException) -> NoReturn:
     if isinstance(error, pl.exceptions.PanicException):
         raise Invalid(f"{what}: polars fails at this expression") from error
     kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
-    raise kind(f"{what}: {error}") from error
+    # polars adds its plan, and a list of columns that has those of locators.
+    said = str(error).split("\n\nResolved plan", 1)[0].split("; valid columns:", 1)[0]
+    raise kind(f"{what}: {said}") from error
 
 
 POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError, AttributeError)

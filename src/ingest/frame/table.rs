@@ -112,7 +112,7 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     };
     if schema != *writer.schema() {
         return Err(place(Error::invalid(format!(
-            "expected the columns of the session, with the same types, groups and order: {}",
+            "expected the columns of the other rows, with the same types, groups and order: {}",
             difference(&schema, writer.schema())
         ))));
     }
