@@ -13,9 +13,9 @@ export TETRYS_SKIPPED
 
 cat <<TEXT
 cargo test --workspace $*
-  compiles  about 500 crates and the tests: 15 minutes the first time on two cores, 8 minutes after the demo, else what changed
-  Rust      about 1,100 tests of the library and the command line, with servers of S3 on the loopback: 7 minutes
-  Python    about 1,500 tests of the package in a virtual environment (1.3 GB in ${TETRYS_BUILDS:-~/.cache/tetrys}), and its types: 6 minutes
+  compiles  about 500 crates and the tests: 11 minutes the first time on two cores, 5 minutes after the demo, else what changed
+  Rust      about 1,100 tests of the library and the command line, with servers of S3 on the loopback: 20 minutes
+  Python    about 1,900 tests of the package in a virtual environment (1.3 GB in ${TETRYS_BUILDS:-~/.cache/tetrys}), and its types: 7 minutes
 Needs Rust and a C compiler; the Python tests need python3 (3.10 or later) and network for pip.
 TEXT
 [ "${TETRYS_TORCH:-}" = 1 ] || echo "Left out: the tests of PyTorch (6 GB to install). TETRYS_TORCH=1 runs them."
