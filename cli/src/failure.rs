@@ -37,7 +37,7 @@ const ERROR: u8 = 1;
 const DAMAGE: u8 = 3;
 const DIFFERS: u8 = 4;
 
-/// What this command has done that an error behind it does not undo.
+/// Sentences about the changes that this command has made. A later error does not undo them, so its message is followed by them.
 static DONE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Notes that a version of a table was committed. If the command fails later, for example because the disk of stdout is full, its

@@ -73,7 +73,7 @@ pub fn next_version(newest: u64, is_taken: impl Fn(u64) -> bool) -> u64 {
     (newest + 1..).find(|version| !is_taken(*version)).unwrap_or(u64::MAX)
 }
 
-/// What a writer does with a change.
+/// The answer of [`may_commit`]: how a writer goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MayCommit {
     /// It claims the next version.
@@ -127,8 +127,8 @@ pub enum Fate {
     GivenUp,
 }
 
-/// What became of the manifest with this hash that was put as this version. The newest manifest must have been read after the put
-/// was answered, or given up as unanswered.
+/// Finds out whether a claim was committed. The claim put a manifest with this hash as this version. The caller reads the newest
+/// manifest after the store has answered the put, or after it has given up waiting for the answer.
 pub fn fate<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> Fate {
     let compare = |found: N::Hash| if found == hash { Fate::Committed } else { Fate::Void };
     if newest.version() <= version {
@@ -196,7 +196,7 @@ pub fn given_up(at: Option<u64>, needed: bool, floor: u64, now: u64) -> Option<u
     }
 }
 
-/// What a commit does with an entry of an object or a version that it needs.
+/// The answer of [`withdraw`]: how a commit treats the entry of an object, or of a version, that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Withdraw {
     /// There is no entry.

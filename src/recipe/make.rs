@@ -158,7 +158,7 @@ impl Recipe {
             };
             let saved = saved.map_err(|error| match done.as_slice() {
                 [] => error,
-                saved => error.at(format!("after {} was saved", saved.join(", "))),
+                saved => error.at(format!("after saving {}", saved.join(", "))),
             })?;
             done.push(format!("`{}`", one.view));
             one.saved(saved).await;

@@ -76,7 +76,8 @@ Example:
   tetrys session write-partition s3://bucket/drives drives.ticket 3 part-3.parquet --sequence-by log_id --out 3.receipt"
 )]
 pub(crate) struct WritePartition {
-    /// The table that was given to `session begin`; on another machine its folder may have another path, but the same name
+    /// The table that was given to `session begin`. On another machine its folder may have another path; the folder of a new table
+    /// must have the same name
     table: String,
     /// The file with the ticket of the session
     ticket: PathBuf,

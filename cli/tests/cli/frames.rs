@@ -304,10 +304,12 @@ fn a_ticket_is_for_its_table_and_a_commit_has_the_partitions_that_it_names() {
         }
     }
     assert!(!folder.join("fresh").exists());
-    // The folder may be mounted elsewhere, under its name.
+    // The folder may be mounted elsewhere. The table is known by its id, so the folder may have any name.
     std::fs::rename(folder.join("t"), folder.join("moved/again")).unwrap();
     fs::create_dir(folder.join("mounted")).unwrap();
-    std::fs::rename(folder.join("moved/again"), folder.join("mounted/t")).unwrap();
+    std::fs::rename(folder.join("moved/again"), folder.join("mounted/renamed")).unwrap();
+    tetrys(folder, "session write-partition mounted/renamed t.ticket 0 rows.csv --out 0.receipt").ok();
+    std::fs::rename(folder.join("mounted/renamed"), folder.join("mounted/t")).unwrap();
     for number in [0, 1] {
         tetrys(folder, &format!("session write-partition mounted/t t.ticket {number} rows.csv --out {number}.receipt")).ok();
     }

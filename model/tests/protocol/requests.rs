@@ -40,7 +40,7 @@ impl Way {
         u8::from(self != Self::Done)
     }
 
-    /// What to say after the request.
+    /// Describes the fault, for the line of a counterexample that has the request.
     pub(crate) fn said(self) -> &'static str {
         match self {
             Self::Done => "",

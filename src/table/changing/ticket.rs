@@ -161,8 +161,8 @@ impl Ticket {
         })
     }
 
-    /// Checks that a store has the table for which the session was started. A local folder may have another path on another machine,
-    /// but its name must be the same.
+    /// Checks that a store has the table for which the session was started. A table that exists is found by its id, so its folder or
+    /// URL may be another one on another machine. For a new table the URL must be the same, or the name of the local folder.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -176,8 +176,7 @@ impl Ticket {
     /// ```
     ///
     /// # Errors
-    /// - `Invalid`: the session was started for another table. The message names both.
-    /// - `NotFound`: the session changes a table, and there is none.
+    /// - `Invalid`: the session was started for another table, or changes a table and there is none. The message names both URLs.
     /// - Errors of the store.
     pub async fn check_place(&self, store: &Store) -> Result<()> {
         let name = |url: &str| url.strip_prefix("file://")?.trim_end_matches('/').rsplit('/').next().map(str::to_owned);

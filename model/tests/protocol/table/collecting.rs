@@ -199,7 +199,7 @@ impl Table {
     }
 }
 
-/// What a collector lists.
+/// Describes the listing of a collector, for a counterexample.
 fn listed_words(state: &State, open: &[(usize, u8)], idle: bool) -> String {
     let objects = bits(state.objects).map(|object| object.to_string()).collect::<Vec<_>>().join(", ");
     let sessions = match (open.len(), idle) {
@@ -216,7 +216,7 @@ fn nothing(ours: &Manifest, base: &Manifest) -> bool {
     !pending
 }
 
-/// What a manifest gives up.
+/// Describes the versions and objects that a manifest gives up, for a counterexample.
 fn lists_words(manifest: &Manifest) -> String {
     let expired = manifest.expired.iter().enumerate().filter(|(_, (at, _))| *at > 0);
     let expired = expired.map(|(version, (at, _))| format!("{version} at {at}")).collect::<Vec<_>>().join(", ");

@@ -133,12 +133,12 @@ impl Manifest {
         (self.parent.0 > 0).then_some(Named { version: self.parent.0.into(), hash: self.parent.1 })
     }
 
-    /// What listed a version as expired.
+    /// Returns the version that listed this one as expired first.
     pub(crate) fn expired_at(&self, version: usize) -> Option<u64> {
         Some(self.expired[version].0.into()).filter(|at| *at > 0)
     }
 
-    /// What condemned an object.
+    /// Returns the version that condemned an object first.
     pub(crate) fn condemned_at(&self, object: usize) -> Option<u64> {
         Some(self.condemned[object].into()).filter(|at| *at > 0)
     }
@@ -152,7 +152,7 @@ impl Manifest {
         }
     }
 
-    /// What it is called in counterexamples.
+    /// Returns the name of the version in counterexamples.
     pub(crate) fn said(&self) -> String {
         format!("version {} (attempt {:#x})", self.version, self.id)
     }

@@ -96,7 +96,7 @@ impl Rules {
     };
 }
 
-/// What an actor does.
+/// The change or the collection that an actor makes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Appends rows.
@@ -302,7 +302,7 @@ pub(crate) struct State {
     pub(crate) borrower: Vec<Manifest>,
 }
 
-/// What happens next.
+/// One step of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// An actor does its next step; a request goes in this way.
@@ -327,7 +327,7 @@ pub(crate) struct Table {
     pub(crate) recent: u8,
     /// How often a writer or a collector claims a version before it gives up.
     pub(crate) attempts: u8,
-    /// What is there at the beginning.
+    /// Whether there is a table at the beginning, and which objects.
     pub(crate) table: bool,
     pub(crate) objects: u16,
     /// How many versions the table has that replaces the first one; 0 if none does.
@@ -547,7 +547,7 @@ impl Table {
         own && twice == 0 && state.acknowledged & !once == 0
     }
 
-    /// Whether the fate of every claim that was sent is what the newest version tells, whoever asks, and when.
+    /// Whether `fate` tells the truth about every claim that was sent, whoever asks it, and when.
     fn tells_the_truth(&self, state: &State) -> bool {
         let Some(newest) = state.newest(&self.rules) else { return true };
         state.actors.iter().all(|actor| {

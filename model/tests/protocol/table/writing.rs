@@ -401,7 +401,7 @@ fn put_new(state: &mut State, manifest: Manifest, way: Way) -> Option<bool> {
     way.answers().then_some(free)
 }
 
-/// What was found.
+/// Describes the newest version that a process found, for a counterexample.
 fn found(newest: Option<&Manifest>) -> String {
     match newest {
         None => "no table".to_owned(),

@@ -85,7 +85,7 @@ pub(crate) enum Next {
     Ended,
 }
 
-/// What a collector deletes.
+/// The manifests, objects and sessions that a collector deletes, as bit masks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Plan {
     manifests: u16,
