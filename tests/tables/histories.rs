@@ -185,7 +185,7 @@ fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
 
 #[test]
 fn random_histories_match_a_plain_model() {
-    let histories = if common::full() { 20_000 } else { 200 };
+    let histories = if common::full() { 4_000 } else { 200 };
     // One history alone, by the seed that a failure prints.
     if let Ok(seed) = std::env::var("TETRYS_HISTORY") {
         let seed = u64::from_str_radix(seed.trim_start_matches("0x"), 16).unwrap();
