@@ -16,6 +16,7 @@ mod json;
 mod known_type;
 mod l5;
 mod loader;
+mod logging;
 mod petastorm;
 mod pickle;
 mod runtime;
@@ -51,6 +52,8 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<change::GroupReplacer>()?;
     module.add_function(wrap_pyfunction!(index::concat, module)?)?;
     module.add_function(wrap_pyfunction!(index::run, module)?)?;
+    module.add_function(wrap_pyfunction!(logging::record_spans, module)?)?;
+    module.add_function(wrap_pyfunction!(logging::spans, module)?)?;
     module.add_function(wrap_pyfunction!(change::patch, module)?)?;
     module.add_function(wrap_pyfunction!(column::columns_of, module)?)?;
     cluster::add(module)?;

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use tetrys::table::{DiffOptions, GcSettings, now_ms};
+use tetrys::table::{DiffOptions, GcSettings, Locality, now_ms};
 
 use crate::{
     diff::Diff,
-    error::Invalid,
+    error::{IntoPython, Invalid},
     json::{from_python, to_python},
     runtime::wait_long,
 };
@@ -294,10 +294,18 @@ impl Table {
     }
 
     /// Publishes a version that merges neighbouring index segments up to `segment_rows` rows; returns this version if there is
-    /// nothing to merge. Payload is not rewritten.
-    fn compact(&self, py: Python<'_>, segment_rows: u64, allow_unpinned: bool) -> PyResult<Self> {
+    /// nothing to merge. With a bound in `runs`, also copies scattered blocks side by side.
+    #[pyo3(signature = (segment_rows, runs, allow_unpinned))]
+    fn compact(&self, py: Python<'_>, segment_rows: u64, runs: Option<&str>, allow_unpinned: bool) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
-        wait_long(py, async move { table.compact(segment_rows).await }).map(|table| self.like(table))
+        let bound = runs.map(str::parse::<Locality>).transpose().py()?;
+        let compacted = wait_long(py, async move {
+            match bound {
+                Some(bound) => table.compact_runs(segment_rows, bound).await.map(|(table, _)| table),
+                None => table.compact(segment_rows).await,
+            }
+        });
+        compacted.map(|table| self.like(table))
     }
 
     /// Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their hashes.

@@ -207,6 +207,22 @@ def test_segments_are_put_together_and_garbage_is_collected(tmp_path: Path) -> N
     assert read(tt.open_table(f"{old.url}@kept")) == {0: row(0)} and read(tt.open_table(old.url)) == {9: row(9)}
 
 
+def test_scattered_blocks_are_copied_side_by_side(tmp_path: Path) -> None:
+    # Each append writes a chunk of its own, so a window of four rows takes four ranges of a group.
+    table = made(tmp_path / "t", {0: row(0)})
+    for time in range(1, 12):
+        table = table.append(columns({time: row(time)}))
+    rows, window = read(table), range(-3, 1)
+    extra = lambda table: tt.row_loader(table, columns=["labels.*"]).explain([8], offsets=window)["requests"]  # noqa: E731
+    assert extra(table.compact()) == 4
+    gathered = table.compact().compact(runs=(8, 0, 150))
+    assert (extra(gathered), read(gathered)) == (1, rows)
+    assert gathered.compact(runs=True).version == gathered.version
+    for wrong in (0, "12,", (1, 2, 3, 4), -1, "none,1"):
+        with pytest.raises(tt.Invalid, match="runs|locality|window"):
+            table.compact(runs=wrong)
+
+
 def test_changes_of_nothing_return_this_version(tmp_path: Path) -> None:
     table = made(tmp_path / "t", {0: row(0)}).tag("gold", 1)
     assert [table.delete([]).version, table.compact().version, table.tag("gold", 1).version] == [2, 2, 2]

@@ -23,7 +23,7 @@ use arrow_ipc::{
     reader::{FileReader, StreamReader},
     writer::{FileWriter, StreamWriter},
 };
-use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use arrow_select::take::take;
 use fastrand::Rng;
 use tetrys::{
@@ -655,6 +655,44 @@ fn broken_files_are_errors_of_every_reader() {
                 assert_eq!(left.unwrap_err().kind(), ErrorKind::NotFound);
             }
         }
+    }
+}
+
+#[test]
+fn a_frame_of_too_many_partitions_is_refused() {
+    // A damaged file may say that it has any number of rows.
+    let folder = tempfile::tempdir().unwrap();
+    let ids = Arc::new((0..1_000_001).collect::<Int64Array>()) as ArrayRef;
+    write(&folder.path().join("frame"), &RecordBatch::try_from_iter([("id", ids)]).unwrap(), ExportFormat::Parquet);
+    let settings = FrameSettings { partition_rows: 1, ..FrameSettings::default() };
+    let table = folder.path().join("table");
+    let error = taken(&Frame::parquet(folder.path().join("frame")).unwrap(), &settings, &table).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("1000001 rows in partitions of 1: more than 1000000 partitions"), "{error}");
+    assert!(block_on(Table::open(&table.display().to_string())).is_err());
+}
+
+#[test]
+fn items_that_lie_under_a_null_list_are_no_part_of_the_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first two items are structs of nulls, but the list that has them is null.
+    let numbers = Arc::new(arrow_array::Int32Array::from(vec![None, None, Some(7)])) as ArrayRef;
+    let fields = Fields::from(vec![Field::new("x", DataType::Int32, true)]);
+    let items = Arc::new(StructArray::new(fields.clone(), vec![numbers], None)) as ArrayRef;
+    let lists = |nulls: Vec<bool>| {
+        let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), true));
+        let list = LargeListArray::new(item, OffsetBuffer::from_lengths([2, 1]), Arc::clone(&items), Some(nulls.into()));
+        RecordBatch::try_from_iter_with_nullable([("c", Arc::new(list) as ArrayRef, true)]).unwrap()
+    };
+    for (number, (nulls, expected)) in
+        [(vec![false, true], vec!["c.x"]), (vec![true, true], vec!["c.x", "c.is_null"])].into_iter().enumerate()
+    {
+        let file = folder.path().join(format!("frame{number}"));
+        write(&file, &lists(nulls), ExportFormat::Arrow);
+        let table =
+            taken(&Frame::arrow(&file).unwrap(), &FrameSettings::default(), &folder.path().join(format!("t{number}"))).unwrap();
+        let names: Vec<&str> = table.schema().columns().iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, expected);
     }
 }
 

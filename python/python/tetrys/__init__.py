@@ -19,6 +19,7 @@ from ._images import decode, image
 from ._index import Index, concat, merge, merge_tables, open_table, read_index, run, split_table
 from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
+from ._logging import enable_logging
 from ._rows import RowLoader, row_loader, times
 from ._scan import LazyIndex, scan_index
 from ._table import Table
@@ -72,6 +73,7 @@ __all__ = [
     "__version__",
     "concat",
     "decode",
+    "enable_logging",
     "image",
     "ingest_l5",
     "ingest_petastorm",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PRESETS = ("fast", "balanced", "compact")
 Locality = int | Sequence[int] | str | None
+DEFAULT_BOUND = "16,1,150"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Options:
         return cls(
             preset=choice("preset", table.preset if table is not None and preset is None else preset, PRESETS),
             reuse=choice("reuse", reuse, ("any", "same-preset", "none")),
-            locality=_bound(locality),
+            locality=bound_of("locality", locality),
             write_memory=None if write_memory is None else whole("write_memory", write_memory, 1),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
             properties=as_json("properties", members("properties", properties)),
@@ -117,12 +118,12 @@ def _groups(
     return named
 
 
-def _bound(locality: Locality) -> str | None:
-    """Returns the locality bound as the text that the native module parses."""
-    if locality is None or isinstance(locality, str):
-        return None if locality is None else text("locality", locality)
-    numbers = limited("locality", locality, 3) if isinstance(locality, Iterable) else [locality]
-    return ",".join(str(whole("locality", number)) for number in numbers)
+def bound_of(what: str, bound: Locality) -> str | None:
+    """Returns a locality bound, the argument `what`, as the text that the native module parses."""
+    if bound is None or isinstance(bound, str):
+        return None if bound is None else text(what, bound)
+    numbers = limited(what, bound, 3) if isinstance(bound, Iterable) else [bound]
+    return ",".join(str(whole(what, number)) for number in numbers)
 
 
 def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str]) -> list[_tetrys.Table]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _tetrys
 from ._arguments import Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
+from ._options import DEFAULT_BOUND, bound_of
 from ._tetrys import Diff, Invalid
 
 if TYPE_CHECKING:
@@ -660,19 +661,28 @@ class Table:
         """Publishes a version without these tags. The tagged versions stay."""
         return self.edit(untag=names)
 
-    def compact(self, *, segment_rows: int = 4_194_304, allow_unpinned: bool = False) -> Table:
-        """Publishes a version that merges small neighbouring index segments. Payload is not rewritten.
+    def compact(self, *, segment_rows: int = 4_194_304, runs: bool | Locality = False, allow_unpinned: bool = False) -> Table:
+        """Publishes a version that merges small neighbouring index segments. By default, payload is neither read nor copied.
 
         Args:
             segment_rows: Largest number of rows of a merged segment.
+            runs: Also copies scattered blocks of neighbouring rows side by side into new chunks, until every window is nearly as
+                cheap as in a table that was written at once: `True` for the default bound, or a bound as in
+                `write_table(locality=..)`: rows of the widest window, extra ranges, percent of its bytes (`(16, 1, 150)`).
             allow_unpinned: See `edit`.
 
-        Returns this version if there is nothing to merge.
+        Returns this version if there is nothing to do.
+
+        Example:
+            >>> drives = tt.open_table("drives")
+            >>> drives.compact(runs=(32, 1, 120)).version == drives.version
+            True
 
         Raises:
             Conflict: another writer changed rows; reload and retry.
         """
-        return made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned)))
+        bound = None if runs is False else bound_of("runs", DEFAULT_BOUND if runs is True else runs)
+        return made(self._native.compact(whole("segment_rows", segment_rows, 1), bound, truth("allow_unpinned", allow_unpinned)))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their

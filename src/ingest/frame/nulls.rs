@@ -4,8 +4,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, cast::AsArray};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use parquet::{
     arrow::arrow_reader::ArrowReaderMetadata,
@@ -45,23 +45,38 @@ fn valid(field: &Field, array: &ArrayRef, name: &str, found: &mut BTreeSet<Strin
             Ok(Some(NullBuffer::new(any)))
         }
         DataType::List(item) => {
-            valid(item, array.as_list::<i32>().values(), name, found)?;
+            let list = array.as_list::<i32>();
+            valid(item, &held(list.values(), list.offsets(), array.nulls())?, name, found)?;
             Ok(array.nulls().cloned())
         }
         DataType::LargeList(item) => {
-            valid(item, array.as_list::<i64>().values(), name, found)?;
+            let list = array.as_list::<i64>();
+            valid(item, &held(list.values(), list.offsets(), array.nulls())?, name, found)?;
             Ok(array.nulls().cloned())
         }
         DataType::Map(entries, _) => {
             if let DataType::Struct(parts) = entries.data_type()
                 && let Some(value) = parts.get(1)
             {
-                valid(value, array.as_map().values(), &format!("{name}.value"), found)?;
+                let map = array.as_map();
+                valid(value, &held(map.values(), map.offsets(), array.nulls())?, &format!("{name}.value"), found)?;
             }
             Ok(array.nulls().cloned())
         }
         _ => Ok(array.logical_nulls()),
     }
+}
+
+/// Returns the items with nulls in place of those that no valid list holds: a null list may lie over items, too.
+fn held<O: OffsetSizeTrait>(items: &ArrayRef, offsets: &OffsetBuffer<O>, lists: Option<&NullBuffer>) -> Result<ArrayRef> {
+    let mut is_held = BooleanBufferBuilder::new(items.len());
+    is_held.append_n(items.len(), false);
+    for (row, ends) in offsets.windows(2).enumerate() {
+        if lists.is_none_or(|lists| lists.is_valid(row)) {
+            (ends[0].as_usize()..ends[1].as_usize()).for_each(|item| is_held.set_bit(item, true));
+        }
+    }
+    under(items, Some(&NullBuffer::new(is_held.finish())))
 }
 
 /// Whether the statistics of a Parquet file say that no struct in a top-level field has only nulls.

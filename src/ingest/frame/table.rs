@@ -14,7 +14,7 @@ use super::{
     source::{Batches, Frame},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{MAX_SEGMENT_ROWS, SequenceTracker},
     ingest::{
         Target,
@@ -150,8 +150,17 @@ const ROWS: u64 = 8192;
 /// Default rows of a partition if files are read, because files are usually large.
 const ROWS_WITH_FILES: u64 = 1024;
 
+/// Most partitions of one frame. A damaged file may say that it has any number of rows.
+const PARTITIONS: u64 = 1_000_000;
+
 /// Cuts the rows into partitions: at the first sequence start after `target` rows, or at the maximum size of a partition.
 fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Result<Vec<Range<u64>>> {
+    if frame.rows() / target.clamp(1, MAX_SEGMENT_ROWS) >= PARTITIONS {
+        let said = format!("{} in partitions of {target}: more than {PARTITIONS} partitions", counted(frame.rows(), "row"));
+        return Err(
+            Error::invalid(format!("{said}; expected fewer rows, or more rows in a partition")).at(frame.path().display())
+        );
+    }
     let mut cuts = vec![0];
     let mut cut = |row: u64| {
         if row - cuts.last().copied().unwrap_or(0) >= target {
