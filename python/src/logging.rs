@@ -118,12 +118,11 @@ struct Fields {
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let written = match field.name() {
+        // Only a value that cannot be formatted fails here.
+        let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
             name => write!(self.others, "{}{name}={value:?}", if self.others.is_empty() { "" } else { ", " }),
         };
-        // Only a value that cannot be formatted fails here.
-        drop(written);
     }
 }
 

@@ -34,12 +34,12 @@ def test_each_step_is_a_record_with_its_url_and_duration(tmp_path: Path) -> None
 
 
 def test_nothing_is_recorded_before_the_call_below_the_level_and_after_the_end(tmp_path: Path) -> None:
-    assert records(tmp_path, 'table("t")') == []
-    assert records(tmp_path, 'tt.enable_logging("INFO"); table("t")') == []
-    found = records(tmp_path, 'tt.enable_logging(); table("t"); tt.enable_logging(logging.CRITICAL); table("u")')
-    assert found and not [message for *_, message in found if '/u"' in message]
-    found = records(tmp_path, 'tt.enable_logging("ERROR"); table("t"); tt.enable_logging(logging.DEBUG); table("u")')
-    assert found and not [message for *_, message in found if '/t"' in message]
+    assert records(tmp_path, 'table("a")') == []
+    assert records(tmp_path, 'tt.enable_logging("INFO"); table("b")') == []
+    found = records(tmp_path, 'tt.enable_logging(); table("c"); tt.enable_logging(logging.CRITICAL); table("d")')
+    assert found and not [message for *_, message in found if '/d"' in message]
+    found = records(tmp_path, 'tt.enable_logging("ERROR"); table("e"); tt.enable_logging(logging.DEBUG); table("f")')
+    assert found and not [message for *_, message in found if '/e"' in message]
 
 
 def test_a_forked_process_goes_on(tmp_path: Path) -> None:
@@ -53,7 +53,8 @@ assert os.waitpid(child, 0)[1] == 0
 """
     found = records(tmp_path, script)
     by_process = {process: {message.split()[0] for other, _, _, message in found if other == process} for process, *_ in found}
-    assert len(by_process) == 2 and all("open" in steps for steps in by_process.values()), found
+    parent, child = sorted(by_process.values(), key=lambda steps: "open" in steps)
+    assert "commit" in parent and "open" in child, found
 
 
 def test_a_slow_handler_holds_up_no_read_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ table("t")
 logging.getLogger("tetrys").addHandler(Slow())
 tt.enable_logging()
 rows = tt.row_loader(tt.open_table("t"))
-for _ in range(4000): rows.get_row(1)
+for _ in range(15_000): rows.get_row(1)
 ready.set()
 """
     *_, (_, name, level, message) = records(tmp_path, script)

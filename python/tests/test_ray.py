@@ -552,7 +552,7 @@ def test_a_task_carries_the_name_of_its_source_and_no_rows(tmp_path: Path) -> No
 # --- faults
 
 
-@pytest.mark.parametrize("number", [pytest.param(number, marks=() if number else pytest.mark.slice) for number in range(50 if FULL else 5)])
+@pytest.mark.parametrize("number", [pytest.param(number, marks=() if number else pytest.mark.slice) for number in range(12 if FULL else 5)])
 def test_killed_workers_and_drivers_leave_no_table_or_the_whole_one(engine: str, tmp_path: Path, drives: tt.Table, number: int) -> None:
     seed = SEED + number
     print(f"seed {seed:#x}")

@@ -592,7 +592,7 @@ def slow_logs(log: str) -> Iterator[dict[str, Any]]:
         yield batch
 
 
-@pytest.mark.parametrize("job", [pytest.param(job, marks=() if job else pytest.mark.slice) for job in range(50 if FULL else 2)])
+@pytest.mark.parametrize("job", [pytest.param(job, marks=() if job else pytest.mark.slice) for job in range(12 if FULL else 2)])
 def test_jobs_whose_executors_are_killed_leave_a_complete_table_or_none(spark: Any, drives: tt.Table, tmp_path: Path, job: int) -> None:
     rng = random.Random(job)
     url, stop = str(tmp_path / "t"), threading.Event()

@@ -15,6 +15,8 @@ from ._tetrys import record_spans, spans
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
 
 _lock = threading.Lock()
+# Held while records go to their handlers.
+_handing_over = threading.Lock()
 _stopped = threading.Event()
 _thread: threading.Thread | None = None
 _level: int | None = None
@@ -50,6 +52,8 @@ def enable_logging(level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | int = "
     number = whole("level", level, 0, logging.CRITICAL) if is_whole(level) else _LEVELS[choice("level", level, _LEVELS)]
     global _level
     with _lock:
+        # What was recorded until now is logged by the level of then.
+        _hand_over_waiting(0.0)
         record_spans(number)
         logging.getLogger("tetrys").setLevel(number)
         if _level is None:
@@ -73,12 +77,13 @@ def _hand_over() -> None:
 
 
 def _hand_over_waiting(patience: float) -> None:
-    for level, name, message in spans(patience):
-        try:
-            logging.getLogger(name).log(level, "%s", message)
-        except Exception:
-            # A filter or a handler of the caller. `logging` prints what its own handlers raise.
-            traceback.print_exc()
+    with _handing_over:
+        for level, name, message in spans(patience):
+            try:
+                logging.getLogger(name).log(level, "%s", message)
+            except Exception:
+                # A filter or a handler of the caller. `logging` prints what its own handlers raise.
+                traceback.print_exc()
 
 
 def _stop() -> None:
@@ -91,8 +96,8 @@ def _stop() -> None:
 
 def _go_on() -> None:
     """Starts again in a forked process, which has no other thread; another thread of its parent may have held the lock."""
-    global _lock, _thread, _stopped
-    _lock, _stopped, _thread = threading.Lock(), threading.Event(), None
+    global _lock, _handing_over, _thread, _stopped
+    _lock, _handing_over, _stopped, _thread = threading.Lock(), threading.Lock(), threading.Event(), None
     if _level is not None:
         record_spans(_level)
         _start()
