@@ -263,8 +263,8 @@ fn every_relative_link_in_markdown_resolves() {
 fn every_file_and_folder_that_a_page_names_in_backticks_exists() {
     // Names that pages use for files of tables, of users, and of other projects.
     let others = ["sessions/", "pins/", "petastorm-generate-metadata.py", "petastorm-throughput.py"];
-    // The pages of users name folders of tables and files that the reader makes; the history names files that are gone.
-    let of_users = |page: &Path| page.starts_with("docs") || page.starts_with("format-spec") || page == Path::new("CHANGELOG.md");
+    // The pages of users name folders of tables and files that the reader makes.
+    let of_users = |page: &Path| page.starts_with("docs") || page.starts_with("format-spec");
     let known: Vec<String> = tracked().iter().map(|file| format!("/{}", file.display())).collect();
     let mut complaints = Vec::new();
     for page in tracked().into_iter().filter(|file| has_extension(file, &["md"])) {
@@ -277,7 +277,7 @@ fn every_file_and_folder_that_a_page_names_in_backticks_exists() {
                 true => file.contains(&format!("/{name}")),
                 false => file.ends_with(&format!("/{name}")),
             };
-            if is_plain && (is_folder || is_file && page != Path::new("CHANGELOG.md")) && !known.iter().any(names_it) {
+            if is_plain && (is_folder || is_file) && !known.iter().any(names_it) {
                 complaints.push(format!("{}: there is no `{name}`", page.display()));
             }
         }
@@ -375,7 +375,7 @@ fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     let mut complaints = Vec::new();
     for file in tracked().into_iter().filter(|file| has_extension(file, &["rs", "md", "py", "pyi", "ipynb", "toml"])) {
         let text = read(&file);
-        let wrong = commands.iter().filter(|command| text.contains(**command) && file != Path::new("CHANGELOG.md"));
+        let wrong = commands.iter().filter(|command| text.contains(**command));
         complaints.extend(
             wrong.map(|command| format!("{}: `{command}`: name the wheel, or the package that is needed", file.display())),
         );
