@@ -369,6 +369,23 @@ fn every_suite_and_test_that_the_guarantees_name_exists() {
 }
 
 #[test]
+fn every_figure_that_missed_is_marked_and_listed() {
+    let page = read(Path::new("benches/README.md"));
+    let (_, listed_and_rest) = page.split_once("\n## What missed\n").expect("a section `What missed`");
+    let (listed, rest) = listed_and_rest.split_once("\n## ").expect("sections of results");
+    let row_with = |text: &str, word: &str| text.lines().filter(|line| line.starts_with('|') && line.contains(word)).count();
+    for part in [listed, rest] {
+        assert_eq!(row_with(part, "missed"), row_with(part, "**missed**"), "benches/README.md: a miss is marked `**missed**`");
+    }
+    // One row of a result is listed once; so every mark has its line at the top, and the other way round.
+    assert_eq!(
+        row_with(listed, "**missed**"),
+        row_with(rest, "**missed**"),
+        "benches/README.md: `What missed` lists the rows with marks"
+    );
+}
+
+#[test]
 fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     // Written in two parts, so that this file does not contain them.
     let commands = [concat!("pip install ", "tetrys"), concat!("pip install '", "tetrys"), concat!("cargo install ", "tetrys")];
