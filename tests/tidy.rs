@@ -386,6 +386,19 @@ fn every_figure_that_missed_is_marked_and_listed() {
 }
 
 #[test]
+fn the_roadmap_has_what_the_front_page_says_is_missing() {
+    let missing = |page: &str| {
+        let text = read(Path::new(page));
+        let section = text.split("# What is missing\n").nth(1).and_then(|rest| rest.split("\n#").next()).unwrap_or_default();
+        let rows = section.lines().filter(|line| line.starts_with("| "));
+        rows.filter_map(|line| line.split(" | ").next()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let listed = missing("README.md");
+    assert!(listed.len() > 4, "README.md: what is missing?");
+    assert_eq!(missing("docs/roadmap.md"), listed);
+}
+
+#[test]
 fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     // Written in two parts, so that this file does not contain them.
     let commands = [concat!("pip install ", "tetrys"), concat!("pip install '", "tetrys"), concat!("cargo install ", "tetrys")];
