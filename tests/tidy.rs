@@ -263,8 +263,8 @@ fn every_relative_link_in_markdown_resolves() {
 fn every_file_and_folder_that_a_page_names_in_backticks_exists() {
     // Names that pages use for files of tables, of users, and of other projects.
     let others = ["sessions/", "pins/", "petastorm-generate-metadata.py", "petastorm-throughput.py"];
-    // The pages of users name folders of tables and files that the reader makes; the history names files that are gone.
-    let of_users = |page: &Path| page.starts_with("docs") || page.starts_with("format-spec") || page == Path::new("CHANGELOG.md");
+    // The pages of users name folders of tables and files that the reader makes.
+    let of_users = |page: &Path| page.starts_with("docs") || page.starts_with("format-spec");
     let known: Vec<String> = tracked().iter().map(|file| format!("/{}", file.display())).collect();
     let mut complaints = Vec::new();
     for page in tracked().into_iter().filter(|file| has_extension(file, &["md"])) {
@@ -277,7 +277,7 @@ fn every_file_and_folder_that_a_page_names_in_backticks_exists() {
                 true => file.contains(&format!("/{name}")),
                 false => file.ends_with(&format!("/{name}")),
             };
-            if is_plain && (is_folder || is_file && page != Path::new("CHANGELOG.md")) && !known.iter().any(names_it) {
+            if is_plain && (is_folder || is_file) && !known.iter().any(names_it) {
                 complaints.push(format!("{}: there is no `{name}`", page.display()));
             }
         }
@@ -369,13 +369,43 @@ fn every_suite_and_test_that_the_guarantees_name_exists() {
 }
 
 #[test]
+fn every_figure_that_missed_is_marked_and_listed() {
+    let page = read(Path::new("benches/README.md"));
+    let (_, listed_and_rest) = page.split_once("\n## What missed\n").expect("a section `What missed`");
+    let (listed, rest) = listed_and_rest.split_once("\n## ").expect("sections of results");
+    let row_with = |text: &str, word: &str| text.lines().filter(|line| line.starts_with('|') && line.contains(word)).count();
+    for part in [listed, rest] {
+        assert_eq!(row_with(part, "missed"), row_with(part, "**missed**"), "benches/README.md: a miss is marked `**missed**`");
+    }
+    // One row of a result is listed once; so every mark has its line at the top, and the other way round.
+    assert_eq!(
+        row_with(listed, "**missed**"),
+        row_with(rest, "**missed**"),
+        "benches/README.md: `What missed` lists the rows with marks"
+    );
+}
+
+#[test]
+fn the_roadmap_has_what_the_front_page_says_is_missing() {
+    let missing = |page: &str| {
+        let text = read(Path::new(page));
+        let section = text.split("# What is missing\n").nth(1).and_then(|rest| rest.split("\n#").next()).unwrap_or_default();
+        let rows = section.lines().filter(|line| line.starts_with("| "));
+        rows.filter_map(|line| line.split(" | ").next()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let listed = missing("README.md");
+    assert!(listed.len() > 4, "README.md: what is missing?");
+    assert_eq!(missing("docs/roadmap.md"), listed);
+}
+
+#[test]
 fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     // Written in two parts, so that this file does not contain them.
     let commands = [concat!("pip install ", "tetrys"), concat!("pip install '", "tetrys"), concat!("cargo install ", "tetrys")];
     let mut complaints = Vec::new();
     for file in tracked().into_iter().filter(|file| has_extension(file, &["rs", "md", "py", "pyi", "ipynb", "toml"])) {
         let text = read(&file);
-        let wrong = commands.iter().filter(|command| text.contains(**command) && file != Path::new("CHANGELOG.md"));
+        let wrong = commands.iter().filter(|command| text.contains(**command));
         complaints.extend(
             wrong.map(|command| format!("{}: `{command}`: name the wheel, or the package that is needed", file.display())),
         );
