@@ -33,8 +33,12 @@ fn bar(what: &'static str, total: u64, quiet: bool, template: &str) -> ProgressB
     }
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let style = style
-        .with_key("rate", |state: &ProgressState, out: &mut dyn Write| drop(out.write_str(&rate(state.per_sec()))))
-        .with_key("byte_rate", |state: &ProgressState, out: &mut dyn Write| drop(out.write_str(&byte_rate(state.per_sec()))));
+        .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+            let _ = out.write_str(&rate(state.per_sec()));
+        })
+        .with_key("byte_rate", |state: &ProgressState, out: &mut dyn Write| {
+            let _ = out.write_str(&byte_rate(state.per_sec()));
+        });
     ProgressBar::new(total).with_style(style.progress_chars("=> ")).with_prefix(what)
 }
 
@@ -63,7 +67,7 @@ pub(crate) struct Watching(ProgressBar);
 
 /// Shows how far the work of this command is.
 pub(crate) fn watch(command: &'static str) -> Watching {
-    let bar = bar(command, 0, false, "{prefix}{msg} [{bar:40}] {percent} %, {elapsed} so far");
+    let bar = bar(command, 1, false, "{prefix}{msg} [{bar:30}] {percent} %, {elapsed} so far");
     if !bar.is_hidden() {
         // Without a terminal nobody listens, and reports cost nothing.
         let _ = set_global_default(Reports);
@@ -95,9 +99,10 @@ impl Subscriber for Reports {
         if let Some(bar) = WATCHED.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             let what = format!(": {}", report.what);
             if bar.message() != what {
+                bar.set_position(0);
                 bar.set_message(what);
             }
-            bar.set_length(report.total);
+            bar.set_length(report.total.max(1));
             bar.set_position(report.done);
         }
     }

@@ -19,7 +19,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Prints what is wrong, where, and since when, each followed by the command that mends it. It looks for objects that are missing or have another size, manifests and pins that cannot be read, tables behind a view that are gone, sessions that nobody committed, condemned objects and pins that `tetrys gc` may delete, tags of versions that do not exist, and many small versions, segments or blocks.
+    after_help = "Prints what is wrong, where, and since when, each followed by the command that mends it. It looks for objects that are missing or have another size, manifests and pins that cannot be read, tables behind a view that are gone, sessions that nobody committed, condemned objects and pins that `tetrys gc` may delete, tags of versions that do not exist, and many versions, small segments or scattered blocks.
 
 It reads no payload and sends at most about 2,000 requests, to a small table some twenty; it lists what these bounds leave out. A changed byte within an object is not found: `tetrys verify` reads everything.
 

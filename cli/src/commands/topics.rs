@@ -13,7 +13,7 @@ use crate::{
 #[command(
     hide = true,
     disable_help_flag = true,
-    help_template = "{about}\n\n{after-help}\n",
+    help_template = "{about}{after-help}",
     after_help = "A TABLE is a path or a URL: file://, s3://, gs://, az://, abfss://, and http:// and https:// for reading only. TABLE@3 is version 3, TABLE@gold the version with the tag `gold`. A folder whose own name ends in @3 is TABLE@3/, with a slash.
 
 Storage options:

@@ -15,9 +15,9 @@ use crate::binary::tetrys;
 #[test]
 fn every_help_is_what_was_reviewed() {
     let mut found = String::new();
-    let topics = [vec!["stores".to_owned()]];
+    let topics = [vec!["help".to_owned(), "stores".to_owned()]];
     for command in commands().into_iter().chain(topics) {
-        found.push_str(&format!("$ tetrys {}\n", [command.as_slice(), &["--help".to_owned()]].concat().join(" ")));
+        found.push_str(&format!("$ tetrys {}\n", asked(&command).join(" ")));
         found.push_str(&help(&command));
         found.push_str("\n================\n\n");
     }
@@ -92,14 +92,15 @@ fn commands() -> Vec<Vec<String>> {
     commands
 }
 
+/// Returns the words that ask for the help of a command, or for a topic.
+fn asked(command: &[String]) -> Vec<String> {
+    let is_topic = command.first().is_some_and(|word| word == "help");
+    command.iter().cloned().chain((!is_topic).then(|| "--help".to_owned())).collect()
+}
+
 fn help(command: &[String]) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_tetrys"));
-    let output = match command {
-        // A topic prints itself.
-        [topic] if topic == "stores" => program.arg(topic),
-        command => program.args(command).arg("--help"),
-    };
-    let output = output.env("COLUMNS", "120").stdin(Stdio::null()).output().unwrap();
+    let output = program.args(asked(command)).env("COLUMNS", "120").stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
     String::from_utf8(output.stdout).unwrap()
 }
