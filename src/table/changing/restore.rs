@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::session::{Session, lineage};
 use crate::{
     commit,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::Manifest,
     table::table::Table,
 };
@@ -80,7 +80,9 @@ impl Table {
                 kept.sort_unstable();
                 let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
                 let shown = match kept.as_slice() {
-                    [first, .., last] if kept.len() > SHOWN => format!("{} versions from {first} to {last}", kept.len()),
+                    [first, .., last] if kept.len() > SHOWN => {
+                        format!("{} from {first} to {last}", counted(kept.len(), "version"))
+                    }
                     kept => kept.join(", "),
                 };
                 format!(

@@ -260,7 +260,7 @@ impl Doctor {
         if let Some(since) = condemned.filter(|since| *since <= self.before) {
             let objects = counted(manifest.condemned.len(), "object");
             self.note(
-                format!("{objects} of {bytes} bytes are condemned, and may be deleted"),
+                format!("{objects} of {} are condemned, and may be deleted", counted(bytes, "byte")),
                 now.as_str(),
                 Some(since),
                 Cure::CollectGarbage,
@@ -278,7 +278,7 @@ impl Doctor {
         if written.len() >= MANY_VERSIONS {
             let (count, oldest) = (written.len(), written.last().map(|(_, written)| *written));
             let more = if whole { "" } else { "at least " };
-            let what = format!("the table has {more}{count} versions, and a garbage collection reads them all");
+            let what = format!("the table has {more}{}, and a garbage collection reads them all", counted(count, "version"));
             self.note(what, "manifests", oldest, Cure::KeepFewer);
         }
         self.versions = whole.then(|| written.into_iter().collect());
@@ -323,7 +323,8 @@ impl Doctor {
             match present.get(name) {
                 Some(found) if found == bytes => {}
                 Some(found) => {
-                    lost.push((format!("an object of version {} has {found} bytes, expected {bytes}", newest.version()), name));
+                    let (version, found) = (newest.version(), counted(*found, "byte"));
+                    lost.push((format!("an object of version {version} has {found}, expected {bytes}"), name));
                 }
                 None if end.is_some_and(|end| name > end) => unknown += 1,
                 None => lost.push((format!("an object of version {} is missing", newest.version()), name)),
@@ -460,7 +461,10 @@ impl Doctor {
         let segments = manifest.segments.len() as u64;
         let merged = waves(manifest.segments.iter().map(|segment| segment.rows), MAX_SEGMENT_ROWS, usize::MAX).len() as u64;
         if segments >= MANY_PIECES && merged * 4 <= segments {
-            let what = format!("the index has {segments} segments, and {merged} would do: opening the table takes more requests");
+            let what = format!(
+                "the index has {}, and {merged} would do: opening the table takes more requests",
+                counted(segments, "segment")
+            );
             self.note(what, "index", None, Cure::Compact);
         }
         for (number, group) in manifest.schema.groups().iter().enumerate() {
@@ -468,8 +472,9 @@ impl Doctor {
             let (runs, bytes) = stored.fold((0, 0), |(runs, bytes), group| (runs + group.runs, bytes + group.stored_bytes));
             if runs >= MANY_PIECES && manifest.rows() / runs < WINDOW && bytes / runs < manifest.cuts.chunk_min / 4 {
                 let what = format!(
-                    "its blocks lie in {runs} runs of {} bytes on average: windows of neighbouring rows take more requests",
-                    bytes / runs
+                    "its blocks lie in {} of {} on average: windows of neighbouring rows take more requests",
+                    counted(runs, "run"),
+                    counted(bytes / runs, "byte")
                 );
                 self.note(what, format!("column group `{}`", group.name), None, Cure::CompactRuns);
             }
