@@ -61,6 +61,7 @@ pub mod loader;
 mod offload;
 mod once;
 mod panics;
+mod progress;
 #[cfg(feature = "frame")]
 pub mod recipe;
 pub mod schema;

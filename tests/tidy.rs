@@ -14,7 +14,7 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
     &["error", "words"],
-    &["ahead", "arrow", "environment", "flight", "hints", "id", "offload", "once", "panics", "threads", "waves"],
+    &["ahead", "arrow", "environment", "flight", "hints", "id", "offload", "once", "panics", "progress", "threads", "waves"],
     &["schema"],
     &["codec"],
     &["format"],

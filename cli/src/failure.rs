@@ -21,6 +21,8 @@ pub(crate) enum Outcome {
     Damage,
     /// Two tables differ, and the caller asked for an exit code that says so.
     Differs,
+    /// Something should be mended in a table that is not damaged. The command has printed what.
+    Findings,
 }
 
 impl Outcome {
@@ -29,6 +31,7 @@ impl Outcome {
             Self::Done => ExitCode::SUCCESS,
             Self::Damage => ExitCode::from(DAMAGE),
             Self::Differs => ExitCode::from(DIFFERS),
+            Self::Findings => ExitCode::from(FINDINGS),
         }
     }
 }
@@ -36,6 +39,7 @@ impl Outcome {
 const ERROR: u8 = 1;
 const DAMAGE: u8 = 3;
 const DIFFERS: u8 = 4;
+const FINDINGS: u8 = 5;
 
 /// Sentences about the changes that this command has made. A later error does not undo them, so its message is followed by them.
 static DONE: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -1,6 +1,7 @@
 //! The `tetrys` command line: results on stdout, everything else on stderr.
 //!
-//! Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table, 4 differences found by `diff --exit-code`.
+//! Exit codes: 0 done, 1 error, 2 wrong use, 3 damage found in a table, 4 differences found by `diff --exit-code`,
+//! 5 something to mend found by `doctor`.
 
 mod arrays;
 mod cells;
@@ -34,44 +35,34 @@ use crate::{
 
 /// Immutable, versioned tables for recorded sensor data and other data with wide rows.
 ///
-/// A table has an index of small columns, which is held in memory and queried in SQL, and column groups of wide columns (images,
-/// point clouds, tensors), which are read by row or by window. Every change writes a new version of the table; old versions stay
-/// readable.
-///
-/// TABLE is a path or a URL (file://, s3://, gs://, az://, abfss://; http:// and https:// for reading only). TABLE@3 is version 3
-/// of it, TABLE@gold the version with the tag `gold`, and TABLE alone the newest version; TABLE@3/ is a folder of that name. Rows
-/// are numbered from 0.
+/// TABLE is a path or a URL. TABLE@3 is version 3 of it, TABLE@gold the version with the tag `gold`, and TABLE alone the newest
+/// version. Rows are numbered from 0.
 #[derive(Debug, Parser)]
 #[command(
     name = "tetrys",
     version,
     arg_required_else_help = true,
-    after_help = "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong use of the command line, 3 damage found in a table, 4 differences found by `diff --exit-code`. Every command prints JSON with --json, and its --help ends with examples.
+    after_help = "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong use of the command line, 3 damage found in a table, 4 differences found by `diff --exit-code`, 5 something to mend found by `doctor`. Every command prints JSON with --json, and its --help ends with examples.
 
-Start with a tour on generated data:
+Topics:
+  tetrys help stores   URLs, credentials, the cache, and references to other tables
+
+Start with a tour on generated data, or with a table of your own:
   tetrys demo
-
-Then make a table of your own data and read it:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path
-  tetrys query drives 'SELECT * FROM t LIMIT 5'
-  tetrys get drives 120 --columns 'camera.*' --offsets=-10..=0 --out rows
-  tetrys help ingest parquet"
+  tetrys query drives 'SELECT * FROM t LIMIT 5'"
 )]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
     // Plain text here, parsed later: clap repeats a refused value in its error message, and the value may be a secret.
-    /// Set a storage option for this command: region=eu-west-1, endpoint=http://localhost:9000, aws_profile=lab,
-    /// skip_signature=true. It overrides the environment (AWS_*, GOOGLE_*, AZURE_*). May be repeated. Keep secrets in the
-    /// environment: other users of the machine can see command lines
+    /// Set a storage option: region=eu-west-1. May be repeated; see `tetrys help stores`
     #[arg(long = "option", value_name = "NAME=VALUE", global = true)]
     options: Vec<String>,
-    /// Let this command follow references to tables in another store, at this URL or below it. May be repeated. TETRYS_ALLOW
-    /// (URLs separated by spaces) and `allow` in ~/.config/tetrys/config.toml allow further URLs
+    /// Follow references to tables in another store, at URL or below. May be repeated; see `tetrys help stores`
     #[arg(long = "allow", value_name = "URL", global = true)]
     allowed: Vec<String>,
-    /// Continue if no pin can be written to a table that the result refers to, because that table is read-only. A garbage
-    /// collection of that table may then delete what the result needs. TETRYS_ALLOW_UNPINNED=1 does the same
+    /// Continue if no pin can be left in a table that the result refers to; see `tetrys help stores`
     #[arg(long, global = true)]
     allow_unpinned: bool,
 }

@@ -59,6 +59,12 @@ pub(crate) async fn table(url: &str) -> Result<Table, Error> {
     Ok(if allow_unpinned() { table.allow_unpinned() } else { table })
 }
 
+/// Opens the newest version of a table.
+pub(crate) async fn newest(table: &Table) -> Result<Table, Error> {
+    let newest = Table::open_in(table.store().clone()).await?;
+    Ok(if allow_unpinned() { newest.allow_unpinned() } else { newest })
+}
+
 /// Opens the store at a URL.
 pub(crate) fn store(url: &str) -> Result<Store, Error> {
     Store::open_with(url, &options())

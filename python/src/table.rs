@@ -293,6 +293,13 @@ impl Table {
         wait_long(py, edit.commit()).map(|table| self.like(table))
     }
 
+    /// Publishes a version with the content of an earlier one; returns this version if it has that content already. Payload is not
+    /// copied.
+    fn restore(&self, py: Python<'_>, version: u64, allow_unpinned: bool) -> PyResult<Self> {
+        let table = self.unpinned_if(allow_unpinned);
+        wait_long(py, async move { table.restore(version).await }).map(|table| self.like(table))
+    }
+
     /// Publishes a version that merges neighbouring index segments up to `segment_rows` rows; returns this version if there is
     /// nothing to merge. With a bound in `runs`, also copies scattered blocks side by side.
     #[pyo3(signature = (segment_rows, runs, allow_unpinned))]

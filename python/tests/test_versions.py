@@ -223,6 +223,20 @@ def test_scattered_blocks_are_copied_side_by_side(tmp_path: Path) -> None:
             table.compact(runs=wrong)
 
 
+def test_an_earlier_version_is_restored(tmp_path: Path) -> None:
+    first = made(tmp_path / "t", {0: row(0), 1: row(1)})
+    fewer = first.delete([0])
+    restored = fewer.restore(1)
+    assert (restored.version, read(restored), len(fewer)) == (3, read(first), 1)
+    assert restored.restore(1).version == 3
+    with pytest.raises(tt.NotFound, match="no version 9: the newest is 3"):
+        restored.restore(9)
+    with pytest.raises(tt.Conflict, match="version 3 was committed by another writer"):
+        fewer.restore(1)
+    with pytest.raises(tt.Invalid, match="version"):
+        restored.restore(0)
+
+
 def test_changes_of_nothing_return_this_version(tmp_path: Path) -> None:
     table = made(tmp_path / "t", {0: row(0)}).tag("gold", 1)
     assert [table.delete([]).version, table.compact().version, table.tag("gold", 1).version] == [2, 2, 2]

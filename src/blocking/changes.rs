@@ -141,6 +141,18 @@ impl Table {
         wait(change(self.0.edit()).commit()).map(Self)
     }
 
+    /// Commits a version with the content of an earlier one, as [`crate::Table::restore`] does. `self` is the newest version.
+    ///
+    /// # Errors
+    /// - `NotFound`: there was no such version, or a garbage collection has deleted it.
+    /// - `Conflict`: another writer committed since this version was opened, or a garbage collection deletes an object of the
+    ///   earlier version.
+    /// - `Unsupported`: this version or the earlier one needs a later writer.
+    /// - Errors of the store.
+    pub fn restore(&self, version: u64) -> Result<Self> {
+        wait(self.0.restore(version)).map(Self)
+    }
+
     /// Commits a version with larger index segments, as [`crate::Table::compact`] does.
     ///
     /// # Errors

@@ -139,7 +139,7 @@ fn layouts(manifest: &Manifest) -> impl Iterator<Item = LayoutKey> {
 }
 
 /// Returns the names and sizes of all objects that are not chunks.
-fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> {
+pub(super) fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> {
     let of = |folder: &'static str| move |object: &ObjectRef| (object.name_in(folder), object.bytes);
     let groups = || manifest.segments.iter().flat_map(|segment| &segment.groups);
     let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);

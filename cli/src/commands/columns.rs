@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Outcome, committed},
-    text,
+    progress, text,
 };
 
 #[derive(Args, Debug)]
@@ -168,7 +168,9 @@ impl Patch {
         let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
+        let bar = progress::watch("patch");
         let next = frame::patch(&frame, &table, &words(&self.on), &settings).await.map_err(Failure::Input)?;
+        drop(bar);
         say_missing(&settings.missing_files);
         taken.said(out, &next)
     }
@@ -181,7 +183,9 @@ impl ReplaceGroup {
         let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
+        let bar = progress::watch("replace-group");
         let next = frame::replace_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
+        drop(bar);
         say_missing(&settings.missing_files);
         taken.said(out, &next)
     }
@@ -194,7 +198,9 @@ impl AddGroup {
         let frame = taken.open(&frame, &table)?;
         let settings = taken.settings(&table);
         say_left_out(&frame, &settings);
+        let bar = progress::watch("add-group");
         let next = frame::add_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
+        drop(bar);
         say_missing(&settings.missing_files);
         taken.said(out, &next)
     }

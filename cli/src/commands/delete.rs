@@ -9,7 +9,7 @@ use tetrys::{Error, WriteOptions};
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, committed},
-    text,
+    progress, text,
 };
 
 #[derive(Args, Debug)]
@@ -37,6 +37,7 @@ pub(crate) struct Delete {
 impl Delete {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
+        let bar = progress::watch("delete");
         let gone = table.index().filter_sql(&*self.predicate).await?;
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
@@ -62,6 +63,7 @@ impl Delete {
             return Err(Error::invalid("--where: every row of the table matches; a version needs at least one row").into());
         }
         let next = table.delete(rows, WriteOptions::default()).await?;
+        drop(bar);
         committed(next.url(), next.version());
         if self.json {
             let said = json!({"url": next.url(), "version": next.version(), "rows_deleted": deleted, "rows": next.rows()});

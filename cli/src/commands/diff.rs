@@ -9,7 +9,7 @@ use tetrys::table::{Diff, DiffOptions};
 use super::{views::size, write_json};
 use crate::{
     failure::{Failure, Outcome},
-    text,
+    progress, text,
 };
 
 /// Most row numbers that are listed without `--all`.
@@ -61,7 +61,9 @@ impl DiffCommand {
         crate::opening::named([&self.before, &self.now]);
         let (before, now) = (crate::opening::table(&self.before).await?, crate::opening::table(&self.now).await?);
         let (exact, memory_limit, temporary_folder) = (self.exact, self.memory_limit, self.temporary_folder);
+        let bar = progress::watch("diff");
         let found = now.diff_with(&before, &self.on, &DiffOptions { exact, memory_limit, temporary_folder }).await?;
+        drop(bar);
         let outcome = if self.exit_code && !found.is_empty() { Outcome::Differs } else { Outcome::Done };
         let named = if self.all { usize::MAX } else { NAMED };
         if self.json {

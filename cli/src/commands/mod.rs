@@ -7,6 +7,7 @@ mod completions;
 mod delete;
 mod demo;
 mod diff;
+mod doctor;
 mod du;
 mod edit;
 mod explain;
@@ -23,10 +24,12 @@ mod limits;
 mod plan;
 mod query;
 mod rebind;
+mod restore;
 mod schema;
 mod selftest;
 mod session;
 mod stats;
+mod topics;
 mod verify;
 mod versions;
 mod views;
@@ -103,6 +106,8 @@ Example:
     AddGroup(columns::AddGroup),
     /// Delete the rows that match a condition; older versions keep them
     Delete(delete::Delete),
+    /// Make an earlier version the newest again, as a new version that copies no payload
+    Restore(restore::Restore),
     /// Merge small index segments and, with --runs, copy scattered blocks side by side
     Compact(compact::Compact),
     /// Copy the chunks that a table uses of other tables, so that it needs no other table
@@ -133,6 +138,8 @@ Example:
     Rebind(rebind::Rebind),
     /// Verify every byte of a table against its checksums and hashes
     Verify(verify::Verify),
+    /// Say what is wrong with a table, and the command that mends it
+    Doctor(doctor::Doctor),
     /// Test whether a store can hold tables: create-only puts, races, ranges, multipart uploads
     Selftest(selftest::Selftest),
     /// List the limits of tables and of reads
@@ -152,6 +159,8 @@ Examples:
     Completions(completions::Completions),
     /// Print the manual page, or write one for every command
     Man(completions::Man),
+    /// URLs, credentials, and references to other tables: the options that every command has
+    Stores(topics::Stores),
 }
 
 impl Command {
@@ -166,6 +175,7 @@ impl Command {
                 | Self::ReplaceGroup(_)
                 | Self::AddGroup(_)
                 | Self::Delete(_)
+                | Self::Restore(_)
                 | Self::Compact(_)
                 | Self::Materialize(_)
                 | Self::Gc(_)
@@ -184,6 +194,8 @@ impl Command {
             Self::Gc(command) => command.run(out).await,
             Self::Edit(command) => command.run(out).await,
             Self::Delete(command) => command.run(out).await,
+            Self::Restore(command) => command.run(out).await,
+            Self::Doctor(command) => command.run(out).await,
             Self::Patch(command) => command.run(out).await,
             Self::ReplaceGroup(command) => command.run(out).await,
             Self::AddGroup(command) => command.run(out).await,
@@ -217,6 +229,7 @@ impl Command {
             Self::Cache(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
+            Self::Stores(command) => command.run(out),
         }
     }
 }

@@ -15,8 +15,9 @@ use crate::binary::tetrys;
 #[test]
 fn every_help_is_what_was_reviewed() {
     let mut found = String::new();
-    for command in commands() {
-        found.push_str(&format!("$ tetrys {}\n", [command.as_slice(), &["--help".to_owned()]].concat().join(" ")));
+    let topics = [vec!["help".to_owned(), "stores".to_owned()]];
+    for command in commands().into_iter().chain(topics) {
+        found.push_str(&format!("$ tetrys {}\n", asked(&command).join(" ")));
         found.push_str(&help(&command));
         found.push_str("\n================\n\n");
     }
@@ -91,9 +92,15 @@ fn commands() -> Vec<Vec<String>> {
     commands
 }
 
+/// Returns the words that ask for the help of a command, or for a topic.
+fn asked(command: &[String]) -> Vec<String> {
+    let is_topic = command.first().is_some_and(|word| word == "help");
+    command.iter().cloned().chain((!is_topic).then(|| "--help".to_owned())).collect()
+}
+
 fn help(command: &[String]) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_tetrys"));
-    let output = program.args(command).arg("--help").env("COLUMNS", "120").stdin(Stdio::null()).output().unwrap();
+    let output = program.args(asked(command)).env("COLUMNS", "120").stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -127,6 +134,7 @@ const CALLS: &[(&str, &str)] = &[
     ("replace-group", "c x x.csv"),
     ("add-group", "c z z.csv"),
     ("delete", "c --where id=2"),
+    ("restore", "c@1"),
     ("compact", "c"),
     ("materialize", "c"),
     ("gc", "c"),
@@ -142,6 +150,7 @@ const CALLS: &[(&str, &str)] = &[
     ("diff", "c@1 c"),
     ("rebind", "some c"),
     ("verify", "c"),
+    ("doctor", "c"),
     ("selftest", "store"),
     ("limits", ""),
     ("cache path", "--option cache=cache"),

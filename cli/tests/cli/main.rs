@@ -20,5 +20,6 @@ mod reading;
 mod remote;
 mod sharing;
 mod text;
+mod upkeep;
 mod views;
 mod walk;

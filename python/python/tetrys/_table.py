@@ -661,6 +661,31 @@ class Table:
         """Publishes a version without these tags. The tagged versions stay."""
         return self.edit(untag=names)
 
+    def restore(self, version: int, *, allow_unpinned: bool = False) -> Table:
+        """Publishes a version with the content of an earlier one: its rows, columns, properties and attachments. Call it on the
+        newest version.
+
+        No payload is read or copied. The tags and the versions in between stay, so a restore can be taken back by another one.
+
+        Args:
+            version: Number of the version to restore.
+            allow_unpinned: See `edit`.
+
+        Returns this version if it has that content already.
+
+        Example:
+            >>> table = tt.Table("drives").delete(pl.col("pedestrians") == 0)
+            >>> restored = table.restore(1)
+            >>> len(table), restored.version, len(restored)
+            (16, 3, 20)
+
+        Raises:
+            NotFound: there was no such version, or a garbage collection has deleted it.
+            Conflict: another writer committed since this version was opened; reload and retry.
+            Denied: a pin cannot be written to a table that the earlier version uses.
+        """
+        return made(self._native.restore(whole("version", version, 1), truth("allow_unpinned", allow_unpinned)))
+
     def compact(self, *, segment_rows: int = 4_194_304, runs: bool | Locality = False, allow_unpinned: bool = False) -> Table:
         """Publishes a version that merges small neighbouring index segments. By default, payload is neither read nor copied.
 

@@ -19,6 +19,7 @@ use crate::{
     error::{Error, Result},
     ingest::foreign::check_same,
     offload::{next_of, offload},
+    progress::Progress,
     schema::ColumnType,
     table::{GroupReplacer, Table},
 };
@@ -137,10 +138,12 @@ impl Taken {
         let none = RecordBatch::new_empty(Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>())));
         let (plan, frame) = (Arc::clone(&self.plan), frame.clone());
         offload(move |stop| {
-            let mut batches = Vec::new();
+            let (mut batches, progress) = (Vec::new(), Progress::new("reading rows", frame.rows()));
             for batch in plan.rows(&frame, 0..frame.rows())? {
                 stop.check()?;
-                batches.push(batch?);
+                let batch = batch?;
+                progress.add(batch.num_rows() as u64);
+                batches.push(batch);
             }
             let Some(first) = batches.first() else { return Ok(none) };
             let failed = |error: ArrowError| Error::invalid(error.to_string()).at(frame.path().display());
@@ -152,9 +155,12 @@ impl Taken {
     async fn write(&self, frame: &Frame, table: &Table, mut writer: GroupReplacer, on: &[&str]) -> Result<Table> {
         let place = |error: Error| error.at(frame.path().display());
         if on.is_empty() {
+            let progress = Progress::new("writing rows", frame.rows());
             let mut batches = self.plan.rows(frame, 0..frame.rows())?;
             while let (Some(batch), rest) = next_of(batches).await? {
-                writer.write(&batch?).await.map_err(place)?;
+                let batch = batch?;
+                writer.write(&batch).await.map_err(place)?;
+                progress.add(batch.num_rows() as u64);
                 batches = rest;
             }
         } else {

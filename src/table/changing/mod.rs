@@ -11,6 +11,7 @@ pub(in crate::table) mod plan;
 pub(in crate::table) mod planned;
 pub(in crate::table) mod publish;
 pub(in crate::table) mod rebasing;
+pub(in crate::table) mod restore;
 pub(in crate::table) mod session;
 pub(in crate::table) mod session_files;
 pub(in crate::table) mod splice;

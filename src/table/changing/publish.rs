@@ -364,7 +364,7 @@ impl Session {
 const NOT_PINNED: &str = "not_pinned";
 
 /// The owners that an earlier commit was allowed to use without a pin.
-fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {
+pub(in crate::table) fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {
     let urls = manifest.lineage.get(NOT_PINNED).and_then(Value::as_array).into_iter().flatten();
     urls.filter_map(|url| url.as_str().map(str::to_owned)).collect()
 }

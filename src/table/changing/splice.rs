@@ -16,6 +16,7 @@ use crate::{
     error::{Error, Result, counted},
     format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::Hash,
+    progress::Progress,
     schema::ColumnId,
     table::{reading::RowLoader, table::Table},
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
@@ -149,14 +150,18 @@ impl Splice<'_> {
         let (mut segments, mut bytes): (Vec<Segment>, u64) = Default::default();
         let mut tracker = SequenceTracker::new(self.base.schema());
         let is_delete = self.patch.is_none();
+        let parts = (self.groups.len() + usize::from(is_delete)) as u64;
+        let progress = Progress::new("writing rows", self.base.rows().saturating_mul(parts));
         for segment in &self.base.manifest().segments {
             let range = segment.first_row..segment.first_row + segment.rows;
             let edits: BTreeMap<u64, Row> =
                 self.edits.range(range.clone()).map(|(row, edit)| (row - segment.first_row, *edit)).collect();
             let mut groups = segment.groups.clone();
-            if !edits.is_empty() && (!is_delete || (edits.len() as u64) < segment.rows) {
+            if edits.is_empty() || is_delete && edits.len() as u64 == segment.rows {
+                progress.add(segment.rows * self.groups.len() as u64);
+            } else {
                 for number in &self.groups {
-                    let (written, new_bytes) = self.group(segment, *number, &edits).await?;
+                    let (written, new_bytes) = self.group(segment, *number, &edits, &progress).await?;
                     let identity = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
                     groups[*number] = commit::put_group(&session.store, written, &identity).await?;
                     bytes += new_bytes + groups[*number].layout.bytes + groups[*number].hashes.bytes;
@@ -173,6 +178,7 @@ impl Splice<'_> {
             let mut row = 0;
             for batch in index_reader(index, self.base.schema(), segment.rows)? {
                 let batch = batch?;
+                progress.add(batch.num_rows() as u64);
                 let stays = |place: usize| !edits.contains_key(&(row + place as u64));
                 let mask: BooleanArray = (0..batch.num_rows()).map(|place| Some(stays(place))).collect();
                 row += batch.num_rows() as u64;
@@ -194,7 +200,13 @@ impl Splice<'_> {
     }
 
     /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
-    async fn group(&self, segment: &Segment, number: usize, edits: &BTreeMap<u64, Row>) -> Result<(WrittenGroup, u64)> {
+    async fn group(
+        &self,
+        segment: &Segment,
+        number: usize,
+        edits: &BTreeMap<u64, Row>,
+        progress: &Progress,
+    ) -> Result<(WrittenGroup, u64)> {
         let base = self.base;
         let group = &base.schema().groups()[number];
         let stored = &segment.groups[number];
@@ -228,6 +240,7 @@ impl Splice<'_> {
         let mut gone = Gone::default();
         while let Some((run, block, rows)) = blocks.get(next) {
             if edits.range(rows.clone()).next().is_none() {
+                progress.add(rows.end - rows.start);
                 pieces.push(Some(Piece::Kept(*run, *block)));
                 next += 1;
                 continue;
@@ -245,6 +258,7 @@ impl Splice<'_> {
                     writer.append(&batch, &starts).await?;
                 }
                 next += 1;
+                progress.add(rows.end - rows.start);
                 let ends = blocks.get(next).is_none_or(|(_, _, rows)| starts_at(rows.start));
                 if writer.is_between_blocks() || ends {
                     break;

@@ -20,6 +20,7 @@ use crate::{
     format::{PackedLengths, RowGroups},
     index::{Filling, Leftovers, Part, Predicate, frame_bytes},
     offload::{Stop, offload_large},
+    progress::Progress,
     schema::Column,
     store::release_buffers,
     table::table::Table,
@@ -109,6 +110,7 @@ impl Table {
         let ahead = D::READS_AHEAD || !self.store().is_local();
         let sizes: Vec<u64> = reads.iter().map(|read| read.bytes).collect();
         let mut waves = waves(&sizes, if ahead { room / 2 } else { room }).into_iter();
+        let progress = Progress::new("reading the index", reads.iter().map(SegmentRead::height).sum());
         let mut next = waves.next();
         let mut found = match next.clone() {
             Some(wave) => Some(self.wave(reads, wave).await?),
@@ -146,6 +148,7 @@ impl Table {
             };
             free(stored > LARGE && !D::READS_AHEAD);
             decoding = decoded;
+            progress.add(rows);
         }
         Ok(Decoded::All(decoding))
     }

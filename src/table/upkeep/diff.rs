@@ -22,6 +22,7 @@ use crate::{
     error::{Error, Result, counted},
     format::{Segment, read_hashes},
     offload::offload,
+    progress::Progress,
     schema::{Column, Schema},
     table::{
         table::Table,
@@ -250,7 +251,8 @@ impl Table {
     }
 
     async fn diff_in_memory(&self, before: &Self, keys: &[String], exact: bool) -> Result<Diff> {
-        let (new, old) = try_join(self.rows_to_compare(keys), before.rows_to_compare(keys)).await?;
+        let progress = Arc::new(Progress::new("reading hashes", self.rows() + before.rows()));
+        let (new, old) = try_join(self.rows_to_compare(keys, &progress), before.rows_to_compare(keys, &progress)).await?;
         let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
         if exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
@@ -264,8 +266,9 @@ impl Table {
     async fn diff_in_parts(&self, before: &Self, keys: &[String], options: &DiffOptions, memory: u64) -> Result<Diff> {
         let folder = Folder::new("diff", options.temporary_folder.clone());
         let parts = parts_for([self, before], memory);
-        let new = Arc::new(RowsInParts::of(self, keys, parts, memory / 4, &folder).await?);
-        let old = Arc::new(RowsInParts::of(before, keys, parts, memory / 4, &folder).await?);
+        let progress = Arc::new(Progress::new("reading hashes", self.rows() + before.rows()));
+        let new = Arc::new(RowsInParts::of(self, keys, parts, memory / 4, &folder, &progress).await?);
+        let old = Arc::new(RowsInParts::of(before, keys, parts, memory / 4, &folder, &progress).await?);
         let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default(), options.exact).await?;
         if options.exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
@@ -292,12 +295,13 @@ impl Table {
         })
     }
 
-    async fn rows_to_compare(&self, keys: &[String]) -> Result<RowHashes> {
+    async fn rows_to_compare(&self, keys: &[String], progress: &Arc<Progress>) -> Result<RowHashes> {
         let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
         let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
         let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
         let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
-        let keys = keys.to_vec();
+        let (keys, progress) = (keys.to_vec(), Arc::clone(progress));
+        let batches = batches.inspect(move |batch| progress.add(batch.as_ref().map_or(0, |batch| batch.num_rows() as u64)));
         // The two tables are hashed concurrently, each on its own thread.
         let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
         Ok(RowHashes { numbers: None, keys, index, groups: groups.0, bytes: read })
@@ -391,8 +395,10 @@ async fn compare_parts(
     let (old, new) = (Arc::clone(old), Arc::clone(new));
     offload(move |stop| {
         let (mut found, mut doubts) = (None::<Diff>, Doubts::new());
+        let progress = Progress::new("comparing", parts as u64);
         for part in 0..parts {
             stop.check()?;
+            progress.add(1);
             let (diff, open) = compare(&old.part(part)?, &new.part(part)?, &same);
             if with_doubts {
                 open.into_iter().for_each(|(group, mut pairs)| doubts.entry(group).or_default().append(&mut pairs));

@@ -24,6 +24,7 @@ use crate::{
     error::{Error, Result, counted},
     format::index_columns_reader,
     offload::{Stop, offload},
+    progress::Progress,
     table::{
         table::Table,
         temporary::{Counted, Folder},
@@ -76,7 +77,14 @@ impl RowsInParts {
     /// - `NotFound`, `Denied`: the folder does not take a file.
     /// - `Corrupt`: an index, layout or hashes object is damaged.
     /// - Errors of the store.
-    pub(super) async fn of(table: &Table, keys: &[String], parts: usize, memory: u64, folder: &Folder) -> Result<Self> {
+    pub(super) async fn of(
+        table: &Table,
+        keys: &[String],
+        parts: usize,
+        memory: u64,
+        folder: &Folder,
+        progress: &Progress,
+    ) -> Result<Self> {
         let schema = &table.manifest().schema;
         let names: Vec<String> = schema.index().map(|column| column.name.clone()).collect();
         // The order of the keys is that of the caller, in both tables.
@@ -104,6 +112,7 @@ impl RowsInParts {
                 Ok(out)
             })
             .await?;
+            progress.add(segment.rows);
             let stored = segment.groups.iter().map(|group| group.layout.bytes + group.hashes.bytes);
             bytes += segment.index.bytes + stored.sum::<u64>();
         }

@@ -23,7 +23,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 pub use self::plan::{GcPlan, GcSettings};
-use self::plan::{Lists, Survey, abandoned, before, survey};
+use self::plan::{Lists, Survey, abandoned, survey};
+pub(super) use self::{pins::is_gone, plan::before};
 use crate::{
     commit::{self, Look},
     error::{Error, ErrorKind, Result},

@@ -4,6 +4,7 @@ pub(in crate::table) mod diff;
 pub(in crate::table) mod diff_hashes;
 pub(in crate::table) mod diff_parts;
 pub(in crate::table) mod diff_rows;
+pub(in crate::table) mod doctor;
 pub(in crate::table) mod gc;
 pub(in crate::table) mod history;
 pub(in crate::table) mod info;
@@ -11,6 +12,7 @@ pub(in crate::table) mod usage;
 pub(in crate::table) mod verify;
 
 pub use diff::{ColumnDiff, Diff, DiffOptions, GroupDiff};
+pub use doctor::{Cure, Diagnosis, Finding};
 pub use gc::{GcPlan, GcSettings, now_ms};
 pub use history::VersionInfo;
 pub use info::{GroupInfo, SourceInfo, TableInfo};

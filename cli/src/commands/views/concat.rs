@@ -38,6 +38,6 @@ impl Concat {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, Memory::default(), out).await
+        make("concat", recipe, self.target.how, Memory::default(), out).await
     }
 }

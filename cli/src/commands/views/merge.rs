@@ -84,6 +84,6 @@ impl Merge {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, self.memory, out).await
+        make("merge", recipe, self.target.how, self.memory, out).await
     }
 }

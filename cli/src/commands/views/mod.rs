@@ -17,6 +17,7 @@ use tetrys::{
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, committed, say},
+    progress,
     staging::TemporaryFolder,
     text,
 };
@@ -69,8 +70,8 @@ impl Target {
     }
 }
 
-/// Makes the views of a recipe and describes them.
-async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> Result<Outcome, Failure> {
+/// Makes the views of a recipe for a command, and describes them.
+async fn make(command: &'static str, recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> Result<Outcome, Failure> {
     // A dry run may write a view there. Only a view that needs the folder fails without it.
     let folder = how.dry_run.then(|| TemporaryFolder::new(memory.temporary_folder.as_deref()).ok()).flatten();
     let options = RunOptions {
@@ -79,7 +80,9 @@ async fn make(recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> 
         memory_limit: memory.memory_limit,
         temporary_folder: folder.as_ref().map(|folder| folder.path().to_owned()).or(memory.temporary_folder),
     };
+    let bar = progress::watch(command);
     let made = recipe.run_with(&crate::opening::options(), &options).await?;
+    drop(bar);
     for view in &made {
         if let Some(version) = view.version {
             committed(&view.view, version);

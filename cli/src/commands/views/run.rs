@@ -59,6 +59,6 @@ impl Run {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let text = LocalFile::text(&self.recipe, MAX_RECIPE).map_err(Failure::Input)?;
         let recipe = Recipe::parse(&text).map_err(|error| Failure::Input(error.at(self.recipe.display())))?;
-        make(recipe, self.how, self.memory, out).await
+        make("run", recipe, self.how, self.memory, out).await
     }
 }

@@ -95,6 +95,6 @@ impl Select {
             output: Some(self.target.output()),
             ..Recipe::default()
         };
-        make(recipe, self.target.how, self.memory, out).await
+        make("select", recipe, self.target.how, self.memory, out).await
     }
 }

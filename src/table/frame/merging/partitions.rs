@@ -17,6 +17,7 @@ use crate::{
     error::{Error, Result, counted},
     index::internal,
     offload::{Stop, offload},
+    progress::Progress,
     table::{frame::merge::Partners, table::Table},
 };
 
@@ -164,7 +165,10 @@ async fn scattered(
     let like = scan.empty()?.select(names.0.iter().map(String::as_str)).map_err(internal)?;
     let like = with_numbers(&like, ROW, 0..0)?;
     let mut scan = scan.columns(&names.0)?;
+    let progress = Progress::new("sorting rows by key", table.rows());
     while let Some(part) = scan.next().await? {
+        let rows = rows_of(&part);
+        progress.add(rows.end - rows.start);
         let (names, like, folder) = (Arc::clone(&names), like.clone(), task.folder.clone());
         files = offload(move |stop| {
             let mut files = match files {

@@ -21,6 +21,7 @@ use crate::{
     id::ObjectRef,
     index::{Merge, NO_PARTNER, internal, unframed, without_locators},
     offload::{Stop, offload, offload_large},
+    progress::Progress,
     schema::{Column as TableColumn, Schema},
     store::{Store, StoreOptions},
     table::{
@@ -294,10 +295,12 @@ impl Task {
             join: JoinWriter::new(self.folder.counted()?)?,
         };
         let mut ready = Made::default();
+        let progress = Progress::new("writing the view", self.left.rows());
         loop {
             // Rows are written while the next ones are merged.
             let make = async {
                 let Some(work) = finder.next(&mut left).await? else { return Ok(None) };
+                progress.add(work.left.end - work.left.start);
                 let (task, described, arrow) = (Arc::clone(&self), Arc::clone(&described), Arc::clone(&arrow));
                 offload(move |stop| task.make(work, &described, &arrow, stop)).await.map(Some)
             };

@@ -57,7 +57,7 @@ fn unreadable(error: Error) -> Error {
 
 /// Whether the pinning version is known not to exist: its commit failed, or it was deleted. A version in a table that cannot be
 /// reached counts as existing.
-async fn is_gone(store: &Store, pin: &Pin) -> bool {
+pub(in crate::table::upkeep) async fn is_gone(store: &Store, pin: &Pin) -> bool {
     for url in pin.urls.iter().filter(|url| !url.contains("://")) {
         let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };
         let newest = match commit::load_newest(&other).await {

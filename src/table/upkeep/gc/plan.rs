@@ -80,7 +80,7 @@ impl GcPlan {
 }
 
 /// Returns the time, in milliseconds since 1970, at or before which an object must have been written to be old enough.
-pub(super) fn before(age: Duration, now: i64) -> i64 {
+pub(in crate::table::upkeep) fn before(age: Duration, now: i64) -> i64 {
     now.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
 
