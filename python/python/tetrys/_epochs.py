@@ -147,6 +147,12 @@ class Loader:
         """Returns the number of batches of an epoch on this rank."""
         return self._base.sizes()[0]
 
+    def __getitem__(self, key: object) -> NoReturn:
+        raise WrongType(
+            f"loader[{short(key)}]: a data loader gives the batches of an epoch in their order: write `next(iter(loader))` or "
+            "`itertools.islice(loader, 3)`; to read rows by position, write `tetrys.row_loader(index)[0:3]`"
+        )
+
     def state_dict(self) -> dict[str, Any]:
         """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for
         each loader of a mix). Of several iterators, the state is that of the newest.

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -17,7 +18,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
@@ -86,6 +87,11 @@ class Index:
         return self._native.column_names()
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and number of columns without the locator columns."""
+        return len(self), len(self.columns)
+
+    @property
     def tables(self) -> list[Table]:
         """Table versions that the locators refer to."""
         return [Table._of(table) for table in self._native.tables()]
@@ -117,6 +123,71 @@ class Index:
         except POLARS as error:
             refused("filter", error)
         return self.with_frame(frame)
+
+    def select(self, *columns: str | pl.Expr | Iterable[str | pl.Expr], **named: str | pl.Expr) -> Index:
+        """Returns all rows with these columns alone, and the locator columns.
+
+        Args:
+            columns: Names of columns, or polars expressions and selectors with one value for each row. A single value is repeated.
+            named: The same, {name of the new column: expression}.
+
+        Example:
+            >>> tt.read_index("drives").select("timestamp", busy=pl.col("pedestrians") > 3)[3:5].to_polars()["busy"].to_list()
+            [False, True]
+
+        Raises:
+            KeyError (a `NotFound`): a column does not exist; the message says what to write for payload.
+            Invalid: polars rejects an expression, or it gives another number of rows.
+        """
+        frame = self._columns_alone()
+        wanted = [one for given in columns for one in ([given] if isinstance(given, (str, pl.Expr)) else several("columns", given))]
+        for one in [*wanted, *named.values()]:
+            if not isinstance(one, (str, pl.Expr)):
+                raise WrongType(f"select: expected names of columns or polars expressions, found {found(one)}")
+            # polars takes a name between ^ and $ for a pattern.
+            if isinstance(one, str) and one not in frame.columns and not one.startswith("^") and one != "*":
+                raise no_column(self, one)
+        try:
+            names = frame.lazy().select(*wanted, **named).collect_schema().names()
+            # Unlike `select`, this keeps the number of rows.
+            made = frame.with_columns(*wanted, **named).select(names)
+            return self.with_frame(pl.DataFrame([*made, *self.to_polars().select(self._native.locators())]))
+        except POLARS as error:
+            if isinstance(error, Error):
+                raise
+            refused("select", error)
+
+    def head(self, rows: int = 5) -> Index:
+        """Returns the first rows: the same as `index[:rows]`. -2 stands for all rows but the last two.
+
+        Example:
+            >>> tt.read_index("drives").head(3)["timestamp"].to_list()
+            [0, 100, 200]
+        """
+        return self[: whole("rows", rows, -(2**63))]  # type: ignore[no-any-return]
+
+    def describe(self, percentiles: Sequence[float] | float | None = (0.25, 0.5, 0.75)) -> pl.DataFrame:
+        """Returns statistics of each column, without the locator columns, as `polars.DataFrame.describe` does.
+
+        Args:
+            percentiles: Percentiles to list, from 0 to 1.
+
+        Example:
+            >>> statistics = tt.read_index("drives").describe()
+            >>> dict(zip(statistics["statistic"], statistics["pedestrians"]))["max"]
+            4.0
+
+        Raises:
+            Invalid: there is no column, or a percentile is outside 0 to 1.
+        """
+        try:
+            return self._columns_alone().describe(percentiles)
+        except POLARS as error:
+            refused("describe", error)
+
+    def _columns_alone(self) -> pl.DataFrame:
+        """Returns the frame without its locator columns."""
+        return self.to_polars().drop(self._native.locators())
 
     def sort(self, by: str | Sequence[str], *, descending: bool = False) -> Index:
         """Returns the rows ordered by these columns. Rows with equal values keep their order.
@@ -325,12 +396,18 @@ class Index:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns a column by name (a polars series), or rows by a boolean mask, a slice or row positions (an index)."""
+        """Returns a column by name (a polars series), an index of some columns by a list of names, or an index of some rows by a
+        boolean mask, a slice or row positions.
+        """
         if isinstance(key, str):
             frame = self.to_polars()
             if key not in frame.columns:
-                raise NoColumn(f"no index column `{key}`; there are: {', '.join(self.columns)}")
+                raise no_column(self, key)
             return frame[key]
+        if isinstance(key, list) and key and all(isinstance(name, str) for name in key):
+            return self.select(key)
+        if is_whole(key):
+            raise WrongType(f"index[{short(key)}]: write `index[[{short(key)}]]` for an index of this row, or `tetrys.row_loader(index)[{short(key)}]` to read the row")
         if isinstance(key, slice):
             try:
                 return self.with_frame(self.to_polars()[slice(*key.indices(len(self)))])
@@ -339,6 +416,19 @@ class Index:
                     raise
                 raise WrongType(f"rows by {short(key)}: {error}") from error
         return self.with_frame(self.to_polars()[chosen(key, len(self), "an index")])
+
+    def __contains__(self, name: object) -> bool:
+        """Whether `index[name]` is a column."""
+        return isinstance(name, str) and (name in self.columns or name in self._native.locators())
+
+    def __iter__(self) -> NoReturn:
+        raise WrongType(
+            "an index is no iterator: `index.columns` lists its columns, `index.to_polars().iter_rows()` gives its rows, and "
+            "`tetrys.row_loader(index)` the payload of its rows"
+        )
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.columns
 
     def __len__(self) -> int:
         return len(self._native)
@@ -367,6 +457,23 @@ class Index:
                 known = self._remake[1][0] if self._remake[0] is _restore else self._remake
                 made._remake = (_restore, (known, now))
         return made
+
+
+def no_column(index: Index, name: str) -> NoColumn:
+    """Returns the error for a column that an index does not have. It says how to get the column, if a table has it."""
+    shown = short(name)
+    for table in index.tables:
+        if any(name == column for _, columns in table.groups for column, _ in columns):
+            return NoColumn(
+                f"`{shown}` is no index column: it is payload of {table.url}; read it by `tetrys.row_loader(index, columns=[{name!r}])`. "
+                f"Index columns: {', '.join(index.columns)}"
+            )
+        if any(name == column for column, _ in table.index_columns):
+            return NoColumn(
+                f"the index column `{shown}` of {table.url} is not in this frame: name it in `columns` of `read_index`, and keep it in the frame"
+            )
+    near = get_close_matches(name, index.columns, 1)
+    return NoColumn(f"no index column `{shown}`{f': did you mean `{near[0]}`?' if near else ''}; there are: {', '.join(index.columns)}")
 
 
 def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.DataFrame) -> Index:

@@ -14,9 +14,9 @@ from . import _tetrys
 from ._arguments import choice, each, limited, path_of, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
-from ._errors import WrongType, array_of, found, short
+from ._errors import WrongType, array_of, found
 from ._images import image
-from ._index import Index, read_index
+from ._index import Index, no_column, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
 from ._tetrys import Image, Invalid
@@ -381,7 +381,7 @@ def _column(source: Index | Table, name: str) -> Any:
     index = source if isinstance(source, Index) else read_index(source)
     frame = index.to_polars()
     if name not in frame.columns:
-        raise _tetrys.NotFound(f"no index column `{short(name)}`; there are: {', '.join(index.columns)}")
+        raise no_column(index, name)
     return frame[name]
 
 

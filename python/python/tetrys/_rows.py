@@ -12,10 +12,10 @@ import polars as pl
 
 from . import _images, _tetrys
 from ._arguments import Span, choice, chosen, is_whole, limited, span, text, texts, whole
-from ._errors import WrongType, found
+from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
-from ._tetrys import Image, Rows
+from ._tetrys import Error, Image, Rows
 from ._turns import Shared
 from ._windows import Windows
 
@@ -277,7 +277,30 @@ class RowLoader:
         numbers: list[int] = chosen(positions, len(self), "a loader").tolist()
         return numbers
 
-    def __getitem__(self, position: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, position: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, position: slice) -> Rows: ...
+    def __getitem__(self, position: int | slice) -> dict[str, Any] | Rows:
+        """Reads a row by position, as `get_row` does, or several by a slice, as `take` does.
+
+        Example:
+            >>> rows = tt.row_loader(tt.read_index("drives"), columns=["labels.*"])
+            >>> rows[-1], rows[0:3]["labels.text"].tolist()
+            ({'labels.text': 'row 19'}, ['row 0', 'row 1', 'row 2'])
+        """
+        if isinstance(position, slice):
+            try:
+                return self.take(range(*position.indices(len(self))))
+            except (TypeError, ValueError) as error:
+                if isinstance(error, Error):
+                    raise
+                raise WrongType(f"rows by {short(position)}: {error}") from error
+        if isinstance(position, (str, list, tuple)):
+            raise WrongType(
+                f"expected the position of a row or a slice, found {found(position)}: write `rows.take(positions)` for several rows, and "
+                '`rows.get_row(position, columns=["NAME"])` for some columns'
+            )
         return self.get_row(position)
 
     def __len__(self) -> int:

@@ -371,6 +371,7 @@ class Rows:
             Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
         """
     def _repr_html_(self) -> str: ...
+    def _ipython_key_completions_(self) -> list[str]: ...
     def row(self, row: int) -> dict[str, Any]:
         """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
     def keys(self) -> list[str]:
