@@ -425,3 +425,13 @@ def test_loaders_take_slices_of_rows_and_none_of_batches(index: tt.Index) -> Non
         with pytest.raises(TypeError, match=r"`itertools.islice\(loader, 3\)`.* `tetrys.row_loader\(index\)\[0:3\]`"):
             loader[key]
     assert [len(batch["positions"]) for batch in loader] == [8, 8]
+
+
+def test_sql_errors_name_the_table_of_the_rows(drives: str, index: tt.Index) -> None:
+    for call in (index.sql, index.query):
+        with pytest.raises(tt.Invalid, match="no table `drives` in the query: the rows of the index are the table `t`: write `SELECT .. FROM t`"):
+            call("SELECT * FROM drives WHERE pedestrians > 3")
+        with pytest.raises(tt.Invalid, match="unable to find column"):
+            call("SELECT nothing FROM t")
+    with pytest.raises(tt.Invalid, match="no table `nowhere` in the query: the rows of the lazy index are the table `self`"):
+        tt.scan_index(drives).sql("SELECT * FROM nowhere").collect_index()

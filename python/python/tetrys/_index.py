@@ -18,7 +18,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
@@ -214,9 +214,10 @@ class Index:
             [1900, 1400, 900, 400]
 
         Raises:
-            Invalid: the text is not one SELECT statement, polars rejects it, or it drops the locator columns.
+            Invalid: the text is not one SELECT statement, polars rejects it (so for another table than `t`), or it drops the locator
+                columns.
         """
-        return self._of(self._native.sql(text("query", query)))
+        return self._of(_queried(self._native.sql, query))
 
     def query(self, query: str) -> pl.DataFrame:
         """Returns the result of any SQL query over the table `t`, as a polars frame.
@@ -226,9 +227,9 @@ class Index:
             [('monday', 10), ('tuesday', 10)]
 
         Raises:
-            Invalid: the text is not one SELECT statement, or polars rejects it.
+            Invalid: the text is not one SELECT statement, or polars rejects it (so for another table than `t`).
         """
-        return pl.DataFrame(_Stream(self._native.query(text("query", query))))
+        return pl.DataFrame(_Stream(_queried(self._native.query, query)))
 
     def with_frame(self, frame: ArrowStream) -> Index:
         """Returns an index of the same tables with another frame. The locator columns of the frame identify its rows.
@@ -260,9 +261,9 @@ class Index:
         right: Index,
         on: str | Sequence[str],
         *,
-        how: str = "inner",
+        how: How = "inner",
         right_on: str | Sequence[str] | None = None,
-        direction: str = "backward",
+        direction: Direction = "backward",
         tolerance: Span | None = None,
         keep_left: bool = False,
         first: bool = False,
@@ -457,6 +458,22 @@ class Index:
                 known = self._remake[1][0] if self._remake[0] is _restore else self._remake
                 made._remake = (_restore, (known, now))
         return made
+
+
+def _queried(query_by: Callable[[str], Any], query: str) -> Any:
+    """Runs a query. The error for a table that does not exist says which one does."""
+    try:
+        return query_by(text("query", query))
+    except Invalid as error:
+        raise no_table(error, "t", "index") or error from None
+
+
+def no_table(error: BaseException, name: str, what: str) -> Invalid | None:
+    """Returns the error for a table in SQL that does not exist, if `error` is of one: the rows are the table `name`."""
+    unknown = re.search("relation '([^']*)' was not found", str(error))
+    if unknown is None:
+        return None
+    return Invalid(f"no table `{short(unknown[1])}` in the query: the rows of the {what} are the table `{name}`: write `SELECT .. FROM {name}`")
 
 
 def no_column(index: Index, name: str) -> NoColumn:
@@ -704,9 +721,9 @@ def merge_tables(
     on: str | Sequence[str],
     view: Url,
     *,
-    how: str = "inner",
+    how: How = "inner",
     right_on: str | Sequence[str] | None = None,
-    direction: str = "backward",
+    direction: Direction = "backward",
     tolerance: Span | None = None,
     keep_left: bool = False,
     first: bool = False,
@@ -871,9 +888,9 @@ def merge(
     right: Index,
     on: str | Sequence[str],
     *,
-    how: str = "inner",
+    how: How = "inner",
     right_on: str | Sequence[str] | None = None,
-    direction: str = "backward",
+    direction: Direction = "backward",
     tolerance: Span | None = None,
     keep_left: bool = False,
     first: bool = False,
@@ -928,11 +945,11 @@ def merge(
 
 
 def _keys(
-    on: str | Sequence[str], right_on: str | Sequence[str] | None, how: str, direction: str, tolerance: Span | None
+    on: str | Sequence[str], right_on: str | Sequence[str] | None, how: How, direction: Direction, tolerance: Span | None
 ) -> tuple[list[tuple[str, str]], str | None]:
     """Returns the key columns of a merge by their left and right names, and the tolerance as text."""
-    choice("how", how, ("inner", "left", "asof"))
-    choice("direction", direction, ("backward", "forward", "nearest"))
+    choice("how", how, How)
+    choice("direction", direction, Direction)
     names = texts("on", on)
     right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._arguments import Url, as_json, choice, limited, members, several, text, texts, truth, urls_of, whole
+from ._arguments import Preset, Reuse, Url, as_json, choice, limited, members, several, text, texts, truth, urls_of, whole
 from ._tetrys import Invalid
 
 if TYPE_CHECKING:
     from . import _tetrys
     from ._table import Table
 
-PRESETS = ("fast", "balanced", "compact")
 Locality = int | Sequence[int] | str | None
 
 
@@ -37,7 +36,7 @@ class Options:
         table: Table | None,
         *,
         preset: str | None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
@@ -47,8 +46,8 @@ class Options:
     ) -> Options:
         """Checks the arguments of a call. Without a preset, uses that of `table`."""
         return cls(
-            preset=choice("preset", table.preset if table is not None and preset is None else preset, PRESETS),
-            reuse=choice("reuse", reuse, ("any", "same-preset", "none")),
+            preset=choice("preset", table.preset if table is not None and preset is None else preset, Preset),
+            reuse=choice("reuse", reuse, Reuse),
             locality=_bound(locality),
             write_memory=None if write_memory is None else whole("write_memory", write_memory, 1),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
@@ -66,7 +65,7 @@ class Layout:
     sequence_by: str | Sequence[str] | None
     order_by: str | Sequence[str] | None
     units: Mapping[str, str] | None
-    presets: Mapping[str, str] | None
+    presets: Mapping[str, Preset] | None
     required: str | Sequence[str] | None
     bloom_filters: str | Sequence[str] | None
 

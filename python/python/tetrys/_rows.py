@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Span, choice, chosen, is_whole, limited, span, text, texts, whole
+from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, span, text, texts, whole
 from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
@@ -41,9 +41,9 @@ class RowLoader:
     that each method lists.
     """
 
-    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> None:
         """Makes a loader; see `tetrys.row_loader` for the arguments."""
-        choice("edge", edge, ("pad", "skip", "error"))
+        choice("edge", edge, Edge)
         options = edge, whole("cache_bytes", cache_bytes), _patterns(columns)
         self._settings = dict(zip(("edge", "cache_bytes", "columns"), options, strict=True))
         self._source = source
@@ -346,7 +346,7 @@ def _parts(offsets: Mapping[str, Window]) -> list[tuple[str, Any]]:
     return [(text("offsets, a pattern", pattern), _window(window)) for pattern, window in offsets.items()]
 
 
-def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
+def row_loader(source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
     """Makes a loader of the rows of an index, or of all rows of a table.
 
     Args:
@@ -370,7 +370,7 @@ def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "p
 
 
 def times(
-    column: str, deltas: Span | Iterable[Span], *, pick: str = "nearest", tolerance: Span | None = None
+    column: str, deltas: Span | Iterable[Span], *, pick: Pick = "nearest", tolerance: Span | None = None
 ) -> _tetrys.Times:
     """Defines a window by time offsets: the rows whose time is nearest to the time of the row plus each offset.
 
@@ -392,5 +392,5 @@ def times(
     """
     alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
     spans = [span("a delta", delta) for delta in ([deltas] if alone else limited("deltas", deltas, MOST_OFFSETS))]
-    choice("pick", pick, ("nearest", "before", "after"))
+    choice("pick", pick, Pick)
     return _tetrys.Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))

@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 from . import _tetrys
 from ._arguments import Url, truth, urls_of
 from ._errors import imported
-from ._index import POLARS, Index, _Stream, read_index, refused, serialized
+from ._index import POLARS, Index, _Stream, no_table, read_index, refused, serialized
 from ._table import Table
 from ._tetrys import Error
 
@@ -48,11 +48,15 @@ class LazyIndex(pl.LazyFrame):
         except Error:
             raise
         except POLARS as error:
+            if unknown := no_table(error, "self", "lazy index"):
+                raise unknown from error
             refused("collect_index", error)
         return type(self)._index_of(frame)
 
     def sql(self, query: str, *, table_name: str = "self") -> LazyIndex:
-        """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`."""
+        """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`. polars
+        rejects a wrong query when it runs.
+        """
         return cast(LazyIndex, type(self)._from_pyldf(super().sql(query, table_name=table_name)._ldf))
 
     def __reduce__(self) -> tuple[Callable[..., LazyIndex], tuple[Any, ...]]:

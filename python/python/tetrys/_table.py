@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from . import _tetrys
-from ._arguments import Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Preset, Reuse, Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._tetrys import Diff, Invalid
 
@@ -81,7 +81,7 @@ class Table:
         return self._native.lineage
 
     @property
-    def preset(self) -> str:
+    def preset(self) -> Preset:
         """Codec preset of the table: `fast`, `balanced` or `compact`."""
         return self._native.preset
 
@@ -303,9 +303,9 @@ class Table:
         data: Data | Iterable[Data],
         *,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
         allow: Url | Iterable[Url] = (),
@@ -362,13 +362,13 @@ class Table:
         sequence_by: Sequence[str] | None = None,
         order_by: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
-        presets: Mapping[str, str] | None = None,
+        presets: Mapping[str, Preset] | None = None,
         required: Sequence[str] | None = None,
         bloom_filters: Sequence[str] | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
         allow: Url | Iterable[Url] = (),
@@ -426,9 +426,9 @@ class Table:
         data: Data | Iterable[Data],
         *,
         on: str | Sequence[str] | None = None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
@@ -468,9 +468,9 @@ class Table:
         *,
         on: str | Sequence[str] | None = None,
         schema: Mapping[str, str] | None = None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
@@ -505,19 +505,20 @@ class Table:
 
     def patch(
         self,
-        data: Data,
+        data: Data | Iterable[Mapping[str, Any]],
         on: str | Sequence[str],
         *,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
         """Publishes a version with new values in some rows of one column group. Blocks without such rows are reused.
 
         Args:
-            data: One batch with the columns to change, all of one group, and the index columns `on`.
+            data: One batch with the columns to change, all of one group, and the index columns `on`; or row dicts that all have the
+                same columns, `[{"time": 1, "lidar.count": 10}, ..]`.
             on: Index columns that identify the rows.
 
         The other arguments are those of `tetrys.write_table`.

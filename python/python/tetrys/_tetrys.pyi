@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from ._arguments import Preset
 from ._options import Options
 
 __version__: str
@@ -51,7 +52,7 @@ class Table:
     @property
     def lineage(self) -> dict[str, Any]: ...
     @property
-    def preset(self) -> str: ...
+    def preset(self) -> Preset: ...
     @property
     def is_view(self) -> bool: ...
     @property

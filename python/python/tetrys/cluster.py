@@ -22,11 +22,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Url, choice, each, several, text, url_of, whole
+from ._arguments import Preset, Reuse, Url, choice, each, several, text, url_of, whole
 from ._errors import WrongType
 from ._errors import found as described_value
 from ._options import Layout, Locality, Options, described, types
@@ -52,7 +52,8 @@ __all__ = [
     "write",
 ]
 
-MODES = ("create", "append", "overwrite")
+Mode = Literal["create", "append", "overwrite"]
+"""What a write session makes of the rows; see `plan_write`."""
 MOST_PARTITIONS = 2**32 - 2
 
 
@@ -133,21 +134,21 @@ def plan_write(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "create",
+    mode: Mode = "create",
     partitions: int | None = None,
     labels: Sequence[str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     units: Mapping[str, str] | None = None,
-    preset: str | None = None,
-    presets: Mapping[str, str] | None = None,
+    preset: Preset | None = None,
+    presets: Mapping[str, Preset] | None = None,
     required: str | Sequence[str] = (),
     bloom_filters: str | Sequence[str] = (),
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: str = "any",
+    reuse: Reuse = "any",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
@@ -191,7 +192,7 @@ def plan_write(
         Unsupported: a column type is unknown, the table is a view, or the store ignores create-only puts.
         Denied: a referenced table cannot be pinned.
     """
-    choice("mode", mode, MODES)
+    choice("mode", mode, Mode)
     names = None if labels is None else _labels(labels)
     count = None if partitions is None else whole("partitions", partitions, 0, MOST_PARTITIONS + 1)
     if names is not None and count not in (None, len(names)):
@@ -234,7 +235,7 @@ def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[i
     `commit` takes one complete attempt. Memory holds one batch and `write_memory`, however many rows there are.
 
     Args:
-        batches: A dict of columns, a frame, record batches, or an iterable of these, as for `tetrys.write_table`.
+        batches: A dict of columns, a frame, record batches, or an iterable of these or of row dicts, as for `tetrys.write_table`.
         progress: Called with the number of rows written so far.
 
     Example:
@@ -250,7 +251,7 @@ def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[i
         raise WrongType(f"task: expected a task of a plan, found {described_value(task)}")
     called(progress)
     partition, rows = _partition(task), 0
-    for batch in batches_of(batches):
+    for batch in batches_of(batches, task.schema):
         for part in _named(task, rows, parts_of, batch, task.schema):
             partition.write(part)
             rows += len(part[0][1]) if part else 0

@@ -6,6 +6,7 @@ that are built around `torch.utils.data.DataLoader`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -76,7 +77,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
 
     Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
     each worker delivers its share of the batches of this rank. Workers that end after each loop (`persistent_workers=False`) do not
-    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`.
+    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`. Otherwise every loop has the same
+    order, and a worker warns once.
 
     To save the state in the middle of an epoch with workers, use `torchdata.stateful_dataloader.StatefulDataLoader`: it collects the
     states of the workers, and continues exactly, with the same number of workers.
@@ -94,8 +96,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
             raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
         self._loader = loader._with(to="torch")
         self._share: DataLoader | MixedLoader | None = None
-        # The epoch that `set_epoch` chose, and how often: shared with the workers.
-        self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()
+        # The epoch that `set_epoch` chose, how often, and how many loops began in new workers since: shared with the workers.
+        self._chosen = torch.zeros(3, dtype=torch.int64).share_memory_()
         self._seen = 0
         # In a worker: whether its newest epoch has ended, and a state that it got before its first loop.
         self._end = _End()
@@ -106,6 +108,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         self._loader.set_epoch(epoch)
         self._chosen[0] = epoch
         self._chosen[1] += 1
+        self._chosen[2] = 0
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state of the loader; in a worker, that of its share. Batches of workers are not counted in the main process."""
@@ -130,7 +133,17 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         if self._share is None:
             rank = self._loader.rank * worker.num_workers + worker.id
             self._share = self._loader._with(rank=rank, world_size=self._loader.world_size * worker.num_workers)
-        epoch, times = self._chosen.tolist()
+            # One worker speaks for all.
+            self._share._has_warned = worker.id > 0
+            if worker.id == 0 and self._loaded is None:
+                self._chosen[2] += 1
+                if self._chosen[2] == 2:
+                    warnings.warn(
+                        "new workers run the same epoch again, in the same order: call `set_epoch(epoch)` of the data set before each loop, "
+                        "or pass persistent_workers=True",
+                        stacklevel=2,
+                    )
+        epoch, times, _ = self._chosen.tolist()
         if times != self._seen:
             self._seen = times
             self._share.set_epoch(epoch)
@@ -145,6 +158,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         return _Share(iter(self._share), self._end)
 
     def __len__(self) -> int:
+        """Returns the number of batches of a whole epoch, also after `load_state_dict`."""
         return len(self._loader)
 
 

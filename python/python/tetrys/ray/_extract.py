@@ -51,7 +51,7 @@ def extract(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "create",
+    mode: cluster.Mode = "create",
     resume: bool = False,
     retries: int = 3,
     ray_remote_args: Mapping[str, Any] | None = None,

@@ -39,7 +39,7 @@ def write(
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
-    mode: str = "create",
+    mode: cluster.Mode = "create",
     reference: Url | Table | Iterable[Url | Table] = (),
     partitions: int | None = None,
     concurrency: int | None = None,

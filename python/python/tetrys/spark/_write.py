@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -21,7 +21,9 @@ from .._table import Table
 from .._tetrys import Exists, Invalid, OutcomeUnknown, Receipt, Unavailable
 from ._types import of_spark, types_of_frame
 
-MODES = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
+Mode = Literal["errorifexists", "error", "create", "append", "overwrite", "ignore"]
+"""What a write makes of the rows, in words of Spark; see `write`."""
+MODES: Mapping[str, cluster.Mode] = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
 """Spark's names of modes, and ours, which they mean."""
 
 
@@ -30,7 +32,7 @@ def write(
     url: Url,
     *,
     index: str | Sequence[str],
-    mode: str = "errorifexists",
+    mode: Mode = "errorifexists",
     schema: Mapping[str, str] | None = None,
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
@@ -106,7 +108,7 @@ def extract(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "errorifexists",
+    mode: Mode = "errorifexists",
     resume: bool = False,
     profile: Any = None,
     **options: Any,
