@@ -20,6 +20,7 @@ from polars.io.plugins import register_io_source
 from . import _tetrys
 from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
+from ._places import StorageOptions
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
 
@@ -508,6 +509,7 @@ def read_index(
     where: str | pl.Expr | None = None,
     categorical: bool = False,
     allow: Url | Iterable[Url] = (),
+    storage_options: StorageOptions = None,
 ) -> Index:
     """Loads the index of a table, or a part of it.
 
@@ -523,6 +525,7 @@ def read_index(
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
+        storage_options: Options of the store of a URL; see `open_table`.
 
     Example:
         >>> tt.read_index("drives", columns=["log*"]).columns
@@ -538,9 +541,18 @@ def read_index(
         Corrupt: an index object fails its checks.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
-    table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
+    table = table_at(url, allow, storage_options)
     columns = None if columns is None else texts("columns", columns)
     return _read(table, columns, truth("categorical", categorical), where)
+
+
+def table_at(url: Url | Table, allow: Url | Iterable[Url], storage_options: StorageOptions) -> Table:
+    """Opens a table, or returns an open one with permission to follow references to more URLs."""
+    if not isinstance(url, Table):
+        return Table(url, allow=allow, storage_options=storage_options)
+    if storage_options is not None:
+        raise Invalid("storage_options: the table is open already: pass them to `open_table`")
+    return url.allow(*urls_of("allow", allow))
 
 
 def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
@@ -644,7 +656,7 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
     return remake[0](*remake[1]).with_sources()
 
 
-def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
+def open_table(url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> Table:
     """Opens a version of a table.
 
     Args:
@@ -652,6 +664,10 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
             `url@VERSION/` with a slash is a folder of that name.
         allow: URLs of other stores. References into other stores are followed to these URLs and below them, and to those that
             `TETRYS_ALLOW` and the configuration file list; to no others. `Table.must_allow` lists what a table needs.
+        storage_options: Options of the store, {name: value}, before those of the environment: by the names of object_store, such as
+            `{"aws_access_key_id": .., "endpoint_url": .., "max_retries": 3}`, or of fsspec, such as
+            `{"key": .., "secret": .., "client_kwargs": {"endpoint_url": ..}}`. They are used for this store alone, and travel with
+            the table when it is pickled. No message shows them.
 
     Example:
         >>> tt.open_table("drives@1").version
@@ -660,8 +676,9 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
     Raises:
         NotFound: the table, version or tag does not exist.
         Corrupt: the manifest fails its checks.
+        Invalid: the store has no option of this name.
     """
-    return Table(url, allow=allow)
+    return Table(url, allow=allow, storage_options=storage_options)
 
 
 def run(

@@ -14,6 +14,7 @@ import numpy as np
 from . import cluster
 from ._arguments import Url, urls_of
 from ._errors import WrongType, found
+from ._places import option_of
 from ._records import ROWS_BYTES, bytes_of, columns_of_rows
 from ._table import Table
 from ._tetrys import Error, Invalid, Receipt
@@ -74,7 +75,7 @@ def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], opt
     """Returns the open session at `url` with these labels; of several, the one with the most finished partitions.
 
     Args:
-        options: Arguments of `tetrys.cluster.plan_write`, such as `store_options` and `reference`.
+        options: Arguments of `tetrys.cluster.plan_write`, such as `storage_options` and `reference`.
 
     Raises:
         Invalid: that session has another schema.
@@ -82,7 +83,7 @@ def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], opt
     # As in a new session, workers may follow references to the tables of `reference`.
     references = [one.url if isinstance(one, Table) else one for one in cluster._several_urls(options.get("reference", ()))]
     allow = [*urls_of("allow", options.get("allow", ())), *urls_of("reference", references)]
-    open_there = cluster.open_sessions(url, options.get("store_options"), allow=allow)
+    open_there = cluster.open_sessions(url, option_of(options), allow=allow)
     plans = [plan for plan in open_there if plan.labels == list(labels)]
     if not plans:
         return None

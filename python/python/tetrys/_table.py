@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _tetrys
 from ._arguments import Preset, Reuse, Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
+from ._places import Place, StorageOptions, options_of
 from ._tetrys import Diff, Invalid
 
 if TYPE_CHECKING:
@@ -29,14 +30,17 @@ class Table:
     """
 
     _native: _tetrys.Table
+    # Options of its store, if the caller passed them: another process opens the table with them.
+    _storage: dict[str, str] | None = None
 
-    def __init__(self, url: Url, *, allow: Url | Iterable[Url] = ()) -> None:
+    def __init__(self, url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> None:
         """Opens a version of the table at `url`.
 
         Args:
             url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag;
                 `url@VERSION/` with a slash is a folder of that name.
             allow: URLs of other stores that references in this table may be followed to; see `tetrys.open_table`.
+            storage_options: Options of the store; see `tetrys.open_table`.
 
         Example:
             >>> table = tt.Table("drives")
@@ -47,13 +51,23 @@ class Table:
             NotFound: there is no table at `url`, or no such version or tag.
             Corrupt: the manifest fails its checks.
         """
-        self._native = _tetrys.Table(url_of(url), allow=urls_of("allow", allow))
+        address = url_of(url)
+        self._storage = options_of(address, storage_options)
+        if self._storage is None:
+            self._native = _tetrys.Table(address, allow=urls_of("allow", allow))
+        else:
+            self._native = _tetrys.cluster_open((address, self._storage, urls_of("allow", allow)))
 
     @classmethod
-    def _of(cls, native: _tetrys.Table) -> Table:
+    def _of(cls, native: _tetrys.Table, storage: dict[str, str] | None = None) -> Table:
         made = cls.__new__(cls)
-        made._native = native
+        made._native, made._storage = native, storage
         return made
+
+    def _then(self, version: Table) -> Table:
+        """Returns another version of this table, with the options of its store."""
+        version._storage = self._storage
+        return version
 
     @property
     def url(self) -> str:
@@ -279,14 +293,14 @@ class Table:
             Denied: a pin cannot be written; see `edit`.
         """
         table = self.allow(*urls_of("allow", allow))._native
-        return made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned)))
+        return self._then(made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned))))
 
     def allow(self, *urls: Url) -> Table:
         """Returns this version with permission to follow references to these URLs and to everything below them.
 
         Relative references to neighbouring tables are always followed.
         """
-        return Table._of(self._native.allow(*map(url_of, urls)))
+        return Table._of(self._native.allow(*map(url_of, urls)), self._storage)
 
     def must_allow(self) -> list[str]:
         """Lists the URLs in other stores that a reader of this table must allow. The sources of a view are opened to find theirs,
@@ -350,7 +364,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return append(self, data, options, progress)
+        return self._then(append(self, data, options, progress))
 
     def overwrite(
         self,
@@ -418,7 +432,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return overwrite(self, data, schema, layout, options, progress)
+        return self._then(overwrite(self, data, schema, layout, options, progress))
 
     def replace_group(
         self,
@@ -459,7 +473,7 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return replace_group(self, text("name", name), data, on, options)
+        return self._then(replace_group(self, text("name", name), data, on, options))
 
     def add_group(
         self,
@@ -501,7 +515,7 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return add_group(self, text("name", name), data, on, schema, options)
+        return self._then(add_group(self, text("name", name), data, on, schema, options))
 
     def patch(
         self,
@@ -539,7 +553,7 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return patch(self, data, on, options)
+        return self._then(patch(self, data, on, options))
 
     def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
         """Publishes a version without some rows. It writes a new index and no payload. Returns this version if there are no rows to
@@ -562,7 +576,7 @@ class Table:
         """
         from ._change import delete
 
-        return delete(self, rows, truth("allow_unpinned", allow_unpinned))
+        return self._then(delete(self, rows, truth("allow_unpinned", allow_unpinned)))
 
     def edit(
         self,
@@ -617,7 +631,7 @@ class Table:
             untag=texts("untag", untag),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
         )
-        return made(edited)
+        return self._then(made(edited))
 
     def drop_columns(self, *columns: str) -> Table:
         """Publishes a version without these columns: the same as `edit(drop=columns)`. A group without columns is removed.
@@ -673,7 +687,7 @@ class Table:
         Raises:
             Conflict: another writer changed rows; reload and retry.
         """
-        return made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned)))
+        return self._then(made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned))))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their
@@ -687,7 +701,7 @@ class Table:
             Corrupt: a chunk is missing or damaged; the message names the chunk and its table.
             Conflict: another writer changed the same; reload and retry.
         """
-        return Table._of(self._native.materialize(progress=called(progress)))
+        return Table._of(self._native.materialize(progress=called(progress)), self._storage)
 
     def gc(self, *, keep: int = 0, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
         """Collects garbage in two steps: a call condemns objects that no kept version names, and a call at least `age` later
@@ -760,9 +774,9 @@ class Table:
 
         return of_table(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str]]]:
-        """Pickles the URL, the version and the allowed URLs."""
-        return _restore, (f"{self.url}@{self.version}", self._native.allowed)
+    def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str], dict[str, str] | None]]:
+        """Pickles the URL, the version, the allowed URLs, and the options of the store that the caller passed."""
+        return _restore, (f"{self.url}@{self.version}", self._native.allowed, self._storage)
 
 
 def _age(age: object) -> timedelta | None:
@@ -773,8 +787,13 @@ def _age(age: object) -> timedelta | None:
     return age
 
 
-def _restore(url: str, allow: list[str]) -> Table:
-    return Table(url, allow=allow)
+def _restore(url: str, allow: list[str], storage: dict[str, str] | None = None) -> Table:
+    return Table(url, allow=allow, storage_options=storage)
+
+
+def opened(place: Place) -> Table:
+    """Opens a table in a store with options."""
+    return Table._of(_tetrys.cluster_open(place), place[1])
 
 
 def table_of(what: str, table: object) -> Table:

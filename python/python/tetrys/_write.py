@@ -15,7 +15,7 @@ from ._columns import as_declared, column, is_untyped, refuse_types
 from ._errors import WrongType, found, unpicklable
 from ._index import ArrowStream
 from ._options import Layout, Locality, Options, described, types
-from ._places import partition_of
+from ._places import StorageOptions, partition_of, place_of
 from ._records import batches_of_rows, is_row
 from ._table import Table, called, tell
 from ._tetrys import Column, Error, Invalid, Receipt, Unsupported
@@ -50,6 +50,7 @@ class Writer:
         locality: Locality = None,
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
+        storage_options: StorageOptions = None,
     ) -> None:
         """Starts a table at `url`.
 
@@ -75,6 +76,7 @@ class Writer:
             Denied: a referenced table cannot be pinned.
         """
         self.schema = types("schema", schema)
+        place = place_of(url_of(url), storage_options, allow)
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             None,
@@ -86,11 +88,15 @@ class Writer:
             reference=reference,
             allow=allow,
             properties=properties,
+            place=place,
         )
-        self._url = url_of(url)
+        self._url, self._storage = place[:2]
         # Other processes follow references to these URLs alone.
         self._allowed = list(dict.fromkeys([*urls_of("allow", allow), *(one.url for one in options.references)]))
-        self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
+        if self._storage is None:
+            self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
+        else:
+            self._native = _tetrys.cluster_create(place, described(self.schema, layout), options)
         tell(self._native.untold())
 
     def partition(self) -> Partition:
@@ -110,7 +116,7 @@ class Writer:
             1
         """
         ticket, number = self._native.reserve()
-        return PartitionTask(self._url, ticket, number, self.schema, self._allowed)
+        return PartitionTask(self._url, ticket, number, self.schema, self._allowed, self._storage)
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows, such as a map or a calibration. `Table.attachment` reads it."""
@@ -142,7 +148,7 @@ class Writer:
             Conflict: another writer published a table here first.
             OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
         """
-        return Table._of(self._native.commit(each("receipts", receipts, Receipt, "receipts of `Partition.finish`")))
+        return Table._of(self._native.commit(each("receipts", receipts, Receipt, "receipts of `Partition.finish`")), self._storage)
 
 
 class Partition:
@@ -194,10 +200,11 @@ class Partition:
 class PartitionTask:
     """A partition for another process to write; small, and can be pickled. `Writer.task` makes it."""
 
-    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str], allowed: Sequence[str] = ()) -> None:
+    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str], allowed: Sequence[str] = (), storage: dict[str, str] | None = None) -> None:
         """Not for users: `Writer.task` makes tasks."""
         self._url = url
         self._allowed = list(allowed)
+        self._storage = storage
         self._ticket = ticket
         self._number = number
         self._schema = dict(schema)
@@ -211,7 +218,7 @@ class PartitionTask:
         Raises:
             Denied, NotFound: a table of `reference` cannot be read here.
         """
-        place = (self._url, None, self._allowed)
+        place = (self._url, self._storage, self._allowed)
         return Partition(partition_of(place, self._ticket, lambda writer: writer.partition_at(self._number)), self._schema)
 
     def __repr__(self) -> str:
@@ -239,6 +246,7 @@ def write_table(
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
+    storage_options: StorageOptions = None,
     progress: Callable[[int], object] | None = None,
 ) -> Table:
     """Writes a new table in one call.
@@ -278,6 +286,7 @@ def write_table(
         allow: URLs of other stores that references in the tables of `reference` may be followed to; see `tetrys.open_table`.
         allow_unpinned: Continue if a referenced table cannot be pinned, for example in a read-only store. Without it (or
             `TETRYS_ALLOW_UNPINNED=1`), that is an error; with it, a `UserWarning`.
+        storage_options: Options of the store, and of tables of `reference` there; see `tetrys.open_table`.
         progress: Called with the number of rows written so far.
 
     Example:
@@ -318,8 +327,11 @@ def write_table(
         locality=locality,
         allow=allow,
         allow_unpinned=allow_unpinned,
+        storage_options=storage_options,
     )
-    return written(writer._native, rest, typed, progress, parts)
+    table = written(writer._native, rest, typed, progress, parts)
+    table._storage = writer._storage
+    return table
 
 
 Parts = list[list[tuple[str, _tetrys.Column]]]

@@ -30,9 +30,9 @@ from ._arguments import Preset, Reuse, Url, choice, each, several, text, url_of,
 from ._errors import WrongType
 from ._errors import found as described_value
 from ._options import Layout, Locality, Options, described, types
-from ._places import Place, StoreOptions, partition_of, place_of
+from ._places import Place, StorageOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
-from ._table import Table, called, tell
+from ._table import Table, called, opened, tell
 from ._tetrys import Error, Invalid, NotFound, Receipt, Unsupported
 from ._write import Data, batches_of, parts_of, types_of
 
@@ -152,7 +152,8 @@ def plan_write(
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
-    store_options: StoreOptions = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> WritePlan:
     """Starts a write session, and keeps its plan in the store, so that another driver finds it if this one is lost.
 
@@ -173,8 +174,9 @@ def plan_write(
             512 MiB.
         allow: URLs of other stores that the workers may read blocks of references from; see `tetrys.open_table`. The tables of
             `reference` are allowed.
-        store_options: Options of the store, {name: value}; default: those of the environment of each process. They travel in the
-            plan and its tasks, and are used for this store alone.
+        storage_options: Options of the store, as for `tetrys.open_table`; default: those of the environment of each process. They
+            travel in the plan and its tasks, and are used for this store alone.
+        store_options: Another name of `storage_options`.
 
     The other arguments are those of `tetrys.write_table`.
 
@@ -199,7 +201,7 @@ def plan_write(
         raise Invalid(f"{len(names)} labels for {count} partitions: expected as many; leave out `partitions`")
     count = count if names is None else len(names)
     columns, address = types("schema", schema), url_of(url)
-    place = place_of(address, store_options, allow)
+    place = place_of(address, storage_options, allow, store_options)
     references = [_referenced(one, place) for one in _several_urls(reference)]
     table = None if mode == "create" else _table_if_there(place)
     if table is not None and table.is_view:
@@ -290,7 +292,7 @@ def commit(plan: WritePlan, receipts: Iterable[Receipt] | None = None) -> Table:
     if receipts is not None:
         given = each("receipts", receipts, Receipt, "receipts of `tetrys.cluster.write`")
     place, plan_text = _of_plan(plan)
-    return Table._of(_tetrys.cluster_commit(place, plan_text, given))
+    return Table._of(_tetrys.cluster_commit(place, plan_text, given), place[1])
 
 
 def abort(plan: WritePlan) -> None:
@@ -327,12 +329,15 @@ def found(plan: WritePlan) -> list[Receipt]:
     return _tetrys.cluster_found(*_of_plan(plan))
 
 
-def open_sessions(url: Url, store_options: StoreOptions = None, *, allow: Url | Iterable[Url] = ()) -> list[WritePlan]:
+def open_sessions(
+    url: Url, storage_options: StorageOptions = None, *, allow: Url | Iterable[Url] = (), store_options: StorageOptions = None
+) -> list[WritePlan]:
     """Lists the sessions of a table that are neither committed nor aborted. Their drivers were lost, or are still running.
 
     Args:
         url: URL or path of the table.
-        store_options: Options of the store; they travel in the plans.
+        storage_options: Options of the store, as for `tetrys.open_table`; they travel in the plans.
+        store_options: Another name of `storage_options`.
         allow: URLs of other stores to which references of the sessions may be followed; see `tetrys.open_table`.
 
     Example:
@@ -346,7 +351,7 @@ def open_sessions(url: Url, store_options: StoreOptions = None, *, allow: Url | 
         Corrupt: the plan of a session is damaged.
         Unsupported: a session was started by a later version of Tetrys.
     """
-    place = place_of(url_of(url), store_options, allow)
+    place = place_of(url_of(url), storage_options, allow, store_options)
     return [_plan(place, planned, named=bool(planned[4])) for planned in _tetrys.cluster_open_sessions(place)]
 
 
@@ -368,12 +373,12 @@ def _referenced(reference: Url | Table, place: Place) -> Table:
         return reference.allow(*place[2]) if place[2] else reference
     url = url_of(reference)
     same = urlsplit(url)[:2] == urlsplit(place[0])[:2]
-    return Table._of(_tetrys.cluster_open((url, place[1] if same else None, place[2])))
+    return opened((url, place[1] if same else None, place[2]))
 
 
 def _table_if_there(place: Place) -> Table | None:
     try:
-        return Table._of(_tetrys.cluster_open(place))
+        return opened(place)
     except NotFound:
         return None
 

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from .. import _tetrys, cluster
 from .._arguments import Url, choice, texts, truth, url_of, whole
 from .._errors import WrongType, found
-from .._places import place_of
+from .._places import option_of, place_of
 from .._sources import COMMIT_AGAIN, end_session, open_session, write_source
-from .._table import Table
+from .._table import Table, opened
 from .._tetrys import Exists, Invalid, OutcomeUnknown, Receipt, Unavailable
 from ._types import of_spark, types_of_frame
 
@@ -81,7 +81,7 @@ def write(
         plan = cluster.plan_write(url, schema=kinds, mode=MODES.get(mode, "create"), **options)
     except Exists:
         if mode == "ignore":
-            return Table._of(_tetrys.cluster_open(place_of(url_of(url), options.get("store_options"), options.get("allow", ()))))
+            return opened(place_of(url_of(url), option_of(options), options.get("allow", ())))
         raise
     try:
         rows = _prepared(df, keys, order, None if partitions is None else whole("partitions", partitions, 1))
