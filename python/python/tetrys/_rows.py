@@ -15,13 +15,13 @@ from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, spa
 from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
-from ._tetrys import Error, Image, Rows
+from ._tetrys import Error, Image, Rows, Times
 from ._turns import Shared
 from ._windows import Windows
 
 CACHE_BYTES = 64 << 20
 MOST_OFFSETS = 1 << 24
-Window = Iterable[int] | str | _tetrys.Times
+Window = Iterable[int] | str | Times
 Columns = str | Iterable[str] | None
 """Patterns of column names; None stands for the columns of the loader."""
 Positions = Iterable[int] | Iterable[bool]
@@ -337,7 +337,7 @@ def _patterns(columns: Columns) -> list[str] | None:
 
 def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
-    if isinstance(offsets, (str, _tetrys.Times)):
+    if isinstance(offsets, (str, Times)):
         return text("offsets", offsets) if isinstance(offsets, str) else offsets
     return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
@@ -371,7 +371,7 @@ def row_loader(source: Index | Table, *, columns: Columns = None, edge: Edge = "
 
 def times(
     column: str, deltas: Span | Iterable[Span], *, pick: Pick = "nearest", tolerance: Span | None = None
-) -> _tetrys.Times:
+) -> Times:
     """Defines a window by time offsets: the rows whose time is nearest to the time of the row plus each offset.
 
     Args:
@@ -393,4 +393,4 @@ def times(
     alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
     spans = [span("a delta", delta) for delta in ([deltas] if alone else limited("deltas", deltas, MOST_OFFSETS))]
     choice("pick", pick, Pick)
-    return _tetrys.Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))
+    return Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))
