@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -90,7 +90,7 @@ def histories(draw: st.DrawFn) -> dict[str, Any]:
     partitions = draw(st.integers(1, 4))
     attempt = st.tuples(st.sampled_from(["whole", "ties", "broken"]), st.booleans())
     return {
-        "mode": draw(st.sampled_from(cluster.MODES)),
+        "mode": draw(st.sampled_from(get_args(cluster.Mode))),
         "planned": draw(st.sampled_from(["labels", "count", "none"])),
         "exists": draw(st.booleans()),
         "reference": draw(st.booleans()),
@@ -348,7 +348,7 @@ def test_an_append_must_have_the_columns_of_the_table(tmp_path: Path) -> None:
         (lambda url: cluster.plan_write(url, schema=SCHEMA, labels=["a"], partitions=2, **LAYOUT), "1 labels for 2 partitions"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, index=[]), "no index column"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, store_options=["region"], **LAYOUT), "store_options: expected a dict"),
-        (lambda url: cluster.plan_write(url, schema=SCHEMA, store_options={"region": 1}, **LAYOUT), "store_options: expected text"),
+        (lambda url: cluster.plan_write(url, schema=SCHEMA, store_options={"region": 1.5}, **LAYOUT), "store_options: expected text"),
         (lambda url: cluster.plan_write(5, schema=SCHEMA, **LAYOUT), "a URL is text or a path"),
         (lambda url: cluster.write("task", {}), "expected a task of a plan"),
         (lambda url: cluster.commit("plan"), "expected a plan"),

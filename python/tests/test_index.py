@@ -351,3 +351,87 @@ def test_bloom_filters_find_a_key_in_no_order(tmp_path: pathlib.Path) -> None:
             tt.write_table(tmp_path / "wrong", columns, index=index, bloom_filters=wrong)
     with pytest.raises(tt.Error, match="bloom_filters"):
         tt.write_table(tmp_path / "wrong", columns, index=index, bloom_filters=3)  # type: ignore[arg-type]
+
+
+def test_an_index_has_the_methods_of_a_frame(index: tt.Index) -> None:
+    assert index.shape == (20, 3)
+    assert table_rows(index.head()) == [0, 1, 2, 3, 4]
+    assert table_rows(index.head(2)) == [0, 1] and table_rows(index.head(-18)) == [0, 1] and len(index.head(99)) == 20
+    with pytest.raises(tt.Invalid, match="rows: expected an integer, found str"):
+        index.head("a")  # type: ignore[arg-type]
+    statistics = index.describe(percentiles=[0.5])
+    assert statistics.columns == ["statistic", *index.columns]
+    assert dict(statistics.select("statistic", "pedestrians").iter_rows())["50%"] == 2
+    with pytest.raises(tt.Invalid, match="describe: "):
+        index.describe([2])
+
+
+def test_select_keeps_the_rows_and_their_locators(index: tt.Index) -> None:
+    for few in (index.select("timestamp", "log_id"), index.select(["timestamp", "log_id"]), index[["timestamp", "log_id"]]):
+        assert few.columns == ["timestamp", "log_id"] and table_rows(few[3:5]) == [3, 4]
+    made = index.select(cs.string(), twice=pl.col("pedestrians") * 2, mean=pl.col("pedestrians").mean())
+    assert made.columns == ["log_id", "twice", "mean"]
+    assert made["twice"].to_list()[:5] == [0, 2, 4, 6, 8] and made["mean"].to_list() == [2] * 20
+    assert index.select(pl.all()).columns == index.columns and index.select().shape == (20, 0)
+    assert table_rows(pickle.loads(pickle.dumps(made))[[7, 2]]) == [7, 2]
+    with pytest.raises(tt.Invalid, match="select: .*length 2"):
+        index.select(pl.col("timestamp").head(2))
+    with pytest.raises(tt.NotFound, match='select: unable to find column "nothing"'):
+        index.select(pl.col("nothing") + 1)
+    with pytest.raises(tt.Invalid, match="select: expected names of columns or polars expressions, found int 3"):
+        index.select(["timestamp", 3])  # type: ignore[list-item]
+
+
+def test_an_index_has_columns_by_name(index: tt.Index) -> None:
+    (locator,) = set(index.to_polars().columns) - set(index.columns)
+    assert "timestamp" in index and locator in index
+    assert "camera.jpeg" not in index and "weather" not in index and 3 not in index
+    rows = tt.row_loader(index, columns=["timestamp", "labels.*"])
+    windows = rows.get_windows([4, 5], offsets=[-1, 0])
+    assert "labels.text" in windows and "camera.jpeg" not in windows and windows[1] in windows and 3 not in windows
+    complete: Any
+    for complete in (index, rows.take([3]), windows):
+        assert all(len(complete[name]) for name in complete._ipython_key_completions_())
+    assert index._ipython_key_completions_() == index.columns
+    assert windows._ipython_key_completions_() == rows.take([3])._ipython_key_completions_() == ["timestamp", "labels.text"]
+
+
+def test_errors_of_names_say_what_to_write(drives: str, index: tt.Index) -> None:
+    for call in (lambda: index["camera.jpeg"], lambda: index.select("camera.jpeg"), lambda: tt.DataLoader(index, batch_size=4, balance_by="camera.jpeg")):
+        with pytest.raises(KeyError, match=r"`camera.jpeg` is no index column: .*`tetrys.row_loader\(index, columns=\['camera.jpeg'\]\)`"):
+            call()
+    with pytest.raises(tt.NotFound, match="no index column `timestmp`: did you mean `timestamp`"):
+        index["timestmp"]
+    with pytest.raises(tt.NotFound, match="no index column `q`; there are: log_id, timestamp, pedestrians"):
+        index["q"]
+    with pytest.raises(tt.NotFound, match="`timestamp` of .* is not in this frame: name it in `columns` of `read_index`"):
+        tt.read_index(drives, columns=["log_id"])["timestamp"]
+    with pytest.raises(TypeError, match=r"index\[3\]: write `index\[\[3\]\]` .* `tetrys.row_loader\(index\)\[3\]`"):
+        index[3]
+    with pytest.raises(TypeError, match=r"`index.columns` lists its columns, `index.to_polars\(\).iter_rows\(\)`"):
+        list(index)
+
+
+def test_loaders_take_slices_of_rows_and_none_of_batches(index: tt.Index) -> None:
+    rows = tt.row_loader(index, columns=["labels.*"])
+    assert rows[4:1:-2]["labels.text"].tolist() == ["row 4", "row 2"] and rows[18:99].table_rows.tolist() == [18, 19] and len(rows[5:5]) == 0
+    assert rows[np.int64(4)] == {"labels.text": "row 4"} and [row["labels.text"] for row in rows] == [None if row == 3 else f"row {row}" for row in range(20)]
+    with pytest.raises(TypeError, match=r"found str 'labels.text': write `rows.take\(positions\)` .*`rows.get_row\(position, columns="):
+        rows["labels.text"]  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="rows by slice"):
+        rows["a":"b"]  # type: ignore[misc]
+    loader = tt.DataLoader(index, batch_size=8, columns=["labels.*"])
+    for key in (0, slice(0, 3)):
+        with pytest.raises(TypeError, match=r"`itertools.islice\(loader, 3\)`.* `tetrys.row_loader\(index\)\[0:3\]`"):
+            loader[key]
+    assert [len(batch["positions"]) for batch in loader] == [8, 8]
+
+
+def test_sql_errors_name_the_table_of_the_rows(drives: str, index: tt.Index) -> None:
+    for call in (index.sql, index.query):
+        with pytest.raises(tt.Invalid, match="no table `drives` in the query: the rows of the index are the table `t`: write `SELECT .. FROM t`"):
+            call("SELECT * FROM drives WHERE pedestrians > 3")
+        with pytest.raises(tt.Invalid, match="unable to find column"):
+            call("SELECT nothing FROM t")
+    with pytest.raises(tt.Invalid, match="no table `nowhere` in the query: the rows of the lazy index are the table `self`"):
+        tt.scan_index(drives).sql("SELECT * FROM nowhere").collect_index()

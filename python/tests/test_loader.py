@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -454,3 +455,29 @@ def test_a_killed_process_goes_on_behind_its_last_state(drives: str, tmp_path: P
     index = tt.read_index(drives)
     loader = tt.DataLoader(index, batch_size=ROWS, columns=["camera.intrinsics"], seed=5)
     assert orders == [positions(loader) for _ in range(3)]
+
+
+def test_an_epoch_that_drops_all_samples_warns_once(index: tt.Index) -> None:
+    loader = tt.DataLoader(index, batch_size=8, columns=["timestamp"], rank=0, world_size=3)
+    with pytest.warns(UserWarning, match='its 20 samples do not fill one step of 24 .*last="drop" leaves them out: pass last="pad"') as told:
+        assert [list(loader) for _ in range(2)] == [[], []]
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(tt.DataLoader(index, batch_size=8, columns=["timestamp"], rank=0, world_size=3, last="pad"))) == 1
+        assert list(tt.DataLoader(index[:0], batch_size=8, columns=["timestamp"])) == []
+
+
+def test_the_length_is_that_of_a_whole_epoch_and_remaining_that_behind_a_state(index: tt.Index) -> None:
+    for transform in (None, dict):
+        loader = tt.DataLoader(index, batch_size=4, columns=["timestamp"], transform=transform)
+        assert (len(loader), loader.remaining) == (5, 5)
+        batches = iter(loader)
+        next(batches), next(batches)
+        assert (len(loader), loader.remaining) == (5, 3)
+        for size, left in ((4, 3), (3, 4), (6, 2), (12, 1)):
+            again = tt.DataLoader(index, batch_size=size, columns=["timestamp"])
+            again.load_state_dict(loader.state_dict())
+            assert (len(again), again.remaining) == (20 // size, left)
+            assert len(list(again)) == left
+            assert (len(again), again.remaining) == (20 // size, 20 // size)

@@ -441,7 +441,7 @@ def test_indexes_of_the_old_data_set_are_names_of_selectors(tmp_path: Path) -> N
         ({"storage_options": np.zeros(2)}, TypeError, "storage_options: expected a dict"),
         ({"cache_type": "local-disk"}, ValueError, "cache_location"),
         ({"cache_type": "local-disk", "cache_location": "x", "cache_size_limit": "many"}, tt.Invalid, "cache_size_limit"),
-        ({"storage_options": {"key": "secret"}}, tt.Unsupported, r"storage_options \(key\)"),
+        ({"storage_options": {"key": "secret"}}, tt.Invalid, "storage_options: the table is open already: pass them to `open_table`"),
         ({"filesystem": object()}, tt.Unsupported, "filesystem"),
         ({"prefetch": -1}, tt.Invalid, "prefetch"),
     ],

@@ -480,3 +480,15 @@ def test_columns_in_windows_of_their_own_are_one_plan(index: tt.Index) -> None:
     for wrong in ({"nothing.*": [0]}, {"lidar.*": []}, {7: [0]}, {"lidar.*": None}):
         with pytest.raises(tt.Error):
             rows.get_windows([3], offsets=wrong)  # type: ignore[arg-type]
+
+
+def test_rows_are_a_table_of_pyarrow(index: tt.Index) -> None:
+    import pyarrow
+
+    rows = tt.row_loader(index).take([4, 7], ["timestamp", "camera.*", "labels.*"])
+    table = pyarrow.table(rows)
+    assert table.column_names == rows.keys() and table["labels.text"].to_pylist() == ["row 4", "row 7"]
+    # Libraries that know no tensors of Arrow, as Hugging Face's `datasets`, take their lists.
+    plain = pyarrow.table({name: column.combine_chunks() for name, column in zip(table.column_names, table.columns, strict=True)})
+    plain = plain.set_column(1, "camera.intrinsics", plain["camera.intrinsics"].combine_chunks().storage)
+    assert plain["camera.intrinsics"].to_pylist() == [one.reshape(-1).tolist() for one in rows["camera.intrinsics"]]

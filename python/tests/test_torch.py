@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 import tetrys as tt
+from conftest import picture, points
 
 
 @pytest.mark.torch
@@ -92,3 +94,75 @@ def test_a_device_that_is_not_there_is_refused_before_the_first_batch(index: tt.
     batches = iter(tt.DataLoader(index, batch_size=4, columns=["timestamp"], to="torch", device="fpga"))
     with pytest.raises(tt.Unavailable, match="device: a batch cannot be copied to fpga"):
         next(batches)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("ragged", ["list", "pad", "offsets"])
+@pytest.mark.parametrize("size", [None, (3, 4)])
+def test_a_collated_batch_is_that_of_the_loader(tmp_path: Path, ragged: Any, size: tuple[int, int] | None) -> None:
+    torch = pytest.importorskip("torch")
+    import tetrys.torch
+    from torch.utils.data import DataLoader, Subset
+
+    data = {
+        "time": np.arange(8),
+        "camera.png": [None if row == 5 else picture(row) for row in range(8)],
+        "camera.raw": [None if row == 6 else bytes([row]) * row for row in range(8)],
+        "lidar.points": [points(row) for row in range(8)],
+        "label.box": np.arange(16.0).reshape(8, 2),
+        "label.text": [f"row {row}" for row in range(8)],
+    }
+    index = tt.read_index(tt.write_table(str(tmp_path / "t"), data, index=["time"], sequence_by=[]))
+    given: dict[str, Any] = {"offsets": {"lidar.*": range(-1, 1)}, "decode": {"*.png": tt.image(size)}, "ragged": ragged}
+    samples = tetrys.torch.Dataset(index, **given)
+    expected = list(tt.DataLoader(index, batch_size=4, shuffle="none", to="torch", **given))
+    for loader in (
+        DataLoader(samples, batch_size=4, collate_fn=samples.collate),
+        DataLoader(samples, batch_size=4, collate_fn=samples.collate, num_workers=2, multiprocessing_context="spawn"),
+        DataLoader(Subset(samples, range(8)), batch_size=4, collate_fn=samples.collate),
+    ):
+        found = list(loader)
+        assert len(found) == 2
+        for batch, other in zip(found, expected, strict=True):
+            assert batch.keys() == other.keys() - {"positions"}
+            for name, values in batch.items():
+                assert_same(torch, values, other[name])
+
+
+def assert_same(torch: Any, one: Any, other: Any) -> None:
+    if isinstance(one, list):
+        assert isinstance(other, list) and len(one) == len(other)
+        for left, right in zip(one, other, strict=True):
+            assert_same(torch, left, right)
+    elif torch.is_tensor(one):
+        assert one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+    else:
+        assert one == other
+
+
+@pytest.mark.torch
+def test_a_data_set_refuses_what_it_cannot_decode_or_give(index: tt.Index) -> None:
+    pytest.importorskip("torch")
+    import tetrys.torch
+
+    with pytest.raises(tt.Invalid, match="decode: column `camera.intrinsics` is f64.*: expected a column of bytes"):
+        tetrys.torch.Dataset(index, decode="*.intrinsics")
+    with pytest.raises(tt.Invalid, match="ragged `nested`: expected list, pad or offsets"):
+        tetrys.torch.Dataset(index, ragged="nested")  # type: ignore[arg-type]
+
+
+@pytest.mark.torch
+def test_new_workers_without_set_epoch_warn_once(drives: str) -> None:
+    pytest.importorskip("torch")
+    program = """
+import sys, torch.utils.data, tetrys as tt, tetrys.torch
+batches = tetrys.torch.IterableDataset(tt.DataLoader(tt.open_table(sys.argv[1]), batch_size=2, columns=["timestamp"]))
+loader = torch.utils.data.DataLoader(batches, batch_size=None, num_workers=2, persistent_workers=sys.argv[2] == "persistent")
+for epoch in range(4):
+    if sys.argv[2] == "set":
+        batches.set_epoch(epoch)
+    list(loader)
+"""
+    for way, warnings in (("plain", 1), ("persistent", 0), ("set", 0)):
+        done = subprocess.run([sys.executable, "-c", program, drives, way], capture_output=True, check=True, timeout=300, text=True)
+        assert done.stderr.count("new workers run the same epoch again") == warnings, done.stderr

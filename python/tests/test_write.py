@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,88 @@ def test_columns_have_presets_of_their_own_and_may_be_declared_without_nulls(tmp
         table.append({"i": [1, 2], "a.x": [1.0, None], "a.y": [1.0, None]})
     with pytest.raises(tt.Invalid, match="column `a.x`: its property `tetrys.preset`"):
         tt.write_table(str(tmp_path / "wrong"), rows, index=["i"], presets={"a.x": "quick"})
+
+
+ROW_DICTS: list[dict[str, Any]] = [
+    {"log": "a", "time": time, "lidar.points": np.full((time + 1, 4), time, np.float32), "note.text": f"row {time}"} for time in range(5)
+]
+
+
+def test_rows_as_dicts_are_the_table_of_their_columns(tmp_path: Path) -> None:
+    columns = {name: [row[name] for row in ROW_DICTS] for name in ROW_DICTS[0]}
+    expected = tt.write_table(tmp_path / "columns", columns, index=["log", "time"])
+    made = tt.write_table(tmp_path / "rows", ROW_DICTS, index=["log", "time"])
+    streamed = tt.write_table(tmp_path / "streamed", (row for row in ROW_DICTS), index=["log", "time"])
+    for table in (made, streamed):
+        assert table.groups == expected.groups and table.index_columns == expected.index_columns
+        found = tt.row_loader(table).take(range(5))
+        assert [one.tolist() for one in found["lidar.points"]] == [row["lidar.points"].tolist() for row in ROW_DICTS]
+        assert found["note.text"].tolist() == columns["note.text"]
+
+
+def test_an_iterator_of_rows_is_written_in_batches(tmp_path: Path) -> None:
+    given: list[int] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for time in range(9):
+            given.append(time)
+            yield {"time": time, "camera.raw": np.zeros(1 << 20, np.uint8)}
+
+    written: list[tuple[int, int]] = []
+    table = tt.write_table(tmp_path / "t", rows(), index=["time"], progress=lambda rows: written.append((rows, len(given))))
+    assert written == [(4, 4), (8, 8), (9, 9)] and len(table) == 9
+
+
+def test_values_that_rows_lack_are_null(tmp_path: Path) -> None:
+    rows = [ROW_DICTS[0], *({name: value for name, value in row.items() if name != "note.text"} for row in ROW_DICTS[1:])]
+    table = tt.write_table(tmp_path / "t", rows, index=["log", "time"], schema={"note.score": "f32"})
+    assert tt.row_loader(table).take([0, 1])["note.text"].tolist() == ["row 0", None]
+    assert tt.row_loader(table)[0]["note.score"] is None
+    table = table.append([{"log": "a", "time": 5}, {}][:1])
+    assert tt.row_loader(table)[5] == {"lidar.points": None, "note.text": None, "note.score": None}
+    table = table.append(row for row in [{"log": "a", "time": 6, "note.text": "new"}])
+    assert tt.row_loader(table).get_row(6, ["note.text"]) == {"note.text": "new"}
+    table = table.add_group("labels", ({"time": 6 - row, "labels.count": row} for row in range(7)), on="time")
+    assert tt.row_loader(table).take([0, 6])["labels.count"].tolist() == [6, 0]
+    table = table.replace_group("labels", [{"labels.count": row} for row in range(7)])
+    assert tt.row_loader(table).take([0, 6])["labels.count"].tolist() == [0, 6]
+    table = table.patch([{"time": 1, "labels.count": 10}, {"time": 3, "labels.count": None}], on="time")
+    assert tt.row_loader(table).take(range(5), ["labels.*"]).valid("labels.count").tolist() == [True, True, True, False, True]
+    assert len(table.overwrite([{"log": "b", "time": 1}])) == 1
+    with tt.Writer(tmp_path / "w", schema={"time": "i64", "a.x": "f32[2]"}, index=["time"]).partition() as partition:
+        partition.write([{"time": 0, "a.x": [1, 2]}, {"time": 1}])
+        partition.write({"time": [2], "a.x": [[3, 4]]})
+    assert partition.receipt.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([*ROW_DICTS, {"log": "a", "tme": 6}], "row 5: no column `tme`: .*: log, time, lidar.points, note.text; give the first row"),
+        ([*ROW_DICTS, 7], "row 5: expected a dict, as the first row is, found int 7"),
+        ([{"time": 1, 7: 2}], "row 0, a column: expected text, found int 7"),
+        ([{"time": 1}, {"time": [2]}], "column `time`: lists and numbers in one column"),
+    ],
+)
+def test_uneven_rows_are_refused_with_their_number(tmp_path: Path, rows: list[Any], message: str) -> None:
+    for data in (rows, iter(rows)):
+        with pytest.raises(tt.Error, match=message):
+            tt.write_table(tmp_path / "t", data, index=["time"])
+
+
+def test_the_first_dict_decides_between_rows_and_batches(tmp_path: Path) -> None:
+    batches = [{"time": [0, 1], "a.x": [[1.0], [2.0, 3.0]]}, {"time": [2], "a.x": [[4.0]]}]
+    assert len(tt.write_table(tmp_path / "batches", batches, index=["time"])) == 3
+    rows = [{"time": np.array(0), "a.x": [1.0, 2.0]}, {"time": np.int64(1), "a.x": [3.0]}]
+    assert len(tt.write_table(tmp_path / "rows", rows, index=["time"])) == 2
+    with pytest.raises(tt.Invalid, match="column `time`: expected a list or an array"):
+        tt.write_table(tmp_path / "t", {"time": 1, "a.x": [1.0]}, index=["time"])
+
+
+def test_a_patch_by_rows_changes_the_same_columns_in_all_rows(tmp_path: Path) -> None:
+    table = tt.write_table(tmp_path / "t", ROW_DICTS, index=["log", "time"])
+    with pytest.raises(tt.Invalid, match="row 1: column `note.text` is missing, and the first row has it"):
+        table.patch([{"time": 1, "note.text": "new"}, {"time": 2}], on="time")
+    with pytest.raises(tt.Invalid, match="a list of row dicts, found 0 batches"):
+        table.patch([], on="time")
+    assert table.patch(iter([{"time": 1, "note.text": "new"}]), on="time").version == 2

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from datetime import timedelta
 from itertools import islice
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,18 @@ Url = str | os.PathLike[str]
 """Location of a table: a URL as text, or a path."""
 Span = str | int | timedelta | np.timedelta64
 """A span of time: text with a unit (`"50ms"`), a timedelta, or a plain number in units of a column."""
+How = Literal["inner", "left", "asof"]
+"""How a merge matches rows; see `tetrys.merge`."""
+Direction = Literal["backward", "forward", "nearest"]
+"""The partner that a merge by time takes; see `tetrys.merge`."""
+Edge = Literal["pad", "skip", "error"]
+"""Rule for windows beyond the ends of a sequence; see `tetrys.row_loader`."""
+Pick = Literal["nearest", "before", "after"]
+"""The row that a window by time takes; see `tetrys.times`."""
+Preset = Literal["fast", "balanced", "compact"]
+"""Codec preset; see `tetrys.write_table`."""
+Reuse = Literal["any", "same-preset", "none"]
+"""Blocks that may be shared; see `tetrys.write_table`."""
 
 
 def url_of(url: object) -> str:
@@ -102,7 +114,9 @@ def exactly(name: str) -> str:
     return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"
 
 
-def choice(what: str, value: object, allowed: Collection[str]) -> str:
+def choice(what: str, value: object, words: Collection[str] | object) -> str:
+    """Returns one of some words. `words` are these words, or a type `Literal` of them."""
+    allowed: Collection[str] = get_args(words) or words  # type: ignore[assignment]
     if not isinstance(value, str) or value not in allowed:
         *most, last = allowed
         raise WrongValue(f"{what} `{short(value)}`: expected {', '.join(most)} or {last}")

@@ -15,7 +15,7 @@ from ._index import Index, read_index
 from ._options import Layout, Options, described, types
 from ._table import Table, called, made, tell
 from ._tetrys import Column
-from ._write import Data, batches_of, first_of, parts_of, types_of, written
+from ._write import Data, batch_of, batches_of, first_of, parts_of, types_of, written
 
 Progress = Callable[[int], object] | None
 
@@ -36,7 +36,8 @@ def overwrite(
     progress: Progress,
 ) -> Table:
     before = types_of(table)
-    parts, rest, found = first_of(data, types("schema", schema), before)
+    declared = types("schema", schema)
+    parts, rest, found = first_of(data, declared, before, declared)
     index = [name for name, _ in table.index_columns] if layout.index is None else texts("index", layout.index)
     groups = layout.groups
     if groups is None:
@@ -80,15 +81,16 @@ def add_group(
     schema: Mapping[str, str] | None,
     options: Options,
 ) -> Table:
-    parts, rest, found = first_of(data, types_of(table) | types("schema", schema))
+    declared = types("schema", schema)
+    parts, rest, found = first_of(data, types_of(table) | declared, known=declared)
     keys = _keys(on)
     columns = [(column, found[column]) for column, _ in parts[0] if column not in (keys or ())]
     return _grouped(_tetrys.GroupReplacer.add(table._native, name, columns, options), rest, found, keys, parts)
 
 
-def patch(table: Table, data: Data, on: str | Sequence[str], options: Options) -> Table:
+def patch(table: Table, data: Data | Iterable[Mapping[str, Any]], on: str | Sequence[str], options: Options) -> Table:
     names = texts("on", on)
-    first, *others = parts_of(data, types_of(table))
+    first, *others = parts_of(batch_of(data), types_of(table))
     # A frame may consist of several chunks.
     columns = [(name, Column.concat([column, *(part[place][1] for part in others)])) for place, (name, column) in enumerate(first)]
     return made(_tetrys.patch(table._native, names, columns, options))

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -59,6 +60,9 @@ class _Run:
 class Loader:
     """Base class of `DataLoader` and `MixedLoader`: iteration, state and statistics."""
 
+    rank: int
+    world_size: int
+
     def __init__(self, native: _tetrys.DataLoader, maker: Maker, settings: Mapping[str, Any]) -> None:
         # Has the seed and the weights; iterators read with forks of it.
         self._base = native
@@ -72,6 +76,8 @@ class Loader:
         self._device = None if settings["device"] is None else _Device(settings["device"])
         self._pool: ThreadPoolExecutor | None = None
         self._of_process = os.getpid()
+        # Whether the warning of an epoch without batches was given.
+        self._has_warned = False
 
     @property
     def _native(self) -> _tetrys.DataLoader:
@@ -79,7 +85,20 @@ class Loader:
 
     def __iter__(self) -> Iterator[Batch]:
         """Runs the next epoch, or the rest of the epoch of a loaded state, whatever other iterators do."""
+        self._warn_if_empty()
         return self._next_epoch()
+
+    def _warn_if_empty(self) -> None:
+        """Warns once if all samples of an epoch are left out."""
+        if self._has_warned or self._settings["last"] != "drop" or len(self) > 0 or self.samples == 0:
+            return
+        self._has_warned = True
+        step = self._settings["batch_size"] * self.world_size
+        warnings.warn(
+            f"an epoch has no batch: its {self.samples} samples do not fill one step of {step} (batch_size {self._settings['batch_size']}, "
+            f'world_size {self.world_size}), and last="drop" leaves them out: pass last="pad" or a smaller batch_size',
+            stacklevel=3,
+        )
 
     def _next_epoch(self) -> _Epoch:
         """Begins the epoch after that of the newest iterator. The loader follows the new one."""
@@ -144,8 +163,31 @@ class Loader:
         return self._base.sizes()[2]
 
     def __len__(self) -> int:
-        """Returns the number of batches of an epoch on this rank."""
+        """Returns the number of batches of a whole epoch on this rank, also after `load_state_dict`; see `remaining`."""
         return self._base.sizes()[0]
+
+    @property
+    def remaining(self) -> int:
+        """Number of batches behind the state: a loop after `load_state_dict` gives so many. At the end of an epoch, those of the
+        next one.
+
+        Example:
+            >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=5)
+            >>> batch = next(iter(loader))
+            >>> again = tt.DataLoader(tt.read_index("drives"), batch_size=5)
+            >>> again.load_state_dict(loader.state_dict())
+            >>> len(again), again.remaining, len(list(again)), again.remaining
+            (4, 3, 3, 4)
+        """
+        native = self._base.fork()
+        native.load_state(self._run.state())
+        return native.sizes()[1]
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise WrongType(
+            f"loader[{short(key)}]: a data loader gives the batches of an epoch in their order: write `next(iter(loader))` or "
+            "`itertools.islice(loader, 3)`; to read rows by position, write `tetrys.row_loader(index)[0:3]`"
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for
@@ -168,6 +210,8 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues behind a saved state: with its seed, and with exactly the samples behind it, in the same order. The newest
         iterator goes on there too.
+
+        `len(loader)` stays the number of batches of a whole epoch; `remaining` is the number of those behind the state.
 
         Batch size, number of ranks, threads and machine may differ from those that saved the state. A state that was saved at the
         end of an epoch starts the next one. A mix may have other weights than the state: it goes on with them from there.

@@ -14,6 +14,11 @@ from ._arguments import choice, truth, whole
 from ._errors import WrongType, array_of, found, imported, short
 from ._tetrys import Corrupt, Image, Invalid
 
+ImageLayout = Literal["hwc", "chw"]
+"""Order of the dimensions of a picture; see `tetrys.image`."""
+ImageType = Literal["uint8", "float32"]
+"""Type of the values of a picture; see `tetrys.image`."""
+
 _SIGNS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"II*\0": "tiff", b"MM\0*": "tiff"}
 
 
@@ -63,8 +68,8 @@ def image(
     size: tuple[int, int] | None = None,
     *,
     crop: tuple[int, int, int, int] | None = None,
-    layout: Literal["hwc", "chw"] = "hwc",
-    dtype: Literal["uint8", "float32"] = "uint8",
+    layout: ImageLayout = "hwc",
+    dtype: ImageType = "uint8",
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     fast: bool = False,
@@ -96,8 +101,8 @@ def image(
     Raises:
         Invalid: a size is 0 or too large, or an argument does not fit another one.
     """
-    choice("layout", layout, ("hwc", "chw"))
-    choice("dtype", dtype, ("uint8", "float32"))
+    choice("layout", layout, ImageLayout)
+    choice("dtype", dtype, ImageType)
     if (mean is None) != (std is None):
         raise Invalid("mean and std belong together: give both or none")
     if mean is not None and dtype != "float32":

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -17,8 +18,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Span, Url, as_json, choice, chosen, exactly, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
+from ._places import StorageOptions
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
 
@@ -86,6 +88,11 @@ class Index:
         return self._native.column_names()
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and number of columns without the locator columns."""
+        return len(self), len(self.columns)
+
+    @property
     def tables(self) -> list[Table]:
         """Table versions that the locators refer to."""
         return [Table._of(table) for table in self._native.tables()]
@@ -118,6 +125,71 @@ class Index:
             refused("filter", error)
         return self.with_frame(frame)
 
+    def select(self, *columns: str | pl.Expr | Iterable[str | pl.Expr], **named: str | pl.Expr) -> Index:
+        """Returns all rows with these columns alone, and the locator columns.
+
+        Args:
+            columns: Names of columns, or polars expressions and selectors with one value for each row. A single value is repeated.
+            named: The same, {name of the new column: expression}.
+
+        Example:
+            >>> tt.read_index("drives").select("timestamp", busy=pl.col("pedestrians") > 3)[3:5].to_polars()["busy"].to_list()
+            [False, True]
+
+        Raises:
+            KeyError (a `NotFound`): a column does not exist; the message says what to write for payload.
+            Invalid: polars rejects an expression, or it gives another number of rows.
+        """
+        frame = self._columns_alone()
+        wanted = [one for given in columns for one in ([given] if isinstance(given, (str, pl.Expr)) else several("columns", given))]
+        for one in [*wanted, *named.values()]:
+            if not isinstance(one, (str, pl.Expr)):
+                raise WrongType(f"select: expected names of columns or polars expressions, found {found(one)}")
+            # polars takes a name between ^ and $ for a pattern.
+            if isinstance(one, str) and one not in frame.columns and not one.startswith("^") and one != "*":
+                raise no_column(self, one)
+        try:
+            names = frame.lazy().select(*wanted, **named).collect_schema().names()
+            # Unlike `select`, this keeps the number of rows.
+            made = frame.with_columns(*wanted, **named).select(names)
+            return self.with_frame(pl.DataFrame([*made, *self.to_polars().select(self._native.locators())]))
+        except POLARS as error:
+            if isinstance(error, Error):
+                raise
+            refused("select", error)
+
+    def head(self, rows: int = 5) -> Index:
+        """Returns the first rows: the same as `index[:rows]`. -2 stands for all rows but the last two.
+
+        Example:
+            >>> tt.read_index("drives").head(3)["timestamp"].to_list()
+            [0, 100, 200]
+        """
+        return self[: whole("rows", rows, -(2**63))]  # type: ignore[no-any-return]
+
+    def describe(self, percentiles: Sequence[float] | float | None = (0.25, 0.5, 0.75)) -> pl.DataFrame:
+        """Returns statistics of each column, without the locator columns, as `polars.DataFrame.describe` does.
+
+        Args:
+            percentiles: Percentiles to list, from 0 to 1.
+
+        Example:
+            >>> statistics = tt.read_index("drives").describe()
+            >>> dict(zip(statistics["statistic"], statistics["pedestrians"]))["max"]
+            4.0
+
+        Raises:
+            Invalid: there is no column, or a percentile is outside 0 to 1.
+        """
+        try:
+            return self._columns_alone().describe(percentiles)
+        except POLARS as error:
+            refused("describe", error)
+
+    def _columns_alone(self) -> pl.DataFrame:
+        """Returns the frame without its locator columns."""
+        return self.to_polars().drop(self._native.locators())
+
     def sort(self, by: str | Sequence[str], *, descending: bool = False) -> Index:
         """Returns the rows ordered by these columns. Rows with equal values keep their order.
 
@@ -143,9 +215,10 @@ class Index:
             [1900, 1400, 900, 400]
 
         Raises:
-            Invalid: the text is not one SELECT statement, polars rejects it, or it drops the locator columns.
+            Invalid: the text is not one SELECT statement, polars rejects it (so for another table than `t`), or it drops the locator
+                columns.
         """
-        return self._of(self._native.sql(text("query", query)))
+        return self._of(_queried(self._native.sql, query))
 
     def query(self, query: str) -> pl.DataFrame:
         """Returns the result of any SQL query over the table `t`, as a polars frame.
@@ -155,9 +228,9 @@ class Index:
             [('monday', 10), ('tuesday', 10)]
 
         Raises:
-            Invalid: the text is not one SELECT statement, or polars rejects it.
+            Invalid: the text is not one SELECT statement, or polars rejects it (so for another table than `t`).
         """
-        return pl.DataFrame(_Stream(self._native.query(text("query", query))))
+        return pl.DataFrame(_Stream(_queried(self._native.query, query)))
 
     def with_frame(self, frame: ArrowStream) -> Index:
         """Returns an index of the same tables with another frame. The locator columns of the frame identify its rows.
@@ -189,9 +262,9 @@ class Index:
         right: Index,
         on: str | Sequence[str],
         *,
-        how: str = "inner",
+        how: How = "inner",
         right_on: str | Sequence[str] | None = None,
-        direction: str = "backward",
+        direction: Direction = "backward",
         tolerance: Span | None = None,
         keep_left: bool = False,
         first: bool = False,
@@ -325,12 +398,18 @@ class Index:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns a column by name (a polars series), or rows by a boolean mask, a slice or row positions (an index)."""
+        """Returns a column by name (a polars series), an index of some columns by a list of names, or an index of some rows by a
+        boolean mask, a slice or row positions.
+        """
         if isinstance(key, str):
             frame = self.to_polars()
             if key not in frame.columns:
-                raise NoColumn(f"no index column `{key}`; there are: {', '.join(self.columns)}")
+                raise no_column(self, key)
             return frame[key]
+        if isinstance(key, list) and key and all(isinstance(name, str) for name in key):
+            return self.select(key)
+        if is_whole(key):
+            raise WrongType(f"index[{short(key)}]: write `index[[{short(key)}]]` for an index of this row, or `tetrys.row_loader(index)[{short(key)}]` to read the row")
         if isinstance(key, slice):
             try:
                 return self.with_frame(self.to_polars()[slice(*key.indices(len(self)))])
@@ -339,6 +418,19 @@ class Index:
                     raise
                 raise WrongType(f"rows by {short(key)}: {error}") from error
         return self.with_frame(self.to_polars()[chosen(key, len(self), "an index")])
+
+    def __contains__(self, name: object) -> bool:
+        """Whether `index[name]` is a column."""
+        return isinstance(name, str) and (name in self.columns or name in self._native.locators())
+
+    def __iter__(self) -> NoReturn:
+        raise WrongType(
+            "an index is no iterator: `index.columns` lists its columns, `index.to_polars().iter_rows()` gives its rows, and "
+            "`tetrys.row_loader(index)` the payload of its rows"
+        )
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.columns
 
     def __len__(self) -> int:
         return len(self._native)
@@ -369,6 +461,39 @@ class Index:
         return made
 
 
+def _queried(query_by: Callable[[str], Any], query: str) -> Any:
+    """Runs a query. The error for a table that does not exist says which one does."""
+    try:
+        return query_by(text("query", query))
+    except Invalid as error:
+        raise no_table(error, "t", "index") or error from None
+
+
+def no_table(error: BaseException, name: str, what: str) -> Invalid | None:
+    """Returns the error for a table in SQL that does not exist, if `error` is of one: the rows are the table `name`."""
+    unknown = re.search("relation '([^']*)' was not found", str(error))
+    if unknown is None:
+        return None
+    return Invalid(f"no table `{short(unknown[1])}` in the query: the rows of the {what} are the table `{name}`: write `SELECT .. FROM {name}`")
+
+
+def no_column(index: Index, name: str) -> NoColumn:
+    """Returns the error for a column that an index does not have. It says how to get the column, if a table has it."""
+    shown = short(name)
+    for table in index.tables:
+        if any(name == column for _, columns in table.groups for column, _ in columns):
+            return NoColumn(
+                f"`{shown}` is no index column: it is payload of {table.url}; read it by `tetrys.row_loader(index, columns=[{name!r}])`. "
+                f"Index columns: {', '.join(index.columns)}"
+            )
+        if any(name == column for column, _ in table.index_columns):
+            return NoColumn(
+                f"the index column `{shown}` of {table.url} is not in this frame: name it in `columns` of `read_index`, and keep it in the frame"
+            )
+    near = get_close_matches(name, index.columns, 1)
+    return NoColumn(f"no index column `{shown}`{f': did you mean `{near[0]}`?' if near else ''}; there are: {', '.join(index.columns)}")
+
+
 def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.DataFrame) -> Index:
     return remake[0](*remake[1]).with_frame(frame)
 
@@ -384,6 +509,7 @@ def read_index(
     where: str | pl.Expr | None = None,
     categorical: bool = False,
     allow: Url | Iterable[Url] = (),
+    storage_options: StorageOptions = None,
 ) -> Index:
     """Loads the index of a table, or a part of it.
 
@@ -399,6 +525,7 @@ def read_index(
         categorical: Load text as categorical columns: 4 bytes a row and each distinct text once, where a column of text takes 16
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
+        storage_options: Options of the store of a URL; see `open_table`.
 
     Example:
         >>> tt.read_index("drives", columns=["log*"]).columns
@@ -414,9 +541,18 @@ def read_index(
         Corrupt: an index object fails its checks.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
-    table = url.allow(*urls_of("allow", allow)) if isinstance(url, Table) else Table(url, allow=allow)
+    table = table_at(url, allow, storage_options)
     columns = None if columns is None else texts("columns", columns)
     return _read(table, columns, truth("categorical", categorical), where)
+
+
+def table_at(url: Url | Table, allow: Url | Iterable[Url], storage_options: StorageOptions) -> Table:
+    """Opens a table, or returns an open one with permission to follow references to more URLs."""
+    if not isinstance(url, Table):
+        return Table(url, allow=allow, storage_options=storage_options)
+    if storage_options is not None:
+        raise Invalid("storage_options: the table is open already: pass them to `open_table`")
+    return url.allow(*urls_of("allow", allow))
 
 
 def _read(table: Table, columns: list[str] | None, categorical: bool, where: str | pl.Expr | None = None) -> Index:
@@ -520,7 +656,7 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
     return remake[0](*remake[1]).with_sources()
 
 
-def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
+def open_table(url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> Table:
     """Opens a version of a table.
 
     Args:
@@ -528,6 +664,10 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
             `url@VERSION/` with a slash is a folder of that name.
         allow: URLs of other stores. References into other stores are followed to these URLs and below them, and to those that
             `TETRYS_ALLOW` and the configuration file list; to no others. `Table.must_allow` lists what a table needs.
+        storage_options: Options of the store, {name: value}, before those of the environment: by the names of object_store, such as
+            `{"aws_access_key_id": .., "endpoint_url": .., "max_retries": 3}`, or of fsspec, such as
+            `{"key": .., "secret": .., "client_kwargs": {"endpoint_url": ..}}`. They are used for this store alone, and travel with
+            the table when it is pickled. No message shows them.
 
     Example:
         >>> tt.open_table("drives@1").version
@@ -536,8 +676,9 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = ()) -> Table:
     Raises:
         NotFound: the table, version or tag does not exist.
         Corrupt: the manifest fails its checks.
+        Invalid: the store has no option of this name.
     """
-    return Table(url, allow=allow)
+    return Table(url, allow=allow, storage_options=storage_options)
 
 
 def run(
@@ -597,9 +738,9 @@ def merge_tables(
     on: str | Sequence[str],
     view: Url,
     *,
-    how: str = "inner",
+    how: How = "inner",
     right_on: str | Sequence[str] | None = None,
-    direction: str = "backward",
+    direction: Direction = "backward",
     tolerance: Span | None = None,
     keep_left: bool = False,
     first: bool = False,
@@ -764,9 +905,9 @@ def merge(
     right: Index,
     on: str | Sequence[str],
     *,
-    how: str = "inner",
+    how: How = "inner",
     right_on: str | Sequence[str] | None = None,
-    direction: str = "backward",
+    direction: Direction = "backward",
     tolerance: Span | None = None,
     keep_left: bool = False,
     first: bool = False,
@@ -821,11 +962,11 @@ def merge(
 
 
 def _keys(
-    on: str | Sequence[str], right_on: str | Sequence[str] | None, how: str, direction: str, tolerance: Span | None
+    on: str | Sequence[str], right_on: str | Sequence[str] | None, how: How, direction: Direction, tolerance: Span | None
 ) -> tuple[list[tuple[str, str]], str | None]:
     """Returns the key columns of a merge by their left and right names, and the tolerance as text."""
-    choice("how", how, ("inner", "left", "asof"))
-    choice("direction", direction, ("backward", "forward", "nearest"))
+    choice("how", how, How)
+    choice("direction", direction, Direction)
     names = texts("on", on)
     right_names = names if right_on is None else texts("right_on", right_on)
     if len(names) != len(right_names):

@@ -6,15 +6,16 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from . import _tetrys
-from ._arguments import Url, choice, members, text, texts, truth, url_of, whole
+from ._arguments import Preset, Reuse, Url, choice, members, text, texts, truth, url_of, whole
 from ._index import open_table
 from ._options import Locality, Options
 from ._table import Table, called
 
-MODES = ("new", "append", "overwrite")
+Mode = Literal["new", "append", "overwrite"]
+"""What an import makes of the rows; see `ingest_petastorm`."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ def ingest_petastorm(
     drop: str | Sequence[str] = (),
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
-    mode: str = "new",
-    preset: str | None = None,
+    mode: Mode = "new",
+    preset: Preset | None = None,
     partition_rows: int = 0,
     workers: int = 0,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: str = "any",
+    reuse: Reuse = "any",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
@@ -97,7 +98,7 @@ def ingest_petastorm(
         Unsupported: a pickle describes something else than a Petastorm schema, or an array has Python objects.
     """
     base = None
-    if choice("mode", mode, MODES) != "new":
+    if choice("mode", mode, Mode) != "new":
         base = open_table(url, allow=allow)
     options = Options.of(
         base,

@@ -14,9 +14,9 @@ from . import _tetrys
 from ._arguments import choice, each, limited, path_of, size, span, text, texts, truth, whole
 from ._batches import Batch, Maker
 from ._epochs import Loader, Transform
-from ._errors import WrongType, array_of, found, short
+from ._errors import WrongType, array_of, found
 from ._images import image
-from ._index import Index, read_index
+from ._index import Index, no_column, read_index
 from ._rows import Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
 from ._tetrys import Image, Invalid
@@ -24,6 +24,15 @@ from ._tetrys import Image, Invalid
 __all__ = ["Batch", "DataLoader", "MixedLoader", "mix"]
 
 Shuffle = Literal["none", "global", "block", "sequence"]
+"""Order of the samples; see `tetrys.DataLoader`."""
+Last = Literal["drop", "pad", "short"]
+"""What happens to the samples that do not fill a last batch; see `tetrys.DataLoader`."""
+Arrays = Literal["numpy", "torch", "jax", "arrow"]
+"""Type of the arrays of a batch; see `tetrys.DataLoader`."""
+Raggeds = Literal["list", "pad", "offsets"]
+"""How values of different shapes are given; see `tetrys.DataLoader`."""
+Stop = Literal["first", "longest"]
+"""End of an epoch of a mix; see `tetrys.mix`."""
 
 
 class SampleSource(Protocol):
@@ -59,7 +68,8 @@ class DataLoader(Loader):
         seed: Seed of the order.
         block_rows: With `"block"`: samples of a block; default: those that share a chunk.
         blocks: With `"block"`: number of blocks whose samples are mixed.
-        last: What happens to the samples that do not fill a last batch on all ranks: `"drop"` them, `"pad"` with samples from the
+        last: What happens to the samples that do not fill a last batch on all ranks: `"drop"` them (a `UserWarning` if no batch
+            is left), `"pad"` with samples from the
             start of the epoch (marked in `batch["padding"]`), or deliver a `"short"` batch.
         rank, world_size: Share of this process; default: those of `torch.distributed` if it is initialised, else the environment
             variables RANK and WORLD_SIZE, else 0 of 1.
@@ -129,7 +139,7 @@ class DataLoader(Loader):
         seed: int = 0,
         block_rows: int | None = None,
         blocks: int = 16,
-        last: Literal["drop", "pad", "short"] = "drop",
+        last: Last = "drop",
         rank: int | None = None,
         world_size: int | None = None,
         weights: str | Iterable[float] | None = None,
@@ -141,8 +151,8 @@ class DataLoader(Loader):
         decode: Mapping[str, Image] | str | Iterable[str] | None = None,
         prefetch: int | str = "512MiB",
         on_error: int | None = None,
-        to: Literal["numpy", "torch", "jax", "arrow"] = "numpy",
-        ragged: Literal["list", "pad", "offsets"] | None = None,
+        to: Arrays = "numpy",
+        ragged: Raggeds | None = None,
         transform: Transform | None = None,
         transform_rows: bool = False,
         device: Any = None,
@@ -161,9 +171,9 @@ class DataLoader(Loader):
             raise Invalid("weights and balance_by exclude each other")
         if samples is not None and weights is None and balance_by is None:
             raise Invalid("samples: the number of draws needs weights or balance_by")
-        choice("to", to, ("numpy", "torch", "jax", "arrow"))
+        choice("to", to, Arrays)
         if ragged is not None:
-            choice("ragged", ragged, ("list", "pad", "offsets"))
+            choice("ragged", ragged, Raggeds)
             if to == "arrow":
                 raise Invalid('ragged: with to="arrow", such columns are Arrow lists')
         if transform is not None and not callable(transform):
@@ -174,8 +184,8 @@ class DataLoader(Loader):
             raise Invalid("transform_rows needs a transform")
         if device is not None and to != "torch":
             raise Invalid(f'device: only tensors can be copied to a device, expected to="torch", found to="{to}"')
-        choice("shuffle", shuffle, ("none", "global", "block", "sequence"))
-        choice("last", last, ("drop", "pad", "short"))
+        choice("shuffle", shuffle, Shuffle)
+        choice("last", last, Last)
         # Copies of the loader need these again, and an iterator gives its values once.
         columns, offsets = _patterns(columns), _fixed(offsets)
         if decode is not None and not isinstance(decode, Mapping):
@@ -244,7 +254,7 @@ def mix(
     loaders: Sequence[DataLoader],
     *,
     weights: Iterable[float],
-    stop: Literal["first", "longest"] = "first",
+    stop: Stop = "first",
     samples: int | None = None,
 ) -> MixedLoader:
     """Mixes the samples of several loaders by weight: a batch has samples of all of them.
@@ -280,7 +290,7 @@ def mix(
 class MixedLoader(Loader):
     """Several loaders whose samples are mixed by weight; `tetrys.mix` makes it."""
 
-    def __init__(self, loaders: Sequence[DataLoader], weights: Iterable[float], stop: str, samples: int | None) -> None:
+    def __init__(self, loaders: Sequence[DataLoader], weights: Iterable[float], stop: Stop, samples: int | None) -> None:
         loaders = each("loaders", loaders, DataLoader, "a tetrys.DataLoader")
         if not loaders:
             raise Invalid("a mix of no loaders: expected 1 or more")
@@ -288,7 +298,7 @@ class MixedLoader(Loader):
             raise Invalid("the same loader twice: make another one of the same index")
         if "sources" in loaders[0]._rows.columns:
             raise Invalid("column `sources` has the name of another entry of a batch: leave it out of columns")
-        choice("stop", stop, ("first", "longest"))
+        choice("stop", stop, Stop)
         values = array_of("weights", limited("weights", weights, 2**16))
         if values.dtype.kind not in "iuf" or values.ndim != 1:
             raise WrongType(f"weights: expected a number for each loader, found {found(weights)}")
@@ -317,7 +327,7 @@ class MixedLoader(Loader):
         return f"MixedLoader: {self.samples} samples of {of} in {len(self)} batches, epoch {self.epoch}"
 
 
-def _remixed(loaders: list[DataLoader], weights: list[float], stop: str, samples: int | None, state: dict[str, Any]) -> MixedLoader:
+def _remixed(loaders: list[DataLoader], weights: list[float], stop: Stop, samples: int | None, state: dict[str, Any]) -> MixedLoader:
     loader = MixedLoader(loaders, weights, stop, samples)
     loader.load_state_dict(state)
     return loader
@@ -381,7 +391,7 @@ def _column(source: Index | Table, name: str) -> Any:
     index = source if isinstance(source, Index) else read_index(source)
     frame = index.to_polars()
     if name not in frame.columns:
-        raise _tetrys.NotFound(f"no index column `{short(name)}`; there are: {', '.join(index.columns)}")
+        raise no_column(index, name)
     return frame[name]
 
 

@@ -7,15 +7,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from ._arguments import Url, as_json, choice, limited, members, several, text, texts, truth, urls_of, whole
+from ._arguments import Preset, Reuse, Url, as_json, choice, limited, members, several, text, texts, truth, url_of, urls_of, whole
 from ._tetrys import Invalid
 
 if TYPE_CHECKING:
     from . import _tetrys
+    from ._places import Place
     from ._table import Table
 
-PRESETS = ("fast", "balanced", "compact")
 Locality = int | Sequence[int] | str | None
 DEFAULT_BOUND = "16,1,150"
 
@@ -38,23 +39,24 @@ class Options:
         table: Table | None,
         *,
         preset: str | None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
         reference: Url | Table | Iterable[Url | Table] = (),
         allow: Url | Iterable[Url] = (),
         properties: Mapping[str, Any] | None = None,
+        place: Place | None = None,
     ) -> Options:
-        """Checks the arguments of a call. Without a preset, uses that of `table`."""
+        """Checks the arguments of a call. Without a preset, uses that of `table`. `place` is that of the table that is written."""
         return cls(
-            preset=choice("preset", table.preset if table is not None and preset is None else preset, PRESETS),
-            reuse=choice("reuse", reuse, ("any", "same-preset", "none")),
+            preset=choice("preset", table.preset if table is not None and preset is None else preset, Preset),
+            reuse=choice("reuse", reuse, Reuse),
             locality=bound_of("locality", locality),
             write_memory=None if write_memory is None else whole("write_memory", write_memory, 1),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
             properties=as_json("properties", members("properties", properties)),
-            references=_opened(reference, urls_of("allow", allow)),
+            references=[one._native for one in _opened(reference, urls_of("allow", allow), place)],
         )
 
 
@@ -67,7 +69,7 @@ class Layout:
     sequence_by: str | Sequence[str] | None
     order_by: str | Sequence[str] | None
     units: Mapping[str, str] | None
-    presets: Mapping[str, str] | None
+    presets: Mapping[str, Preset] | None
     required: str | Sequence[str] | None
     bloom_filters: str | Sequence[str] | None
 
@@ -126,9 +128,14 @@ def bound_of(what: str, bound: Locality) -> str | None:
     return ",".join(str(whole(what, number)) for number in numbers)
 
 
-def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str]) -> list[_tetrys.Table]:
-    """Opens the referenced tables."""
+def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str], place: Place | None) -> list[Table]:
+    """Opens the referenced tables; those in the store of the table that is written with its options."""
     from ._table import Table
 
     named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
-    return [(one.allow(*allow) if isinstance(one, Table) else Table(one, allow=allow))._native for one in named]
+    return [one.allow(*allow) if isinstance(one, Table) else Table(one, allow=allow, storage_options=_of_store(url_of(one), place)) for one in named]
+
+
+def _of_store(url: str, place: Place | None) -> dict[str, str] | None:
+    is_same = place is not None and urlsplit(url)[:2] == urlsplit(place[0])[:2]
+    return place[1] if place is not None and is_same else None

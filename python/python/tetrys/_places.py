@@ -4,28 +4,82 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from . import _tetrys
 from ._arguments import Url, urls_of
 from ._errors import WrongType
+from ._tetrys import Invalid
 
-StoreOptions = Mapping[str, str] | None
-"""Options of a store, {name: value}; None stands for those of the environment."""
+StorageOptions = Mapping[str, Any] | None
+"""Options of a store, {name: value}, by the names of object_store or of fsspec; None stands for those of the environment."""
 Place = tuple[str, dict[str, str] | None, list[str]]
 """URL, options of the store, and the URLs that references may be followed to."""
 
+# Names of fsspec (s3fs, gcsfs, adlfs) for options that object_store, and the native module, name otherwise.
+_FSSPEC = {
+    "s3": {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token", "region_name": "region", "anon": "skip_signature"},
+    "gs": {"token": "service_account", "anon": "skip_signature"},
+    "az": {"anon": "skip_signature"},
+}
+_SCHEMES = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "azure": "az", "adl": "az"}
 
-def place_of(url: str, store_options: object, allow: Url | Iterable[Url]) -> Place:
-    """Returns where a store is and how it is opened. No message has the values of options."""
-    if store_options is None:
-        return url, None, urls_of("allow", allow)
-    if not isinstance(store_options, Mapping):
-        raise WrongType(f"store_options: expected a dict, found {type(store_options).__name__}")
-    for name, value in store_options.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise WrongType(f"store_options: expected text for names and values, found {type(name).__name__} and {type(value).__name__}")
-    return url, dict(store_options), urls_of("allow", allow)
+
+def place_of(url: str, storage_options: object, allow: Url | Iterable[Url], store_options: object = None) -> Place:
+    """Returns where a store is and how it is opened. `store_options` is another name of `storage_options`."""
+    return url, options_of(url, storage_options, store_options), urls_of("allow", allow)
+
+
+def options_of(url: str, storage_options: object, store_options: object = None) -> dict[str, str] | None:
+    """Returns the options of the store at a URL by the names of object_store; None for those of the environment. No message has the
+    values of options.
+    """
+    if storage_options is not None and store_options is not None:
+        raise Invalid("storage_options and store_options are two names of one argument: pass `storage_options` alone")
+    what, given = ("store_options", store_options) if storage_options is None else ("storage_options", storage_options)
+    if given is None:
+        return None
+    scheme = url.partition("://")[0].lower()
+    names = _FSSPEC.get(_SCHEMES.get(scheme, scheme), {})
+    made: dict[str, str] = {}
+    for name, value in _flat(what, given):
+        said = _as_text(what, name, value)
+        if name == "use_ssl":
+            name, said = "allow_http", "true" if said == "false" else "false"
+        elif name == "token" and value == "anon":
+            name, said = "skip_signature", "true"
+        known = names.get(name, name)
+        if made.setdefault(known, said) != said:
+            raise Invalid(f"{what}: `{known}` is given twice, with different values")
+    return made
+
+
+def _flat(what: str, given: object) -> Iterator[tuple[str, Any]]:
+    """Yields names and values; those of `client_kwargs` of s3fs too."""
+    if not isinstance(given, Mapping):
+        raise WrongType(f"{what}: expected a dict, found {type(given).__name__}")
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise WrongType(f"{what}: expected text for names, found {type(name).__name__}")
+        if name == "client_kwargs":
+            yield from _flat(f"{what}, client_kwargs", value)
+        else:
+            yield name, value
+
+
+def _as_text(what: str, name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, (str, int)):
+        raise WrongType(f"{what}: expected text, an integer, True or False for `{name}`, found {type(value).__name__}")
+    return str(value)
+
+
+def option_of(options: Mapping[str, Any]) -> Any:
+    """Returns the options of the store among the arguments of a call, under either name."""
+    options_of("", *(options.get(name) for name in ("storage_options", "store_options")))
+    return options.get("storage_options", options.get("store_options"))
 
 
 _lock = threading.Lock()

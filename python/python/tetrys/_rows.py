@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Span, choice, chosen, is_whole, limited, span, text, texts, whole
-from ._errors import WrongType, found
+from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, span, text, texts, whole
+from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
-from ._tetrys import Image, Rows
+from ._tetrys import Error, Image, Rows, Times
 from ._turns import Shared
 from ._windows import Windows
 
 CACHE_BYTES = 64 << 20
 MOST_OFFSETS = 1 << 24
-Window = Iterable[int] | str | _tetrys.Times
+Window = Iterable[int] | str | Times
 Columns = str | Iterable[str] | None
 """Patterns of column names; None stands for the columns of the loader."""
 Positions = Iterable[int] | Iterable[bool]
@@ -41,9 +41,9 @@ class RowLoader:
     that each method lists.
     """
 
-    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> None:
         """Makes a loader; see `tetrys.row_loader` for the arguments."""
-        choice("edge", edge, ("pad", "skip", "error"))
+        choice("edge", edge, Edge)
         options = edge, whole("cache_bytes", cache_bytes), _patterns(columns)
         self._settings = dict(zip(("edge", "cache_bytes", "columns"), options, strict=True))
         self._source = source
@@ -277,7 +277,30 @@ class RowLoader:
         numbers: list[int] = chosen(positions, len(self), "a loader").tolist()
         return numbers
 
-    def __getitem__(self, position: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, position: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, position: slice) -> Rows: ...
+    def __getitem__(self, position: int | slice) -> dict[str, Any] | Rows:
+        """Reads a row by position, as `get_row` does, or several by a slice, as `take` does.
+
+        Example:
+            >>> rows = tt.row_loader(tt.read_index("drives"), columns=["labels.*"])
+            >>> rows[-1], rows[0:3]["labels.text"].tolist()
+            ({'labels.text': 'row 19'}, ['row 0', 'row 1', 'row 2'])
+        """
+        if isinstance(position, slice):
+            try:
+                return self.take(range(*position.indices(len(self))))
+            except (TypeError, ValueError) as error:
+                if isinstance(error, Error):
+                    raise
+                raise WrongType(f"rows by {short(position)}: {error}") from error
+        if isinstance(position, (str, list, tuple)):
+            raise WrongType(
+                f"expected the position of a row or a slice, found {found(position)}: write `rows.take(positions)` for several rows, and "
+                '`rows.get_row(position, columns=["NAME"])` for some columns'
+            )
         return self.get_row(position)
 
     def __len__(self) -> int:
@@ -314,7 +337,7 @@ def _patterns(columns: Columns) -> list[str] | None:
 
 def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
-    if isinstance(offsets, (str, _tetrys.Times)):
+    if isinstance(offsets, (str, Times)):
         return text("offsets", offsets) if isinstance(offsets, str) else offsets
     return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
@@ -323,7 +346,7 @@ def _parts(offsets: Mapping[str, Window]) -> list[tuple[str, Any]]:
     return [(text("offsets, a pattern", pattern), _window(window)) for pattern, window in offsets.items()]
 
 
-def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
+def row_loader(source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
     """Makes a loader of the rows of an index, or of all rows of a table.
 
     Args:
@@ -347,8 +370,8 @@ def row_loader(source: Index | Table, *, columns: Columns = None, edge: str = "p
 
 
 def times(
-    column: str, deltas: Span | Iterable[Span], *, pick: str = "nearest", tolerance: Span | None = None
-) -> _tetrys.Times:
+    column: str, deltas: Span | Iterable[Span], *, pick: Pick = "nearest", tolerance: Span | None = None
+) -> Times:
     """Defines a window by time offsets: the rows whose time is nearest to the time of the row plus each offset.
 
     Args:
@@ -369,5 +392,5 @@ def times(
     """
     alone = isinstance(deltas, (str, int, timedelta, np.timedelta64))
     spans = [span("a delta", delta) for delta in ([deltas] if alone else limited("deltas", deltas, MOST_OFFSETS))]
-    choice("pick", pick, ("nearest", "before", "after"))
-    return _tetrys.Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))
+    choice("pick", pick, Pick)
+    return Times(text("column", column), spans, pick, None if tolerance is None else span("tolerance", tolerance))

@@ -11,9 +11,10 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Url, truth, urls_of
+from ._arguments import Url, truth
 from ._errors import imported
-from ._index import POLARS, Index, _Stream, read_index, refused, serialized
+from ._index import POLARS, Index, _Stream, no_table, read_index, refused, serialized, table_at
+from ._places import StorageOptions
 from ._table import Table
 from ._tetrys import Error
 
@@ -48,11 +49,15 @@ class LazyIndex(pl.LazyFrame):
         except Error:
             raise
         except POLARS as error:
+            if unknown := no_table(error, "self", "lazy index"):
+                raise unknown from error
             refused("collect_index", error)
         return type(self)._index_of(frame)
 
     def sql(self, query: str, *, table_name: str = "self") -> LazyIndex:
-        """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`."""
+        """Returns the result of a SQL query over this frame, which is the table `self`; see `polars.LazyFrame.sql`. polars
+        rejects a wrong query when it runs.
+        """
         return cast(LazyIndex, type(self)._from_pyldf(super().sql(query, table_name=table_name)._ldf))
 
     def __reduce__(self) -> tuple[Callable[..., LazyIndex], tuple[Any, ...]]:
@@ -65,7 +70,9 @@ class LazyIndex(pl.LazyFrame):
         return _restored, (query, type(self)._index_of)
 
 
-def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iterable[Url] = ()) -> LazyIndex:
+def scan_index(
+    url: Url | Table, *, categorical: bool = False, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None
+) -> LazyIndex:
     """Returns the index of a table as a polars lazy frame, for an index that is larger than memory.
 
     Only the columns that a query uses are decoded, and the other columns of a filter only where it keeps rows. Segments whose
@@ -77,6 +84,7 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
         url: URL, path or `Table`. `url@7` is version 7, `url@TAG` a tagged version.
         categorical: Decode text as categorical columns; see `read_index`.
         allow: URLs of other stores that references may be followed to; see `open_table`.
+        storage_options: Options of the store of a URL; see `open_table`.
 
     Example:
         >>> scan = tt.scan_index("drives")
@@ -89,8 +97,7 @@ def scan_index(url: Url | Table, *, categorical: bool = False, allow: Url | Iter
         NotFound: the table, version or tag does not exist.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
-    allowed = urls_of("allow", allow)
-    table = url.allow(*allowed) if isinstance(url, Table) else Table(url, allow=allowed)
+    table = table_at(url, allow, storage_options)
     categorical = truth("categorical", categorical)
     if table.is_view:
         index = read_index(table, categorical=categorical)

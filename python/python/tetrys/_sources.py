@@ -14,13 +14,13 @@ import numpy as np
 from . import cluster
 from ._arguments import Url, urls_of
 from ._errors import WrongType, found
+from ._places import option_of
+from ._records import ROWS_BYTES, bytes_of, columns_of_rows
 from ._table import Table
 from ._tetrys import Error, Invalid, Receipt
 
 COMMIT_AGAIN = "The partitions are kept: `tetrys.cluster.commit(plan)` with the plan of `tetrys.cluster.open_sessions(url)` commits them"
 """Advice after a commit that the store did not confirm."""
-ROWS_BYTES = 4 << 20
-"""Bytes of single rows that are collected to a batch."""
 
 
 def write_source(task: cluster.WriteTask, fn: Callable[[str], Any], index: Sequence[str]) -> Receipt:
@@ -52,7 +52,7 @@ def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
     for one in [yielded] if isinstance(yielded, Mapping) or hasattr(yielded, "__arrow_c_stream__") else yielded:
         row = _row(one, index)
         if held and (row is None or size >= ROWS_BYTES):
-            yield _columns(held)
+            yield columns_of_rows(held, held[0])
             held, size = [], 0
         if row is None:
             yield one
@@ -60,9 +60,9 @@ def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
         if held and row.keys() != held[0].keys():
             raise Invalid(f"a row with the columns {', '.join(row)} after one with {', '.join(held[0])}: expected the same columns")
         held.append(row)
-        size += sum(_bytes(value) for value in row.values())
+        size += sum(bytes_of(value) for value in row.values())
     if held:
-        yield _columns(held)
+        yield columns_of_rows(held, held[0])
 
 
 def _row(one: Any, index: Sequence[str]) -> Mapping[str, Any] | None:
@@ -71,22 +71,11 @@ def _row(one: Any, index: Sequence[str]) -> Mapping[str, Any] | None:
     return one if values and all(not isinstance(value, (list, tuple)) and np.ndim(value) == 0 for value in values) else None
 
 
-def _bytes(value: Any) -> int:
-    """Estimates the bytes of a value. The items of a list count as much as its first one."""
-    if isinstance(value, (list, tuple)):
-        return len(value) * _bytes(value[0]) if value else 8
-    return len(value) if isinstance(value, (str, bytes)) else int(getattr(value, "nbytes", 8))
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]}
-
-
 def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], options: Mapping[str, Any]) -> cluster.WritePlan | None:
     """Returns the open session at `url` with these labels; of several, the one with the most finished partitions.
 
     Args:
-        options: Arguments of `tetrys.cluster.plan_write`, such as `store_options` and `reference`.
+        options: Arguments of `tetrys.cluster.plan_write`, such as `storage_options` and `reference`.
 
     Raises:
         Invalid: that session has another schema.
@@ -94,7 +83,7 @@ def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], opt
     # As in a new session, workers may follow references to the tables of `reference`.
     references = [one.url if isinstance(one, Table) else one for one in cluster._several_urls(options.get("reference", ()))]
     allow = [*urls_of("allow", options.get("allow", ())), *urls_of("reference", references)]
-    open_there = cluster.open_sessions(url, options.get("store_options"), allow=allow)
+    open_there = cluster.open_sessions(url, option_of(options), allow=allow)
     plans = [plan for plan in open_there if plan.labels == list(labels)]
     if not plans:
         return None

@@ -15,9 +15,9 @@ from ._errors import WrongType, imported
 from ._errors import found as described_value
 from ._index import Index
 from ._index import read_index as index_of_table
-from ._places import Place, StoreOptions, place_of
+from ._places import Place, StorageOptions, place_of
 from ._rows import Columns, RowLoader, Window, _window
-from ._table import Table
+from ._table import Table, opened
 from ._tetrys import Invalid
 from ._turns import Shared
 
@@ -69,7 +69,7 @@ class ReadSplit:
         return _batch((rows, _length(window)) for (rows, _, _), (_, window) in zip(empty, parts, strict=True)).schema
 
     def _table(self) -> Table:
-        return Table._of(_tetrys.cluster_open((f"{self.url}@{self.version}", *self._place[1:])))
+        return opened((f"{self.url}@{self.version}", *self._place[1:]))
 
     def _loader(self, table: Table) -> RowLoader:
         return RowLoader(table, columns=_every_column(table) if self.columns is None else self.columns)
@@ -91,7 +91,8 @@ def plan_read(
     split_bytes: int | str | None = None,
     view: Url | None = None,
     allow: Url | Iterable[Url] = (),
-    store_options: StoreOptions = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> list[ReadSplit]:
     """Cuts the rows of a table or an index into splits of about equal bytes, for tasks to read. Reads the layouts of the table, and no
     payload.
@@ -111,8 +112,9 @@ def plan_read(
             Without it, the splits have the chosen rows of the table as ranges; an index with rows of several tables, or with
             rows in another order, needs a view.
         allow: URLs of other stores that references may be followed to; see `tetrys.open_table`.
-        store_options: Options of the store, {name: value}; default: those of the environment. They travel in the splits. A view is
-            saved with the options of the environment.
+        storage_options: Options of the store, as for `tetrys.open_table`; default: those that `source` was opened with, or of the
+            environment. They travel in the splits. A view is saved with the options of the environment.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> splits = cluster.plan_read("drives", columns=["timestamp", "labels.*"], where=pl.col("pedestrians") > 3)
@@ -136,13 +138,14 @@ def plan_read(
     index: Index | None
     if isinstance(source, Index):
         index, table = source, None
-        place = place_of("", store_options, allowed)
+        place = place_of(source.tables[0].url if source.tables else "", storage_options, allowed, store_options)
     else:
         if isinstance(source, Table):
             table = source.allow(*allowed) if allowed else source
         else:
-            table = Table._of(_tetrys.cluster_open(place_of(url_of(source), store_options, allowed)))
-        place = place_of(table.url, store_options, table._native.allowed)
+            table = opened(place_of(url_of(source), storage_options, allowed, store_options))
+        place = place_of(table.url, storage_options, table._native.allowed, store_options)
+        place = (place[0], table._storage if place[1] is None else place[1], place[2])
         index = None if where is None else index_of_table(table)
     ranges: Ranges
     if index is None:

@@ -9,9 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from . import _tetrys
-from ._arguments import Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Preset, Reuse, Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._options import DEFAULT_BOUND, bound_of
+from ._places import Place, StorageOptions, options_of
 from ._tetrys import Diff, Invalid
 
 if TYPE_CHECKING:
@@ -30,14 +31,17 @@ class Table:
     """
 
     _native: _tetrys.Table
+    # Options of its store, if the caller passed them: another process opens the table with them.
+    _storage: dict[str, str] | None = None
 
-    def __init__(self, url: Url, *, allow: Url | Iterable[Url] = ()) -> None:
+    def __init__(self, url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> None:
         """Opens a version of the table at `url`.
 
         Args:
             url: URL or path. `url` opens the newest version, `url@VERSION` a version by number, `url@TAG` a version by tag;
                 `url@VERSION/` with a slash is a folder of that name.
             allow: URLs of other stores that references in this table may be followed to; see `tetrys.open_table`.
+            storage_options: Options of the store; see `tetrys.open_table`.
 
         Example:
             >>> table = tt.Table("drives")
@@ -48,13 +52,23 @@ class Table:
             NotFound: there is no table at `url`, or no such version or tag.
             Corrupt: the manifest fails its checks.
         """
-        self._native = _tetrys.Table(url_of(url), allow=urls_of("allow", allow))
+        address = url_of(url)
+        self._storage = options_of(address, storage_options)
+        if self._storage is None:
+            self._native = _tetrys.Table(address, allow=urls_of("allow", allow))
+        else:
+            self._native = _tetrys.cluster_open((address, self._storage, urls_of("allow", allow)))
 
     @classmethod
-    def _of(cls, native: _tetrys.Table) -> Table:
+    def _of(cls, native: _tetrys.Table, storage: dict[str, str] | None = None) -> Table:
         made = cls.__new__(cls)
-        made._native = native
+        made._native, made._storage = native, storage
         return made
+
+    def _then(self, version: Table) -> Table:
+        """Returns another version of this table, with the options of its store."""
+        version._storage = self._storage
+        return version
 
     @property
     def url(self) -> str:
@@ -82,7 +96,7 @@ class Table:
         return self._native.lineage
 
     @property
-    def preset(self) -> str:
+    def preset(self) -> Preset:
         """Codec preset of the table: `fast`, `balanced` or `compact`."""
         return self._native.preset
 
@@ -280,14 +294,14 @@ class Table:
             Denied: a pin cannot be written; see `edit`.
         """
         table = self.allow(*urls_of("allow", allow))._native
-        return made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned)))
+        return self._then(made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned))))
 
     def allow(self, *urls: Url) -> Table:
         """Returns this version with permission to follow references to these URLs and to everything below them.
 
         Relative references to neighbouring tables are always followed.
         """
-        return Table._of(self._native.allow(*map(url_of, urls)))
+        return Table._of(self._native.allow(*map(url_of, urls)), self._storage)
 
     def must_allow(self) -> list[str]:
         """Lists the URLs in other stores that a reader of this table must allow. The sources of a view are opened to find theirs,
@@ -304,9 +318,9 @@ class Table:
         data: Data | Iterable[Data],
         *,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
         allow: Url | Iterable[Url] = (),
@@ -351,7 +365,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return append(self, data, options, progress)
+        return self._then(append(self, data, options, progress))
 
     def overwrite(
         self,
@@ -363,13 +377,13 @@ class Table:
         sequence_by: Sequence[str] | None = None,
         order_by: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
-        presets: Mapping[str, str] | None = None,
+        presets: Mapping[str, Preset] | None = None,
         required: Sequence[str] | None = None,
         bloom_filters: Sequence[str] | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         properties: Mapping[str, Any] | None = None,
         allow: Url | Iterable[Url] = (),
@@ -419,7 +433,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return overwrite(self, data, schema, layout, options, progress)
+        return self._then(overwrite(self, data, schema, layout, options, progress))
 
     def replace_group(
         self,
@@ -427,9 +441,9 @@ class Table:
         data: Data | Iterable[Data],
         *,
         on: str | Sequence[str] | None = None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
@@ -460,7 +474,7 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return replace_group(self, text("name", name), data, on, options)
+        return self._then(replace_group(self, text("name", name), data, on, options))
 
     def add_group(
         self,
@@ -469,9 +483,9 @@ class Table:
         *,
         on: str | Sequence[str] | None = None,
         schema: Mapping[str, str] | None = None,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
@@ -502,23 +516,24 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return add_group(self, text("name", name), data, on, schema, options)
+        return self._then(add_group(self, text("name", name), data, on, schema, options))
 
     def patch(
         self,
-        data: Data,
+        data: Data | Iterable[Mapping[str, Any]],
         on: str | Sequence[str],
         *,
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,
     ) -> Table:
         """Publishes a version with new values in some rows of one column group. Blocks without such rows are reused.
 
         Args:
-            data: One batch with the columns to change, all of one group, and the index columns `on`.
+            data: One batch with the columns to change, all of one group, and the index columns `on`; or row dicts that all have the
+                same columns, `[{"time": 1, "lidar.count": 10}, ..]`.
             on: Index columns that identify the rows.
 
         The other arguments are those of `tetrys.write_table`.
@@ -539,7 +554,7 @@ class Table:
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return patch(self, data, on, options)
+        return self._then(patch(self, data, on, options))
 
     def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
         """Publishes a version without some rows. It writes a new index and no payload. Returns this version if there are no rows to
@@ -562,7 +577,7 @@ class Table:
         """
         from ._change import delete
 
-        return delete(self, rows, truth("allow_unpinned", allow_unpinned))
+        return self._then(delete(self, rows, truth("allow_unpinned", allow_unpinned)))
 
     def edit(
         self,
@@ -617,7 +632,7 @@ class Table:
             untag=texts("untag", untag),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
         )
-        return made(edited)
+        return self._then(made(edited))
 
     def drop_columns(self, *columns: str) -> Table:
         """Publishes a version without these columns: the same as `edit(drop=columns)`. A group without columns is removed.
@@ -708,6 +723,7 @@ class Table:
         """
         bound = None if runs is False else bound_of("runs", DEFAULT_BOUND if runs is True else runs)
         return made(self._native.compact(whole("segment_rows", segment_rows, 1), bound, truth("allow_unpinned", allow_unpinned)))
+        return self._then(made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned))))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their
@@ -721,7 +737,7 @@ class Table:
             Corrupt: a chunk is missing or damaged; the message names the chunk and its table.
             Conflict: another writer changed the same; reload and retry.
         """
-        return Table._of(self._native.materialize(progress=called(progress)))
+        return Table._of(self._native.materialize(progress=called(progress)), self._storage)
 
     def gc(self, *, keep: int = 0, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
         """Collects garbage in two steps: a call condemns objects that no kept version names, and a call at least `age` later
@@ -794,9 +810,9 @@ class Table:
 
         return of_table(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str]]]:
-        """Pickles the URL, the version and the allowed URLs."""
-        return _restore, (f"{self.url}@{self.version}", self._native.allowed)
+    def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str], dict[str, str] | None]]:
+        """Pickles the URL, the version, the allowed URLs, and the options of the store that the caller passed."""
+        return _restore, (f"{self.url}@{self.version}", self._native.allowed, self._storage)
 
 
 def _age(age: object) -> timedelta | None:
@@ -807,8 +823,13 @@ def _age(age: object) -> timedelta | None:
     return age
 
 
-def _restore(url: str, allow: list[str]) -> Table:
-    return Table(url, allow=allow)
+def _restore(url: str, allow: list[str], storage: dict[str, str] | None = None) -> Table:
+    return Table(url, allow=allow, storage_options=storage)
+
+
+def opened(place: Place) -> Table:
+    """Opens a table in a store with options."""
+    return Table._of(_tetrys.cluster_open(place), place[1])
 
 
 def table_of(what: str, table: object) -> Table:

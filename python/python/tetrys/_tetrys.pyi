@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from ._arguments import Preset
 from ._options import Options
 
 __version__: str
@@ -51,7 +52,7 @@ class Table:
     @property
     def lineage(self) -> dict[str, Any]: ...
     @property
-    def preset(self) -> str: ...
+    def preset(self) -> Preset: ...
     @property
     def is_view(self) -> bool: ...
     @property
@@ -372,6 +373,7 @@ class Rows:
             Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
         """
     def _repr_html_(self) -> str: ...
+    def _ipython_key_completions_(self) -> list[str]: ...
     def row(self, row: int) -> dict[str, Any]:
         """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
     def keys(self) -> list[str]:

@@ -12,6 +12,9 @@ from ._arguments import is_whole
 from ._errors import OutOfRange, WrongType, found, short
 from ._tetrys import Invalid, Ragged, Rows
 
+# Notebooks complete `rows["`.
+Rows._ipython_key_completions_ = Rows.keys  # type: ignore[method-assign]
+
 
 class Windows(Sequence[Rows]):
     """Windows around several rows: a list of `Rows`, and their columns stacked into arrays `[batch, time, *shape]`.
@@ -99,6 +102,13 @@ class Windows(Sequence[Rows]):
             return self._parts[key]
         except IndexError:
             raise OutOfRange(f"window {short(key)} is outside 0..{len(self)}") from None
+
+    def __contains__(self, value: object) -> bool:
+        """Whether there is a column of this name, or a window that is this object."""
+        return value in self._rows if isinstance(value, str) else any(value is part for part in self._parts)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys()
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._parts)

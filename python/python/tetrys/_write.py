@@ -10,12 +10,13 @@ from typing import Any, NoReturn, cast
 import polars as pl
 
 from . import _tetrys
-from ._arguments import Url, choice, each, text, url_of, urls_of, whole
+from ._arguments import Preset, Reuse, Url, choice, each, text, url_of, urls_of, whole
 from ._columns import as_declared, column, is_untyped, refuse_types
 from ._errors import WrongType, found, unpicklable
 from ._index import ArrowStream
-from ._options import PRESETS, Layout, Locality, Options, described, types
-from ._places import partition_of
+from ._options import Layout, Locality, Options, described, types
+from ._places import StorageOptions, partition_of, place_of
+from ._records import batches_of_rows, is_row
 from ._table import Table, called, tell
 from ._tetrys import Column, Error, Invalid, Receipt, Unsupported
 
@@ -38,17 +39,18 @@ class Writer:
         sequence_by: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
         units: Mapping[str, str] | None = None,
-        preset: str = "balanced",
-        presets: Mapping[str, str] | None = None,
+        preset: Preset = "balanced",
+        presets: Mapping[str, Preset] | None = None,
         required: str | Sequence[str] = (),
         bloom_filters: str | Sequence[str] = (),
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: str = "any",
+        reuse: Reuse = "any",
         locality: Locality = None,
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
+        storage_options: StorageOptions = None,
     ) -> None:
         """Starts a table at `url`.
 
@@ -74,6 +76,7 @@ class Writer:
             Denied: a referenced table cannot be pinned.
         """
         self.schema = types("schema", schema)
+        place = place_of(url_of(url), storage_options, allow)
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             None,
@@ -85,11 +88,15 @@ class Writer:
             reference=reference,
             allow=allow,
             properties=properties,
+            place=place,
         )
-        self._url = url_of(url)
+        self._url, self._storage = place[:2]
         # Other processes follow references to these URLs alone.
         self._allowed = list(dict.fromkeys([*urls_of("allow", allow), *(one.url for one in options.references)]))
-        self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
+        if self._storage is None:
+            self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
+        else:
+            self._native = _tetrys.cluster_create(place, described(self.schema, layout), options)
         tell(self._native.untold())
 
     def partition(self) -> Partition:
@@ -109,7 +116,7 @@ class Writer:
             1
         """
         ticket, number = self._native.reserve()
-        return PartitionTask(self._url, ticket, number, self.schema, self._allowed)
+        return PartitionTask(self._url, ticket, number, self.schema, self._allowed, self._storage)
 
     def attach(self, name: str, content: bytes) -> None:
         """Stores a small object beside the rows, such as a map or a calibration. `Table.attachment` reads it."""
@@ -141,7 +148,7 @@ class Writer:
             Conflict: another writer published a table here first.
             OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
         """
-        return Table._of(self._native.commit(each("receipts", receipts, Receipt, "receipts of `Partition.finish`")))
+        return Table._of(self._native.commit(each("receipts", receipts, Receipt, "receipts of `Partition.finish`")), self._storage)
 
 
 class Partition:
@@ -153,14 +160,15 @@ class Partition:
         self._schema = schema
         self._receipt: Receipt | None = None
 
-    def write(self, data: Data) -> None:
-        """Appends a batch of rows: a dict of columns, a frame, or record batches.
+    def write(self, data: Data | Iterable[Data]) -> None:
+        """Appends rows: a dict of columns, a frame, record batches, or row dicts, as for `tetrys.write_table`.
 
         Raises:
             Invalid: a column is missing, unknown, of another length, or has a value that its type cannot store exactly.
         """
-        for batch in parts_of(data, self._schema):
-            self._native.write(batch)
+        for batch in batches_of(data, self._schema):
+            for part in parts_of(batch, self._schema):
+                self._native.write(part)
 
     def finish(self) -> Receipt:
         """Ends the partition and returns its receipt for `Writer.commit`. The receipt can be pickled."""
@@ -192,10 +200,11 @@ class Partition:
 class PartitionTask:
     """A partition for another process to write; small, and can be pickled. `Writer.task` makes it."""
 
-    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str], allowed: Sequence[str] = ()) -> None:
+    def __init__(self, url: str, ticket: str, number: int, schema: Mapping[str, str], allowed: Sequence[str] = (), storage: dict[str, str] | None = None) -> None:
         """Not for users: `Writer.task` makes tasks."""
         self._url = url
         self._allowed = list(allowed)
+        self._storage = storage
         self._ticket = ticket
         self._number = number
         self._schema = dict(schema)
@@ -209,7 +218,7 @@ class PartitionTask:
         Raises:
             Denied, NotFound: a table of `reference` cannot be read here.
         """
-        place = (self._url, None, self._allowed)
+        place = (self._url, self._storage, self._allowed)
         return Partition(partition_of(place, self._ticket, lambda writer: writer.partition_at(self._number)), self._schema)
 
     def __repr__(self) -> str:
@@ -226,17 +235,18 @@ def write_table(
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     units: Mapping[str, str] | None = None,
-    preset: str = "balanced",
-    presets: Mapping[str, str] | None = None,
+    preset: Preset = "balanced",
+    presets: Mapping[str, Preset] | None = None,
     required: str | Sequence[str] = (),
     bloom_filters: str | Sequence[str] = (),
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: str = "any",
+    reuse: Reuse = "any",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
+    storage_options: StorageOptions = None,
     progress: Callable[[int], object] | None = None,
 ) -> Table:
     """Writes a new table in one call.
@@ -247,7 +257,10 @@ def write_table(
 
     Args:
         url: URL or path of the table.
-        data: A dict of columns, a frame, or an iterable of such batches. Row labels of pandas that have a name are a column.
+        data: A dict of columns, a frame, or an iterable of such batches. Row labels of pandas that have a name are a column. Or an
+            iterable of row dicts, `[{"time": 3, "lidar.points": array}, ..]`. The first dict decides: it is a row if one of its
+            values is no list and no array. The columns are those of the first row and of `schema`; a value that a row lacks is null,
+            and a column that only a later row has is an error. A list of rows is one batch; of an iterator, 4 MiB are.
         index: Columns that are kept in the index, which readers load into memory.
         schema: Types of columns, {column: type}, such as `"f32[?,4]"`; default: the types of the first batch.
         groups: Column groups, {group: columns}: columns that are stored and read together. Default: one group for each prefix,
@@ -273,12 +286,16 @@ def write_table(
         allow: URLs of other stores that references in the tables of `reference` may be followed to; see `tetrys.open_table`.
         allow_unpinned: Continue if a referenced table cannot be pinned, for example in a read-only store. Without it (or
             `TETRYS_ALLOW_UNPINNED=1`), that is an error; with it, a `UserWarning`.
+        storage_options: Options of the store, and of tables of `reference` there; see `tetrys.open_table`.
         progress: Called with the number of rows written so far.
 
     Example:
         >>> columns = {"time": np.arange(2), "lidar.points": [np.zeros((7, 4), np.float32), np.zeros((9, 4), np.float32)]}
         >>> tt.write_table("sweeps", columns, index=["time"]).groups
         [('lidar', [('lidar.points', 'f32[?,4]')])]
+        >>> rows = [{"time": 0, "note.text": "first", "note.score": 0.5}, {"time": 1, "note.text": "second"}]
+        >>> tt.row_loader(tt.write_table("notes", rows, index=["time"]))[1]
+        {'note.text': 'second', 'note.score': None}
 
     Raises:
         Exists: there is a table at `url`.
@@ -289,7 +306,8 @@ def write_table(
         OutcomeUnknown: the store did not confirm the commit; open the table before a retry.
     """
     called(progress)
-    parts, rest, typed = first_of(data, types("schema", schema))
+    declared = types("schema", schema)
+    parts, rest, typed = first_of(data, declared, known=declared)
     writer = Writer(
         url,
         schema=typed,
@@ -309,32 +327,55 @@ def write_table(
         locality=locality,
         allow=allow,
         allow_unpinned=allow_unpinned,
+        storage_options=storage_options,
     )
-    return written(writer._native, rest, typed, progress, parts)
+    table = written(writer._native, rest, typed, progress, parts)
+    table._storage = writer._storage
+    return table
 
 
 Parts = list[list[tuple[str, _tetrys.Column]]]
 
 
-def batches_of(data: Data | Iterable[Data]) -> Iterator[Data]:
-    """Returns the batches of `data`, which may be a single batch."""
+def batches_of(data: Data | Iterable[Data], known: Iterable[str] = (), *, even: bool = False) -> Iterator[Data]:
+    """Yields the batches of `data`, which may be a single batch, or rows. Rows get the `known` columns; see `batches_of_rows`."""
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
-        return iter([cast("Data", data)])
+        yield cast("Data", data)
+        return
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable) or getattr(data, "shape", None) == ():
-        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
-    return iter(data)
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these or of row dicts, found {found(data)}")
+    batches = iter(data)
+    for first in batches:
+        if is_row(first):
+            rows = itertools.chain([first], batches)
+            yield from batches_of_rows(rows, known, in_one=even or isinstance(data, Sequence), even=even)
+        else:
+            yield first
+            # Memory holds one batch.
+            del first
+            yield from batches
+
+
+def batch_of(data: Data | Iterable[Mapping[str, Any]]) -> Data:
+    """Returns a single batch: columns, a frame, or rows that all have the same columns."""
+    if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
+        return cast("Data", data)
+    batches = list(batches_of(data, even=True))
+    if len(batches) != 1:
+        raise WrongType(f"expected a dict of columns, a frame, or a list of row dicts, found {len(batches)} batches")
+    return batches[0]
 
 
 def first_of(
-    data: Data | Iterable[Data], schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None
+    data: Data | Iterable[Data], schema: Mapping[str, str], otherwise: Mapping[str, str] | None = None, known: Iterable[str] = ()
 ) -> tuple[Parts, Iterator[Data], dict[str, str]]:
     """Returns the columns of the first batch, the other batches, and the types of all columns. `otherwise` has the types of
-    columns without any typed value.
+    columns without any typed value, and `known` columns that rows may lack.
     """
     for name, ty in schema.items():
         # Values are looked at by their type.
         as_declared(name, Column.nulls(0), ty)
-    batches = batches_of(data)
+    batches = batches_of(data, known)
     first = next(batches, None)
     if first is None:
         raise Invalid("no batch of rows: expected at least one, which defines the columns")
@@ -351,7 +392,7 @@ def written(
 ) -> Table:
     """Writes all batches as one partition, and commits."""
     partition, rows = native.partition(), 0
-    for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches_of(data))):
+    for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches_of(data, schema))):
         for part in parts:
             partition.write(part)
             rows += len(part[0][1]) if part else 0
@@ -366,7 +407,7 @@ def types_of(table: Table) -> dict[str, str]:
 
 
 def ingest_l5(
-    source: Url, url: Url, *, preset: str = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
+    source: Url, url: Url, *, preset: Preset = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
 ) -> Table:
     """Imports a Level 5 data set (a zarr group) into a new table, with one row for each frame and one sequence for each scene.
 
@@ -384,7 +425,7 @@ def ingest_l5(
         Exists: there is a table at `url`.
         Corrupt: the data set is damaged, or scenes, frames, agents or faces lack a chunk.
     """
-    choice("preset", preset, PRESETS)
+    choice("preset", preset, Preset)
     made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))
     return Table._of(made)
 
@@ -405,7 +446,7 @@ def parts_of(
         if any(is_untyped(dtype) for dtype in data.dtypes):
             return parts_of(data.to_dict(), schema, otherwise)
     if not hasattr(data, "__arrow_c_stream__"):
-        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these, found {found(data)}")
+        raise WrongType(f"expected a dict of columns, a frame, or an iterable of these or of row dicts, found {found(data)}")
     try:
         parts = _tetrys.columns_of(_with_row_labels(data))
     except ImportError as error:

@@ -22,17 +22,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Url, choice, each, several, text, url_of, whole
+from ._arguments import Preset, Reuse, Url, choice, each, several, text, url_of, whole
 from ._errors import WrongType
 from ._errors import found as described_value
 from ._options import Layout, Locality, Options, described, types
-from ._places import Place, StoreOptions, partition_of, place_of
+from ._places import Place, StorageOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
-from ._table import Table, called, tell
+from ._table import Table, called, opened, tell
 from ._tetrys import Error, Invalid, NotFound, Receipt, Unsupported
 from ._write import Data, batches_of, parts_of, types_of
 
@@ -52,7 +52,8 @@ __all__ = [
     "write",
 ]
 
-MODES = ("create", "append", "overwrite")
+Mode = Literal["create", "append", "overwrite"]
+"""What a write session makes of the rows; see `plan_write`."""
 MOST_PARTITIONS = 2**32 - 2
 
 
@@ -133,25 +134,26 @@ def plan_write(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "create",
+    mode: Mode = "create",
     partitions: int | None = None,
     labels: Sequence[str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     units: Mapping[str, str] | None = None,
-    preset: str | None = None,
-    presets: Mapping[str, str] | None = None,
+    preset: Preset | None = None,
+    presets: Mapping[str, Preset] | None = None,
     required: str | Sequence[str] = (),
     bloom_filters: str | Sequence[str] = (),
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: str = "any",
+    reuse: Reuse = "any",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
-    store_options: StoreOptions = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> WritePlan:
     """Starts a write session, and keeps its plan in the store, so that another driver finds it if this one is lost.
 
@@ -172,8 +174,9 @@ def plan_write(
             512 MiB.
         allow: URLs of other stores that the workers may read blocks of references from; see `tetrys.open_table`. The tables of
             `reference` are allowed.
-        store_options: Options of the store, {name: value}; default: those of the environment of each process. They travel in the
-            plan and its tasks, and are used for this store alone.
+        storage_options: Options of the store, as for `tetrys.open_table`; default: those of the environment of each process. They
+            travel in the plan and its tasks, and are used for this store alone.
+        store_options: Another name of `storage_options`.
 
     The other arguments are those of `tetrys.write_table`.
 
@@ -191,14 +194,14 @@ def plan_write(
         Unsupported: a column type is unknown, the table is a view, or the store ignores create-only puts.
         Denied: a referenced table cannot be pinned.
     """
-    choice("mode", mode, MODES)
+    choice("mode", mode, Mode)
     names = None if labels is None else _labels(labels)
     count = None if partitions is None else whole("partitions", partitions, 0, MOST_PARTITIONS + 1)
     if names is not None and count not in (None, len(names)):
         raise Invalid(f"{len(names)} labels for {count} partitions: expected as many; leave out `partitions`")
     count = count if names is None else len(names)
     columns, address = types("schema", schema), url_of(url)
-    place = place_of(address, store_options, allow)
+    place = place_of(address, storage_options, allow, store_options)
     references = [_referenced(one, place) for one in _several_urls(reference)]
     table = None if mode == "create" else _table_if_there(place)
     if table is not None and table.is_view:
@@ -234,7 +237,7 @@ def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[i
     `commit` takes one complete attempt. Memory holds one batch and `write_memory`, however many rows there are.
 
     Args:
-        batches: A dict of columns, a frame, record batches, or an iterable of these, as for `tetrys.write_table`.
+        batches: A dict of columns, a frame, record batches, or an iterable of these or of row dicts, as for `tetrys.write_table`.
         progress: Called with the number of rows written so far.
 
     Example:
@@ -250,7 +253,7 @@ def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[i
         raise WrongType(f"task: expected a task of a plan, found {described_value(task)}")
     called(progress)
     partition, rows = _partition(task), 0
-    for batch in batches_of(batches):
+    for batch in batches_of(batches, task.schema):
         for part in _named(task, rows, parts_of, batch, task.schema):
             partition.write(part)
             rows += len(part[0][1]) if part else 0
@@ -289,7 +292,7 @@ def commit(plan: WritePlan, receipts: Iterable[Receipt] | None = None) -> Table:
     if receipts is not None:
         given = each("receipts", receipts, Receipt, "receipts of `tetrys.cluster.write`")
     place, plan_text = _of_plan(plan)
-    return Table._of(_tetrys.cluster_commit(place, plan_text, given))
+    return Table._of(_tetrys.cluster_commit(place, plan_text, given), place[1])
 
 
 def abort(plan: WritePlan) -> None:
@@ -326,12 +329,15 @@ def found(plan: WritePlan) -> list[Receipt]:
     return _tetrys.cluster_found(*_of_plan(plan))
 
 
-def open_sessions(url: Url, store_options: StoreOptions = None, *, allow: Url | Iterable[Url] = ()) -> list[WritePlan]:
+def open_sessions(
+    url: Url, storage_options: StorageOptions = None, *, allow: Url | Iterable[Url] = (), store_options: StorageOptions = None
+) -> list[WritePlan]:
     """Lists the sessions of a table that are neither committed nor aborted. Their drivers were lost, or are still running.
 
     Args:
         url: URL or path of the table.
-        store_options: Options of the store; they travel in the plans.
+        storage_options: Options of the store, as for `tetrys.open_table`; they travel in the plans.
+        store_options: Another name of `storage_options`.
         allow: URLs of other stores to which references of the sessions may be followed; see `tetrys.open_table`.
 
     Example:
@@ -345,7 +351,7 @@ def open_sessions(url: Url, store_options: StoreOptions = None, *, allow: Url | 
         Corrupt: the plan of a session is damaged.
         Unsupported: a session was started by a later version of Tetrys.
     """
-    place = place_of(url_of(url), store_options, allow)
+    place = place_of(url_of(url), storage_options, allow, store_options)
     return [_plan(place, planned, named=bool(planned[4])) for planned in _tetrys.cluster_open_sessions(place)]
 
 
@@ -367,12 +373,12 @@ def _referenced(reference: Url | Table, place: Place) -> Table:
         return reference.allow(*place[2]) if place[2] else reference
     url = url_of(reference)
     same = urlsplit(url)[:2] == urlsplit(place[0])[:2]
-    return Table._of(_tetrys.cluster_open((url, place[1] if same else None, place[2])))
+    return opened((url, place[1] if same else None, place[2]))
 
 
 def _table_if_there(place: Place) -> Table | None:
     try:
-        return Table._of(_tetrys.cluster_open(place))
+        return opened(place)
     except NotFound:
         return None
 

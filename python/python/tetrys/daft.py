@@ -15,13 +15,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from . import _tetrys, cluster
+from . import cluster
 from ._arguments import Url, exactly, url_of
 from ._errors import NoColumn, imported
 from ._index import read_index
-from ._places import place_of
+from ._places import StorageOptions, place_of
 from ._rows import RowLoader
-from ._table import Table
+from ._table import Table, opened
 from ._write import types_of
 
 daft = imported("daft", "tetrys.daft needs Daft: pip install daft pyarrow")
@@ -37,7 +37,8 @@ def read(
     columns: str | Iterable[str] | None = None,
     splits: int | None = None,
     allow: Url | Iterable[Url] = (),
-    store_options: dict[str, str] | None = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> Any:
     """Reads a table as a `daft.DataFrame`.
 
@@ -46,7 +47,8 @@ def read(
         columns: Patterns of columns; default: all columns. Columns that a query does not need are not read.
         splits: Number of tasks; default: by the bytes that they read.
         allow: URLs of other stores that references in the table may be followed to.
-        store_options: Options of the store; default: those of the environment.
+        storage_options: Options of the store, as for `tetrys.open_table`; default: those of the environment.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> df = tetrys.daft.read("drives", columns=["timestamp", "pedestrians", "lidar.*"])
@@ -57,12 +59,12 @@ def read(
         NotFound: there is no table at `url`, or `columns` matches no column.
         Unsupported: Daft is not installed.
     """
-    table = Table._of(_tetrys.cluster_open(place_of(url_of(url), store_options, allow)))
+    table = opened(place_of(url_of(url), storage_options, allow, store_options))
     index = [name for name, _ in table.index_columns]
     names = RowLoader(table, columns=columns).columns if columns is not None else list(types_of(table))
     if not names:
         raise NoColumn(f"{table.url}: `columns` matches none of {', '.join(types_of(table))}")
-    options = {"splits": splits, "allow": allow, "store_options": store_options}
+    options = {"splits": splits, "allow": allow, "storage_options": table._storage}
     return _Source(table, names, index, {name: value for name, value in options.items() if value is not None}).read()
 
 

@@ -6,19 +6,24 @@ that are built around `torch.utils.data.DataLoader`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.utils.data
 
-from ._arguments import chosen
+from ._arguments import choice, chosen
 from ._errors import WrongType, found
+from ._images import decode_all, decode_with
 from ._index import Index
-from ._loader import Batch, DataLoader, MixedLoader, _windows
+from ._loader import Batch, DataLoader, MixedLoader, Raggeds, _decoders, _windows
 from ._rows import Columns, RowLoader, Window
 from ._table import Table
-from ._tetrys import Invalid
+from ._tetrys import Image, Invalid, Ragged
 from ._torch import tensor, tensors
 
 __all__ = ["Dataset", "IterableDataset"]
@@ -36,17 +41,48 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         columns: Patterns of the columns; default: all columns of the column groups.
         offsets: Windows around each sample, {pattern: offsets}, or one window for all columns. A sample has them stacked,
             [time, *shape], with the mask `NAME.mask`, bool [time].
+        decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
+            all of their pixels, as for `tetrys.DataLoader`. A null picture is one of zeros if the decoder has a size, else None.
+        ragged: How `collate` gives bytes, lists of numbers and tensors of variable shape: `"list"`, `"pad"` or `"offsets"`, as for
+            `tetrys.DataLoader`.
+
+    PyTorch's own collate function stacks tensors of one shape alone. For columns of variable shape, pass `collate_fn=samples.collate`.
 
     Example:
-        >>> samples = Dataset(index, columns=["camera.*", "labels.*"], offsets={"camera.*": range(-3, 1)})
-        >>> loader = torch.utils.data.DataLoader(samples, batch_size=64, shuffle=True)
+        >>> samples = Dataset(index, columns=["camera.*", "lidar.*"], offsets={"camera.*": range(-3, 1)}, ragged="pad")
+        >>> loader = torch.utils.data.DataLoader(samples, batch_size=64, shuffle=True, collate_fn=samples.collate)
+
+    Raises:
+        NotFound: a pattern matches no column.
+        Invalid: the offsets are impossible, `ragged` is unknown, or a picture cannot be decoded (from a read).
     """
 
-    def __init__(self, source: Index | Table, *, columns: Columns = None, offsets: Mapping[str, Window] | Window | None = None) -> None:
+    def __init__(
+        self,
+        source: Index | Table,
+        *,
+        columns: Columns = None,
+        offsets: Mapping[str, Window] | Window | None = None,
+        decode: Mapping[str, Image] | str | Iterable[str] | None = None,
+        ragged: Raggeds = "list",
+    ) -> None:
+        self._ragged = choice("ragged", ragged, Raggeds)
         self._rows = RowLoader(source, columns=columns)
         windows = dict(_windows(offsets))
         self._names = {pattern: self._rows._native.selected(pattern, None) for pattern in windows}
         in_windows = {name for names in self._names.values() for name in names}
+        self._in_windows = in_windows
+        self._decoders = {name: decoder for pattern, decoder in _decoders(decode) for name in self._rows._native.selected(pattern, None)}
+        # Rank and type of the columns whose rows have different shapes.
+        empty = self._rows.take([])
+        self._varying = {name: (empty[name].shapes.shape[1], tensor(empty[name].values).dtype) for name in empty if isinstance(empty[name], Ragged)}
+        for name, decoder in self._decoders.items():
+            if name not in self._varying:
+                raise WrongType(f"decode: column `{name}` is {empty.types[name]}: expected a column of bytes")
+            if "?" in decoder.type:
+                self._varying[name] = 3, tensor(_zeros(decoder, 0)).dtype
+            else:
+                del self._varying[name]
         # A column without a window is a part of its own with the row itself, so that a batch is one plan.
         self._parts: dict[str, Window] = windows | {name: [0] for name in self._rows.columns if name not in in_windows}
 
@@ -63,12 +99,70 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         for pattern, windows in self._rows.get_windows(places, offsets=self._parts).items():
             is_window = pattern in self._names
             mask, time = tensor(windows.mask), windows.shape[1]
-            for name, values in tensors(windows.rows).items():
+            found = tensors(windows.rows)
+            found |= {name: _pictures(name, decoder, windows.rows[name]) for name, decoder in self._decoders.items() if name in found}
+            for name, values in found.items():
                 for number, sample in enumerate(samples):
                     sample[name] = values[number * time : (number + 1) * time] if is_window else values[number]
                     if is_window:
                         sample[f"{name}.mask"] = mask[number]
         return samples
+
+    def collate(self, samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Makes a batch of samples, as `tetrys.DataLoader` with `to="torch"` and the same `ragged` does: the `collate_fn` of PyTorch's
+        `DataLoader`, also over a `Subset` of this data set.
+
+        Tensors of one shape are stacked, [batch, *shape]. Text is a list. Columns of variable shape are, with `ragged="list"`, a list
+        of tensors, None for null (of a window, a list of such lists); with `"pad"`, one tensor, filled up with zeros, and the shapes
+        as `NAME.shapes`, i64 [batch, rank]; with `"offsets"`, the flat values of all samples, `NAME.shapes`, and `NAME.offsets`,
+        i64 [batch + 1].
+        """
+        batch: dict[str, Any] = {}
+        for name in samples[0] if samples else ():
+            values = [sample[name] for sample in samples]
+            if name in self._varying and self._ragged != "list":
+                batch.update(self._collated(name, values))
+            elif name not in self._varying and torch.is_tensor(values[0]):
+                batch[name] = torch.stack(values)
+            else:
+                batch[name] = values
+        return batch
+
+    def _collated(self, name: str, values: list[Any]) -> Iterator[tuple[str, Any]]:
+        """The entries of a column of variable shape."""
+        rank, dtype = self._varying[name]
+        outer = (len(values), len(values[0])) if name in self._in_windows else (len(values),)
+        flat = [one for window in values for one in window] if name in self._in_windows else values
+        shapes = torch.tensor([[0] * rank if one is None else list(one.shape) for one in flat], dtype=torch.int64).reshape(len(flat), rank)
+        if self._ragged == "offsets":
+            yield name, torch.cat([torch.zeros(0, dtype=dtype), *(one.reshape(-1) for one in flat if one is not None)])
+            yield f"{name}.offsets", torch.cat([torch.zeros(1, dtype=torch.int64), shapes.prod(1).cumsum(0)])
+        else:
+            padded = torch.zeros((len(flat), *shapes.amax(0).tolist()), dtype=dtype)
+            for number, one in enumerate(flat):
+                if one is not None:
+                    padded[(number, *map(slice, one.shape))] = one
+            yield name, padded.reshape(*outer, *padded.shape[1:])
+        yield f"{name}.shapes", shapes.reshape(*outer, rank)
+
+
+def _zeros(decoder: Image, pictures: int) -> npt.NDArray[Any]:
+    """Returns black pictures, as a decoder makes them; of no pixels if they have no fixed size."""
+    dtype, extents = decoder.type.rstrip("]").split("[")
+    shape = [0 if extent == "?" else int(extent) for extent in extents.split(",")]
+    return np.zeros((pictures, *shape), np.uint8 if dtype == "u8" else np.float32)
+
+
+def _pictures(name: str, decoder: Image, files: Iterable[Any]) -> Any:
+    """Decodes a column of pictures: one tensor if the decoder has a size, else a list of tensors, None for null."""
+    pictures = decode_all(name, files, partial(decode_with, decoder))
+    if "?" in decoder.type:
+        return [None if picture is None else tensor(picture) for picture in pictures]
+    made = _zeros(decoder, len(pictures))
+    for number, picture in enumerate(pictures):
+        if picture is not None:
+            made[number] = picture
+    return tensor(made)
 
 
 class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[misc]
@@ -76,7 +170,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
 
     Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
     each worker delivers its share of the batches of this rank. Workers that end after each loop (`persistent_workers=False`) do not
-    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`.
+    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`. Otherwise every loop has the same
+    order, and a worker warns once.
 
     To save the state in the middle of an epoch with workers, use `torchdata.stateful_dataloader.StatefulDataLoader`: it collects the
     states of the workers, and continues exactly, with the same number of workers.
@@ -94,8 +189,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
             raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
         self._loader = loader._with(to="torch")
         self._share: DataLoader | MixedLoader | None = None
-        # The epoch that `set_epoch` chose, and how often: shared with the workers.
-        self._chosen = torch.zeros(2, dtype=torch.int64).share_memory_()
+        # The epoch that `set_epoch` chose, how often, and how many loops began in new workers since: shared with the workers.
+        self._chosen = torch.zeros(3, dtype=torch.int64).share_memory_()
         self._seen = 0
         # In a worker: whether its newest epoch has ended, and a state that it got before its first loop.
         self._end = _End()
@@ -106,6 +201,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         self._loader.set_epoch(epoch)
         self._chosen[0] = epoch
         self._chosen[1] += 1
+        self._chosen[2] = 0
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state of the loader; in a worker, that of its share. Batches of workers are not counted in the main process."""
@@ -130,7 +226,17 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         if self._share is None:
             rank = self._loader.rank * worker.num_workers + worker.id
             self._share = self._loader._with(rank=rank, world_size=self._loader.world_size * worker.num_workers)
-        epoch, times = self._chosen.tolist()
+            # One worker speaks for all.
+            self._share._has_warned = worker.id > 0
+            if worker.id == 0 and self._loaded is None:
+                self._chosen[2] += 1
+                if self._chosen[2] == 2:
+                    warnings.warn(
+                        "new workers run the same epoch again, in the same order: call `set_epoch(epoch)` of the data set before each loop, "
+                        "or pass persistent_workers=True",
+                        stacklevel=2,
+                    )
+        epoch, times, _ = self._chosen.tolist()
         if times != self._seen:
             self._seen = times
             self._share.set_epoch(epoch)
@@ -145,6 +251,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         return _Share(iter(self._share), self._end)
 
     def __len__(self) -> int:
+        """Returns the number of batches of a whole epoch, also after `load_state_dict`."""
         return len(self._loader)
 
 

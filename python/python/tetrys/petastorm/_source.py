@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arguments import choice, members, size, text, url_of
-from .._index import Index, concat, read_index
+from .._index import Index, concat, read_index, table_at
 from .._rows import RowLoader
 from .._table import Table
-from .._tetrys import Rows, Unsupported
+from .._tetrys import Invalid, Rows, Unsupported
 from ._stored import Stored, Values, microseconds, stored_fields
 from .errors import NoColumn, WrongType, WrongValue, found
 from .unischema import Unischema
@@ -136,28 +136,29 @@ def opened(
 
     Args:
         dataset_url: `file://`, `s3://`, `gs://`, `abfs://`, `http(s)://`, or a path; a list of them; a `Table`; or an `Index`.
+        storage_options: Options of the store; see `tetrys.open_table`.
         cache: Environment variables of the cache, set while the table is opened.
 
     Raises:
         NotFound: there is no table.
-        Unsupported: the URL has a scheme that no store has, or options of another library are given.
+        Invalid: there are options, and the table is open already.
+        Unsupported: the URL has a scheme that no store has, or there is a file system of another library.
     """
     if filesystem is not None:
         raise Unsupported("filesystem: tables are read by the stores of tetrys: pass the URL alone")
-    if named := members("storage_options", storage_options):
-        raise Unsupported(
-            f"storage_options ({', '.join(named)}) are those of fsspec: set the environment variables of the store instead, such as "
-            "AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
-        )
+    # Petastorm passes an empty dict on.
+    options = members("storage_options", storage_options) or None
     with _environment(cache or {}):
         if isinstance(dataset_url, Index):
+            if options is not None:
+                raise Invalid("storage_options: the tables of an index are open already: pass them to `tetrys.read_index`")
             return _source(dataset_url, dataset_url.tables)
         if isinstance(dataset_url, (list, tuple)):
             if not dataset_url:
                 raise WrongValue("dataset_url: an empty list, expected one URL or more")
-            tables = [one if isinstance(one, Table) else Table(table_url(one)) for one in dataset_url]
+            tables = [table_at(one if isinstance(one, Table) else table_url(one), (), options) for one in dataset_url]
             return _source(concat([read_index(table) for table in tables]), tables)
-        table = dataset_url if isinstance(dataset_url, Table) else Table(table_url(dataset_url))
+        table = table_at(dataset_url if isinstance(dataset_url, Table) else table_url(dataset_url), (), options)
         return _source(table, [table])
 
 

@@ -87,7 +87,8 @@ def make_reader(
             whose read-ahead `prefetch` bounds.
         pyarrow_serialize, shard_seed, cache_row_size_estimate, cache_extra_settings, hdfs_driver, zmq_copy_buffers,
             convert_early_to_numpy: Accepted, and unused.
-        storage_options, filesystem: Not supported: the environment variables of the store configure it.
+        storage_options: Options of the store, by names of fsspec or object_store; see `tetrys.open_table`.
+        filesystem: Not supported: the stores of tetrys read the tables.
 
     Example:
         >>> from tetrys.petastorm import make_reader

@@ -51,7 +51,7 @@ def extract(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "create",
+    mode: cluster.Mode = "create",
     resume: bool = False,
     retries: int = 3,
     ray_remote_args: Mapping[str, Any] | None = None,
@@ -77,7 +77,7 @@ def extract(
         progress: True shows a bar of sources, rows, bytes and the share of bytes that was not stored again. A function is
             called with a `Progress` after each source.
         options: Further arguments of `tetrys.cluster.plan_write`, such as `sequence_by`, `order_by`, `groups`, `reference` and
-            `store_options`.
+            `storage_options`.
 
     A source that fails ends the extraction: no new task starts, and the table stays as it was. Sources that are written are kept:
     call again with `resume=True`, or give them up with `tetrys.cluster.abort`.

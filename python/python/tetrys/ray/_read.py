@@ -20,6 +20,7 @@ from ray.data.expressions import BinaryExpr, ColumnExpr, Expr, Operation
 from .. import cluster
 from .._arguments import Url, size, whole
 from .._index import Index
+from .._places import StorageOptions
 from .._rows import Columns, Window
 from .._table import Table
 from ._arrow import ray_schema, to_ray
@@ -42,7 +43,8 @@ def read(
     view: Url | None = None,
     batch_bytes: int | str = BATCH_BYTES,
     allow: Url | Iterable[Url] = (),
-    store_options: Mapping[str, str] | None = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
     concurrency: int | None = None,
     override_num_blocks: int | None = None,
     **resources: Any,
@@ -65,7 +67,8 @@ def read(
             rows in another order, needs one. It keeps tasks small if the rows are scattered.
         batch_bytes: Bytes of a batch of rows, such as "64MiB". A task that reads has about three times as much in memory.
         allow: URLs of other stores that references in the table may be followed to; see `tetrys.open_table`.
-        store_options: Options of the store for all tasks. Without them, each worker uses its environment.
+        storage_options: Options of the store for all tasks, as for `tetrys.open_table`. Without them, each worker uses its environment.
+        store_options: Another name of `storage_options`.
         override_num_blocks: Number of tasks. Default: one for each 64 MiB in memory, and at least two for each CPU if each has at least
             Ray's smallest block (1 MiB), until that is more than Ray's default (200, and one for each 128 MiB).
         concurrency, resources: Options of `ray.data.read_datasource`, such as `num_cpus=1`.
@@ -83,7 +86,15 @@ def read(
         Invalid: polars rejects `where`, or the offsets are impossible.
     """
     datasource = TetrysDatasource(
-        source, columns=columns, offsets=offsets, where=where, view=view, batch_bytes=batch_bytes, allow=allow, store_options=store_options
+        source,
+        columns=columns,
+        offsets=offsets,
+        where=where,
+        view=view,
+        batch_bytes=batch_bytes,
+        allow=allow,
+        storage_options=storage_options,
+        store_options=store_options,
     )
     blocks = _tasks(datasource) if override_num_blocks is None else override_num_blocks
     return ray.data.read_datasource(datasource, concurrency=concurrency, override_num_blocks=blocks, **resources)
@@ -107,13 +118,15 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
         view: Url | None = None,
         batch_bytes: int | str = BATCH_BYTES,
         allow: Url | Iterable[Url] = (),
-        store_options: Mapping[str, str] | None = None,
+        storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
     ) -> None:
         super().__init__()
         self._source: Url | Table | Index = source
         self._columns, self._where = columns, where
         self._batch_bytes = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
-        self._options: dict[str, Any] = {"offsets": offsets, "allow": allow, "store_options": store_options}
+        # `plan_read` checks that only one of the two names is given.
+        self._options: dict[str, Any] = {"offsets": offsets, "allow": allow, "storage_options": storage_options, "store_options": store_options}
         self._projection_map: dict[str, str] | None = None
         self._on_index: Expr | None = None
         """Condition on index columns that Ray pushed down."""

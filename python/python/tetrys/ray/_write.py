@@ -19,6 +19,7 @@ from .. import cluster
 from .._arguments import Url, texts, whole
 from .._columns import column
 from .._errors import NoColumn, WrongType, found
+from .._places import option_of
 from .._sources import COMMIT_AGAIN, end_session
 from .._table import Table
 from .._tetrys import Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
@@ -39,7 +40,7 @@ def write(
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
-    mode: str = "create",
+    mode: cluster.Mode = "create",
     reference: Url | Table | Iterable[Url | Table] = (),
     partitions: int | None = None,
     concurrency: int | None = None,
@@ -67,7 +68,7 @@ def write(
         partitions: Number of partitions; default: one for each GiB if Ray knows the size of the dataset, else two for each CPU.
         concurrency: Largest number of tasks that write at the same time.
         ray_remote_args: Options of the tasks that write, for example {"num_cpus": 2, "memory": 2**30}.
-        options: Further arguments of `tetrys.cluster.plan_write`, such as `units`, `preset` and `store_options`.
+        options: Further arguments of `tetrys.cluster.plan_write`, such as `units`, `preset` and `storage_options`.
 
     The sequences may stand in another order after each run. Rows of a sequence that `order_by` does not order, or orders equally,
     stand in any order.
@@ -94,7 +95,7 @@ def write(
     count = None if partitions is None else whole("partitions", partitions, 1)
     sink = TetrysDatasink(
         url,
-        schema=_types_of(ds, url, mode, options.get("store_options")) if schema is None else schema,
+        schema=_types_of(ds, url, mode, option_of(options)) if schema is None else schema,
         index=index,
         sequence_by=keys,
         order_by=order,
@@ -226,11 +227,11 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
             end_session(self._plan)
 
 
-def _types_of(ds: ray.data.Dataset, url: Url, mode: str, store_options: Any) -> dict[str, str]:
+def _types_of(ds: ray.data.Dataset, url: Url, mode: str, storage_options: Any) -> dict[str, str]:
     """Returns the types of the table to append to, else those of the dataset."""
     if mode == "append":
         with contextlib.suppress(NotFound):
-            (split,) = cluster.plan_read(url, splits=1, store_options=store_options)
+            (split,) = cluster.plan_read(url, splits=1, storage_options=storage_options)
             return types_of(split._table())
     schema = ds.schema()
     if schema is None or not schema.names:

@@ -76,7 +76,7 @@ WRITE: Parsers = {
 
 
 def options_of(given: Mapping[str, str], parsers: Parsers, where: str) -> tuple[str, dict[str, Any]]:
-    """Returns the URL and the parsed options. Options of the store are in `store_options`.
+    """Returns the URL and the parsed options. Options of the store are in `storage_options`.
 
     Raises:
         Invalid: there is no URL, an option is unknown, or its text cannot be parsed.
@@ -88,7 +88,7 @@ def options_of(given: Mapping[str, str], parsers: Parsers, where: str) -> tuple[
     made: dict[str, Any] = {}
     for name, text in options.items():
         if name.startswith(STORE):
-            made.setdefault("store_options", {})[name.removeprefix(STORE)] = text
+            made.setdefault("storage_options", {})[name.removeprefix(STORE)] = text
         elif name not in parsers:
             raise Invalid(f"{where}: no option `{name}`; there are {', '.join(parsers)}, {STORE}NAME")
         else:

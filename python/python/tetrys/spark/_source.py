@@ -11,11 +11,11 @@ import pyarrow as pa
 from pyspark.sql import datasource as ds
 from pyspark.sql.types import StructType
 
-from .. import _tetrys, cluster
+from .. import cluster
 from .._arguments import exactly
 from .._places import place_of
 from .._rows import RowLoader
-from .._table import Table
+from .._table import Table, opened
 from .._tetrys import Invalid, Receipt
 from .._write import types_of
 from ._options import READ, WRITE, options_of
@@ -66,8 +66,8 @@ class TetrysDataSource(ds.DataSource):  # type: ignore[misc, unused-ignore]
 
     def _table(self) -> tuple[Table, dict[str, Any]]:
         url, options = options_of(self.options, READ, "spark.read")
-        place = place_of(self._pinned or url, options.get("store_options"), options.get("allow", ()))
-        table = Table._of(_tetrys.cluster_open(place))
+        place = place_of(self._pinned or url, options.get("storage_options"), options.get("allow", ()))
+        table = opened(place)
         self._pinned = self._pinned or f"{table.url}@{table.version}"
         return table, options
 
@@ -133,7 +133,7 @@ class TetrysReader(ds.DataSourceReader):  # type: ignore[misc, unused-ignore]
         self._where = pl.all_horizontal(wanted) if wanted else None
 
     def partitions(self) -> list[TetrysPartition]:
-        given = {name: self._options[name] for name in ("splits", "split_bytes", "allow", "store_options") if name in self._options}
+        given = {name: self._options[name] for name in ("splits", "split_bytes", "allow", "storage_options") if name in self._options}
         columns = [exactly(name) for name in self._schema.fieldNames()]
         splits = cluster.plan_read(self._url, columns=columns, where=self._where, **given)
         return [TetrysPartition(split) for split in splits]

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -15,13 +15,15 @@ from pyspark.sql import functions as F
 from .. import _tetrys, cluster
 from .._arguments import Url, choice, texts, truth, url_of, whole
 from .._errors import WrongType, found
-from .._places import place_of
+from .._places import option_of, place_of
 from .._sources import COMMIT_AGAIN, end_session, open_session, write_source
-from .._table import Table
+from .._table import Table, opened
 from .._tetrys import Exists, Invalid, OutcomeUnknown, Receipt, Unavailable
 from ._types import of_spark, types_of_frame
 
-MODES = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
+Mode = Literal["errorifexists", "error", "create", "append", "overwrite", "ignore"]
+"""What a write makes of the rows, in words of Spark; see `write`."""
+MODES: Mapping[str, cluster.Mode] = {"errorifexists": "create", "error": "create", "create": "create", "append": "append", "overwrite": "overwrite"}
 """Spark's names of modes, and ours, which they mean."""
 
 
@@ -30,7 +32,7 @@ def write(
     url: Url,
     *,
     index: str | Sequence[str],
-    mode: str = "errorifexists",
+    mode: Mode = "errorifexists",
     schema: Mapping[str, str] | None = None,
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
@@ -79,7 +81,7 @@ def write(
         plan = cluster.plan_write(url, schema=kinds, mode=MODES.get(mode, "create"), **options)
     except Exists:
         if mode == "ignore":
-            return Table._of(_tetrys.cluster_open(place_of(url_of(url), options.get("store_options"), options.get("allow", ()))))
+            return opened(place_of(url_of(url), option_of(options), options.get("allow", ())))
         raise
     try:
         rows = _prepared(df, keys, order, None if partitions is None else whole("partitions", partitions, 1))
@@ -106,7 +108,7 @@ def extract(
     *,
     schema: Mapping[str, str],
     index: str | Sequence[str],
-    mode: str = "errorifexists",
+    mode: Mode = "errorifexists",
     resume: bool = False,
     profile: Any = None,
     **options: Any,
