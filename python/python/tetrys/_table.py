@@ -699,7 +699,7 @@ class Table:
             Conflict: another writer committed since this version was opened; reload and retry.
             Denied: a pin cannot be written to a table that the earlier version uses.
         """
-        return made(self._native.restore(whole("version", version, 1), truth("allow_unpinned", allow_unpinned)))
+        return self._then(made(self._native.restore(whole("version", version, 1), truth("allow_unpinned", allow_unpinned))))
 
     def compact(self, *, segment_rows: int = 4_194_304, runs: bool | Locality = False, allow_unpinned: bool = False) -> Table:
         """Publishes a version that merges small neighbouring index segments. By default, payload is neither read nor copied.
@@ -722,8 +722,8 @@ class Table:
             Conflict: another writer changed rows; reload and retry.
         """
         bound = None if runs is False else bound_of("runs", DEFAULT_BOUND if runs is True else runs)
-        return made(self._native.compact(whole("segment_rows", segment_rows, 1), bound, truth("allow_unpinned", allow_unpinned)))
-        return self._then(made(self._native.compact(whole("segment_rows", segment_rows, 1), truth("allow_unpinned", allow_unpinned))))
+        compacted = self._native.compact(whole("segment_rows", segment_rows, 1), bound, truth("allow_unpinned", allow_unpinned))
+        return self._then(made(compacted))
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their
