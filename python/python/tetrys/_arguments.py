@@ -18,6 +18,8 @@ from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
 """Location of a table: a URL as text, or a path."""
+_LONGEST_PATH = 4096
+"""Characters of a path; Linux takes as many bytes."""
 Span = str | int | timedelta | np.timedelta64
 """A span of time: text with a unit (`"50ms"`), a timedelta, or a plain number in units of a column."""
 
@@ -41,6 +43,10 @@ def path_of(what: str, path: object) -> str:
     found_path = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(found_path, str):
         raise WrongType(f"{what}: expected a path, found {found(path)}")
+    if "\0" in found_path:
+        raise WrongValue(f"{what}: {short(repr(found_path))}: a path has no NUL character")
+    if len(found_path) > _LONGEST_PATH:
+        raise WrongValue(f"{what}: a path of {len(found_path)} characters, expected at most {_LONGEST_PATH}")
     return text(what, found_path)
 
 

@@ -9,6 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from .._arguments import path_of
+
+
+def read_file(what: str, path: object) -> bytes:
+    """Reads a file. `what` is the argument with its path."""
+    return Path(path_of(what, path)).read_bytes()
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[IO[Any]]:
