@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -58,8 +59,8 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 
 def several(what: str, values: object) -> Iterable[Any]:
-    """Checks that `values` is an iterable, and neither text nor a dict. An array without dimensions is none."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or getattr(values, "shape", None) == ():
+    """Checks that `values` is an iterable, and neither text, a dict nor a file. An array without dimensions is none."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping, io.IOBase)) or getattr(values, "shape", None) == ():
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
 
@@ -295,7 +296,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         return array_of("rows", rows)
     if hasattr(rows, "__array__"):
         return array_of("rows", rows)
-    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(rows, Iterable):
+    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping, io.IOBase)) or not isinstance(rows, Iterable):
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
     made = np.empty(len(values), object)

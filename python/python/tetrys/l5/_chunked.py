@@ -94,22 +94,28 @@ class LazyRecords:
         if isinstance(key, str):
             if key not in fields:
                 raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
-            return self._read(0, len(self), [key])[key]
+            return self._records(0, len(self), [key])[key]
         if is_whole(key):
             place = int(key) + len(self) if key < 0 else int(key)
             if not 0 <= place < len(self):
                 raise OutOfRange(f"index {short(key)} is outside of {len(self)} records")
-            return self._read(place, place + 1, fields)[0]
+            return self._records(place, place + 1, fields)[0]
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step == 1:
-                return self._read(start, max(start, stop), fields)
+                return self._records(start, max(start, stop), fields)
             return self[np.arange(start, stop, step)]
         if key is Ellipsis or (isinstance(key, tuple) and key == ()):
-            return self._read(0, len(self), fields)
+            return self._records(0, len(self), fields)
         if isinstance(key, (bytes, bytearray, memoryview)):
             raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
         return self._chosen(array_of("places of records", key), fields)
+
+    def _records(self, start: int, stop: int, fields: Sequence[str]) -> Records:
+        read = self._read(start, stop, fields)
+        if not isinstance(read, np.ndarray) or read.shape != (stop - start,):
+            raise WrongType(f"read: expected it to return {stop - start} records, found {found(read)}")
+        return read
 
     def _chosen(self, key: npt.NDArray[Any], fields: Sequence[str]) -> Records:
         """Reads records by a mask or by places, in runs of neighbours."""
@@ -131,7 +137,7 @@ class LazyRecords:
         bounds = [0, *(np.flatnonzero(np.diff(order) > 64) + 1).tolist(), len(order)]
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
             first = int(order[start])
-            result[start:stop] = self._read(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
+            result[start:stop] = self._records(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
         chosen: Records = result[inverse]
         return chosen
 
@@ -359,7 +365,11 @@ def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_
 def _is_zarr(path: str) -> bool:
     if "://" in path:
         return path.endswith(".zip") or _tetrys.L5Zarr.exists(path)
-    return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+    try:
+        return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+    except OSError:
+        # As of a name that is too long: opening it says so.
+        return False
 
 
 def _scenes(native: _tetrys.Level5) -> Records:

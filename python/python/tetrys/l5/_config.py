@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import Url, path_of
+from .._arguments import Url, path_of, text
 from .._errors import NoKey, WrongType, WrongValue, found, imported, short
 from .._index import open_table
 from .._options import Options
@@ -194,7 +194,7 @@ def attach(table: Url | Table, files: Mapping[str, bytes | str | os.PathLike[str
     for name, file in files.items():
         if not isinstance(name, str) or not isinstance(file, (bytes, str, os.PathLike)):
             raise WrongType(f"files: expected names and bytes or paths, found {found(name)} and {found(file)}")
-        contents[name] = file if isinstance(file, bytes) else read_file(f"files, `{short(name)}`", file)
+        contents[text("files, a name", name)] = file if isinstance(file, bytes) else read_file(f"files, `{short(name)}`", file)
     writer = TableWriter.append(opened._native, Options.of(opened, preset=None))
     for name, content in contents.items():
         writer.attach(name, content)
