@@ -85,6 +85,9 @@ def read(
     datasource = TetrysDatasource(
         source, columns=columns, offsets=offsets, where=where, view=view, batch_bytes=batch_bytes, allow=allow, store_options=store_options
     )
+    for name, value in (("concurrency", concurrency), ("override_num_blocks", override_num_blocks)):
+        if value is not None:
+            whole(name, value, 1)
     blocks = _tasks(datasource) if override_num_blocks is None else override_num_blocks
     return ray.data.read_datasource(datasource, concurrency=concurrency, override_num_blocks=blocks, **resources)
 
