@@ -292,7 +292,7 @@ def distance_to_reference_trajectory(pred_centroid: Any, ref_traj: Any) -> Any:
 
     Arrays give an array, and PyTorch's tensors a tensor.
     """
-    is_tensor = hasattr(ref_traj, "amin")
+    is_tensor = hasattr(ref_traj, "amin") and hasattr(ref_traj, "device")
     if not is_tensor:
         pred_centroid, ref_traj = numbers("pred_centroid", pred_centroid), numbers("ref_traj", ref_traj)
     found_shapes = tuple(getattr(pred_centroid, "shape", ())), tuple(ref_traj.shape)

@@ -106,6 +106,6 @@ def filter_agents_by_distance(agents: Records, centroid: npt.ArrayLike, max_dist
 def filter_tl_faces_by_status(tl_faces: Records, status: str) -> Records:
     """Returns the faces whose probability of a status (`"ACTIVE"`, `"INACTIVE"`, `"UNKNOWN"`) is above 0."""
     if not isinstance(status, str) or status not in TL_FACE_LABEL_TO_INDEX:
-        raise WrongValue(f"status {short(repr(status))}: expected one of {', '.join(TL_FACE_LABEL_TO_INDEX)}")
+        raise WrongValue(f"status {short(repr(status)) if isinstance(status, str) else found(status)}: expected one of {', '.join(TL_FACE_LABEL_TO_INDEX)}")
     tl_faces = _several("tl_faces", tl_faces, ["traffic_light_face_status"], TL_FACE_DTYPE)
     return tl_faces[tl_faces["traffic_light_face_status"][:, TL_FACE_LABEL_TO_INDEX[status]] > 0]

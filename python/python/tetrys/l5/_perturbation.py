@@ -23,6 +23,8 @@ from ._chunked import FRAME_DTYPE
 Frames = npt.NDArray[Any]
 """A structured array with the fields `ego_translation` [3] in metres and `ego_rotation` [3, 3]."""
 Floats = npt.NDArray[np.float64]
+_FARTHEST = 1e9
+"""Metres from the origin of the world: beyond, the fit of a path is without meaning."""
 
 
 class RandomGenerator(ABC):
@@ -160,8 +162,9 @@ class AckermanPerturbation(Perturbation):
             Unsupported: SciPy is not installed (`pip install scipy`).
         """
         fields = ["ego_translation", "ego_rotation"]
-        records("history_frames", history_frames, fields, FRAME_DTYPE)
-        records("future_frames", future_frames, fields, FRAME_DTYPE)
+        for name, frames in (("history_frames", history_frames), ("future_frames", future_frames)):
+            if records(name, frames, fields, FRAME_DTYPE).ndim != 1:
+                raise WrongValue(f"{name}: expected the shape [N], found {list(frames.shape)}")
         if np.random.rand() >= self.perturb_prob:
             return history_frames.copy(), future_frames.copy()
         left, ahead, turn = floats("offsets of random_offset_generator", self.random_offset_generator(), (3,)).tolist()
@@ -172,6 +175,8 @@ class AckermanPerturbation(Perturbation):
             raise Invalid(f"a perturbation needs the current frame and a future, found {lengths}")
         path = _path(history_frames[:1], future_frames)
         # L5Kit rounds the path to f32, and computes with f64 from there.
+        if not (np.abs(path) < _FARTHEST).all():
+            raise WrongValue("the frames of a sample: expected finite poses within 1e9 m, found others")
         displacements = np.linalg.norm(np.diff(path[:, :2], axis=0), axis=1)
         if float(np.sum(displacements)) < self.min_displacement:
             left = turn = 0.0

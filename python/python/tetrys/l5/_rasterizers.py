@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .. import _tetrys
 from .._arguments import choice, number, truth, whole
 from .._errors import DamagedFile, NotSupportedError, WrongType, WrongValue, found, imported, short
-from ._checks import list_of, numbers, of_kind, records, setting, two
+from ._checks import floats, list_of, numbers, of_kind, records, setting, two
 from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records, of_window
 from ._config import DataManager, matrix_of, metadata_of, read_key
 
@@ -130,15 +130,20 @@ def _made(
         threshold=number("filter_agents_threshold", threshold),
         history=whole("history_num_frames", history, 0, 2**31 - 1),
         render_ego_history=truth("render_ego_history", render_ego_history),
-        **{name: _native_ground(value) for name, value in ground.items()},
+        **{name: _native_ground(name, value) for name, value in ground.items()},
     )
 
 
-def _native_ground(value: Any) -> Any:
+def _native_ground(name: str, value: Any) -> Any:
     """Makes a native map of its file and matrix; pixels and matrices stay as they are."""
-    if not isinstance(value, (tuple, list)) or len(value) not in (2, 3):
-        raise WrongType(f"ground: expected the file and the matrix of a map, or pixels and two matrices, found {found(value)}")
-    return _tetrys.L5Map(*value) if isinstance(value[0], bytes) else value
+    if name == "map" and isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], bytes):
+        return _tetrys.L5Map(value[0], floats("map, world_to_ecef", value[1], (4, 4)).tolist())
+    if name == "aerial" and isinstance(value, (tuple, list)) and len(value) == 3:
+        pixels = numbers("aerial, pixels", value[0])
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+            raise WrongValue(f"aerial, pixels: expected u8 [height, width, 3], found {pixels.dtype} {list(pixels.shape)}")
+        return (pixels, *(floats(f"aerial, {which}", one, (4, 4)).tolist() for which, one in zip(("world_to_ecef", "ecef_to_aerial"), value[1:], strict=True)))
+    raise WrongType(f"{short(name)}: expected the file and the matrix of a `map`, or pixels and two matrices as `aerial`, found {found(value)}")
 
 
 def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Rasterizer:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _tetrys
 from .._arguments import is_whole, number, truth
-from .._errors import WrongType, WrongValue, found, short
+from .._errors import WrongType, WrongValue, array_of, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
@@ -99,7 +99,7 @@ class Vectorizer:
         past = records("history_frames", history_frames, fields, FRAME_DTYPE)
         if past.ndim != 1 or not len(past):
             raise WrongValue(f"history_frames: expected one frame or more, found the shape {past.shape}")
-        later = np.asarray(future_frames)
+        later = array_of("future_frames", future_frames)
         if later.size:
             records("future_frames", later, fields, FRAME_DTYPE)
             if later.ndim != 1:

@@ -170,7 +170,7 @@ class CompressedImageCodec(_FileCodec):
         return bytearray(file.getvalue())
 
     def decode(self, unischema_field: UnischemaField, value: Any) -> npt.NDArray[Any]:
-        value = _cell(unischema_field, value)
+        value = _cell(_field(unischema_field), value)
         if unischema_field.numpy_dtype is np.uint16 and _is_wide_rgb(bytes(value[:32])):
             return _decoded_by_opencv(unischema_field, value)
         try:

@@ -59,7 +59,11 @@ class in_set(PredicateBase):
         return {self._predicate_field}
 
     def do_include(self, values: Any) -> bool:
-        return _value(self, values, self._predicate_field) in self._inclusion_values
+        value = _value(self, values, self._predicate_field)
+        try:
+            return value in self._inclusion_values
+        except TypeError as error:
+            raise WrongType(f"in_set: field `{self._predicate_field}` of a row: expected a scalar, found {found(value)}") from error
 
     def _accepts(self, values: Values) -> list[bool]:
         accepted = self._inclusion_values
@@ -212,7 +216,7 @@ def _truth(predicate: PredicateBase, result: Any) -> bool:
         return bool(result)
     except Exception as error:
         # As of an array, or of a frame.
-        raise WrongType(f"{type(predicate).__name__} returned {found(result)} for a row, expected True or False: {short(error)}") from error
+        raise WrongType(f"{type(predicate).__name__} returned {found(result)} for a row, expected True or False") from error
 
 
 def fields_of(predicate: PredicateBase) -> list[str]:
