@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from ._tetrys import Invalid
 
 Url = str | os.PathLike[str]
 """Location of a table: a URL as text, or a path."""
+_LONGEST_PATH = 4096
+"""Characters of a path; Linux takes as many bytes."""
 Span = str | int | timedelta | np.timedelta64
 """A span of time: text with a unit (`"50ms"`), a timedelta, or a plain number in units of a column."""
 How = Literal["inner", "left", "asof"]
@@ -53,6 +56,10 @@ def path_of(what: str, path: object) -> str:
     found_path = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(found_path, str):
         raise WrongType(f"{what}: expected a path, found {found(path)}")
+    if "\0" in found_path:
+        raise WrongValue(f"{what}: {short(repr(found_path))}: a path has no NUL character")
+    if len(found_path) > _LONGEST_PATH:
+        raise WrongValue(f"{what}: a path of {len(found_path)} characters, expected at most {_LONGEST_PATH}")
     return text(what, found_path)
 
 
@@ -64,8 +71,8 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 
 def several(what: str, values: object) -> Iterable[Any]:
-    """Checks that `values` is an iterable, and neither text nor a dict. An array without dimensions is none."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or getattr(values, "shape", None) == ():
+    """Checks that `values` is an iterable, and neither text, a dict nor a file. An array without dimensions is none."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping, io.IOBase)) or getattr(values, "shape", None) == ():
         raise WrongType(f"{what}: expected a list, found {found(values)}")
     return values
 
@@ -303,7 +310,7 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         return array_of("rows", rows)
     if hasattr(rows, "__array__"):
         return array_of("rows", rows)
-    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(rows, Iterable):
+    if isinstance(rows, (str, bytes, bytearray, memoryview, Mapping, io.IOBase)) or not isinstance(rows, Iterable):
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
     made = np.empty(len(values), object)

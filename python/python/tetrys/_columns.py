@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ._arguments import text
+from ._arguments import limited, text
 from ._errors import WrongType, array_of, found
 from ._tetrys import Column, Error, Invalid, Unsupported
 
+_MOST_VALUES = 1 << 32
+"""Values of a column in a batch."""
 Array = np.ndarray[Any, Any]
 Mask = npt.NDArray[np.bool_]
 
@@ -87,7 +89,7 @@ def _suggested(values: Any, declared: str | None) -> Column:
         return _of_array(array_of("values", values), declared)
     if not isinstance(values, Iterable):
         raise WrongType(f"expected a list or an array with a value for each row, found {found(values)}")
-    return _of_list(list(values), declared)
+    return _of_list(limited("a column", values, _MOST_VALUES), declared)
 
 
 def _series_of(values: Any) -> Any:

@@ -82,6 +82,17 @@ class NoElement(NotFound, KeyError):
     __str__ = Exception.__str__
 
 
+class NotSupportedError(Unsupported, NotImplementedError):
+    """An argument asks for something that does not exist here."""
+
+
+class NoKey(Invalid, KeyError):
+    """A configuration lacks a key."""
+
+    # `KeyError.__str__` would quote the message.
+    __str__ = Exception.__str__
+
+
 class NoColumn(NotFound, KeyError):
     """A column does not exist."""
 

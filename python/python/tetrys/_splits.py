@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import _tetrys
-from ._arguments import Url, exactly, members, size, texts, url_of, urls_of, whole
+from ._arguments import Url, exactly, is_whole, members, size, text, texts, url_of, urls_of, whole
 from ._batches import _of_arrow
-from ._errors import WrongType, imported
+from ._errors import WrongType, WrongValue, imported
 from ._errors import found as described_value
 from ._index import Index
 from ._index import read_index as index_of_table
@@ -49,6 +49,21 @@ class ReadSplit:
     columns: list[str] | None
     offsets: Any = field(repr=False)
     _place: Place = field(repr=False)
+
+    def __post_init__(self) -> None:
+        text("url", self.url)
+        whole("version", self.version)
+        if not isinstance(self.ranges, list):
+            raise WrongType(f"ranges: expected a list of (start, end), found {described_value(self.ranges)}")
+        if self.columns is not None:
+            texts("columns", self.columns)
+        _offsets(self.offsets)
+
+    def _check_ranges(self) -> None:
+        """Checks the ranges of a split that `plan_read` may not have made."""
+        for one in self.ranges:
+            if not isinstance(one, (tuple, list)) or len(one) != 2 or not all(map(is_whole, one)) or not 0 <= one[0] <= one[1] < 2**63:
+                raise WrongValue(f"ranges: expected (start, end) with 0 <= start <= end, found {described_value(one)}")
 
     @property
     def rows(self) -> int:
@@ -195,6 +210,7 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
     """
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
+    split._check_ranges()
     most = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
     return Shared(_read(split, most), "an iterator over the batches of a split", "pickle the split, and call `read` in the other process")
 
@@ -252,6 +268,7 @@ def read_index(split: ReadSplit) -> Any:
     """
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
+    split._check_ranges()
     arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
     table = split._table()
     rows = arrow.table(_tetrys.IndexRows(table._native, split.ranges))

@@ -75,6 +75,15 @@ class WriteTask:
     _ticket: str = field(repr=False)
     _place: Place = field(repr=False)
 
+    def __post_init__(self) -> None:
+        text("url", self.url)
+        whole("number", self.number, 0, MOST_PARTITIONS)
+        if self.label is not None:
+            text("label", self.label)
+        if not isinstance(self.schema, dict):
+            raise WrongType(f"schema: expected a dict, found {described_value(self.schema)}")
+        text("the ticket", self._ticket)
+
     def __str__(self) -> str:
         label = "" if self.label is None else f" (`{self.label}`)"
         return f"partition {self.number}{label} of {self.url}"

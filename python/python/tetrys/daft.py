@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from . import cluster
-from ._arguments import Url, exactly, url_of
+from ._arguments import Url, exactly, url_of, whole
 from ._errors import NoColumn, imported
 from ._index import read_index
 from ._places import StorageOptions, place_of
@@ -59,6 +59,8 @@ def read(
         NotFound: there is no table at `url`, or `columns` matches no column.
         Unsupported: Daft is not installed.
     """
+    if splits is not None:
+        whole("splits", splits, 1)
     table = opened(place_of(url_of(url), storage_options, allow, store_options))
     index = [name for name, _ in table.index_columns]
     names = RowLoader(table, columns=columns).columns if columns is not None else list(types_of(table))

@@ -94,7 +94,7 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
 
     def __getitems__(self, positions: Iterable[int]) -> list[dict[str, Any]]:
         """Reads several samples with one plan."""
-        places = chosen(list(positions), len(self), "a data set")
+        places = chosen(positions, len(self), "a data set")
         samples: list[dict[str, Any]] = [{} for _ in places]
         for pattern, windows in self._rows.get_windows(places, offsets=self._parts).items():
             is_window = pattern in self._names

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import Url, url_of
+from .._arguments import Url, number, path_of, url_of
 from .._errors import Taken, WrongValue
 from ._chunked import ChunkedDataset
 from ._combine import chopped_starts, opened, zarr_scenes_chop
 from ._datasets import AgentDataset
 from ._masks import load_agents_mask
 from ._rasterizers import Rasterizer, RenderContext
+from ._samples import count
 
 MIN_FUTURE_STEPS = 10
 
@@ -54,7 +55,10 @@ def create_chopped_dataset(
     name = place.rstrip("/").rsplit("/", 1)[-1].split("@")[0]
     if output is None and "://" in place:
         raise WrongValue(f"{place}: the files of a test set are local: name their folder in `output`")
-    folder = Path(output) if output is not None else Path(place).parent / f"{Path(name).stem}_chopped_{num_frames_to_copy}"
+    number("th_agent_prob", th_agent_prob)
+    count("num_frames_gt", num_frames_gt)
+    count("min_frame_future", min_frame_future)
+    folder = Path(path_of("output", output)) if output is not None else Path(place).parent / f"{Path(name).stem}_chopped_{num_frames_to_copy}"
     for taken in (folder / name, folder / "mask.npz", folder / "gt.csv"):
         if os.path.lexists(taken):
             raise Taken(f"{taken}: something exists there; a test set is made in a new place")
@@ -108,11 +112,11 @@ def export_zarr_to_csv(
     dataset = AgentDataset(
         cfg, zarr_dataset, Rasterizer("stub_debug", context, filter_agents_threshold, 0, True), agents_mask=agents_mask
     )
-    count = len(dataset)
-    times, tracks = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    coords, avails = np.zeros((count, future_num_frames, 2)), np.zeros((count, future_num_frames), np.float32)
-    for start in range(0, count, _BATCH):
-        numbers = range(start, min(start + _BATCH, count))
+    agents = len(dataset)
+    times, tracks = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
+    coords, avails = np.zeros((agents, future_num_frames, 2)), np.zeros((agents, future_num_frames), np.float32)
+    for start in range(0, agents, _BATCH):
+        numbers = range(start, min(start + _BATCH, agents))
         for number, sample in zip(numbers, dataset.__getitems__(numbers), strict=True):
             times[number], tracks[number] = sample["timestamp"], sample["track_id"]
             turn = sample["world_from_agent"]

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import is_whole, number, path_of
-from .._errors import OutOfRange, WrongType, WrongValue, found, short
+from .._arguments import is_whole, number, path_of, text, truth, whole
+from .._errors import OutOfRange, WrongType, WrongValue, array_of, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
+from ._checks import function, of_kind, records
 from ._labels import PERCEPTION_LABELS, TL_FACE_LABELS
 
 Records = npt.NDArray[Any]
@@ -56,6 +57,7 @@ _AGENT_COLUMNS = {
     "label_probabilities": "agents.label_probabilities",
 }
 _FACE_COLUMNS = {"face_id": "tl_faces.face_id", "traffic_light_id": "tl_faces.traffic_light_id", "traffic_light_face_status": "tl_faces.status"}
+_FACES = "traffic_light_faces_index_interval"
 _EGO_COLUMNS = {"ego_translation": "ego.translation", "ego_rotation": "ego.rotation"}
 _NUMPY = {"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u32": "<u4", "u64": "<u8"}
 
@@ -68,9 +70,11 @@ class LazyRecords:
 
     def __init__(self, dtype: np.dtype[Any], length: int, read: Callable[[int, int, Sequence[str]], Records]) -> None:
         """`read` returns the records of a range with some of the fields, in the order of the dtype."""
-        self.dtype = dtype
-        self.shape = (length,)
-        self._read = read
+        self.dtype: np.dtype[Any] = of_kind("dtype", dtype, np.dtype)
+        if dtype.names is None:
+            raise WrongType(f"dtype: expected one with fields, found {short(dtype)}")
+        self.shape = (whole("length", length),)
+        self._read = function("read", read)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -90,20 +94,28 @@ class LazyRecords:
         if isinstance(key, str):
             if key not in fields:
                 raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
-            return self._read(0, len(self), [key])[key]
+            return self._records(0, len(self), [key])[key]
         if is_whole(key):
             place = int(key) + len(self) if key < 0 else int(key)
             if not 0 <= place < len(self):
                 raise OutOfRange(f"index {short(key)} is outside of {len(self)} records")
-            return self._read(place, place + 1, fields)[0]
+            return self._records(place, place + 1, fields)[0]
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step == 1:
-                return self._read(start, max(start, stop), fields)
+                return self._records(start, max(start, stop), fields)
             return self[np.arange(start, stop, step)]
         if key is Ellipsis or (isinstance(key, tuple) and key == ()):
-            return self._read(0, len(self), fields)
-        return self._chosen(np.asarray(key), fields)
+            return self._records(0, len(self), fields)
+        if isinstance(key, (bytes, bytearray, memoryview)):
+            raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
+        return self._chosen(array_of("places of records", key), fields)
+
+    def _records(self, start: int, stop: int, fields: Sequence[str]) -> Records:
+        read = self._read(start, stop, fields)
+        if not isinstance(read, np.ndarray) or read.shape != (stop - start,):
+            raise WrongType(f"read: expected it to return {stop - start} records, found {found(read)}")
+        return read
 
     def _chosen(self, key: npt.NDArray[Any], fields: Sequence[str]) -> Records:
         """Reads records by a mask or by places, in runs of neighbours."""
@@ -115,15 +127,17 @@ class LazyRecords:
             return np.empty(key.shape, self.dtype)
         if key.dtype.kind not in "iu" or key.ndim != 1:
             raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
-        places = np.where(key < 0, key + len(self), key).astype(np.int64)
-        if places.min() < 0 or places.max() >= len(self):
-            raise OutOfRange(f"places {key.min()}..{key.max()} are outside of {len(self)} records")
+        least, most = int(key.min()), int(key.max())
+        if least < -len(self) or most >= len(self):
+            raise OutOfRange(f"places {least}..{most} are outside of {len(self)} records")
+        places = key.astype(np.int64)
+        places = np.where(places < 0, places + len(self), places)
         order, inverse = np.unique(places, return_inverse=True)
         result = np.empty(len(order), self.dtype)
         bounds = [0, *(np.flatnonzero(np.diff(order) > 64) + 1).tolist(), len(order)]
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
             first = int(order[start])
-            result[start:stop] = self._read(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
+            result[start:stop] = self._records(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
         chosen: Records = result[inverse]
         return chosen
 
@@ -181,7 +195,7 @@ class ChunkedDataset:
         bound = number("cache_size_bytes", cache_size_bytes)
         if not bound >= 0:
             raise WrongValue(f"cache_size_bytes: {bound} is outside: expected 0 or more")
-        self._cache_bytes = int(min(bound, 2**62)) if cached else 0
+        self._cache_bytes = int(min(bound, 2**62)) if truth("cached", cached) else 0
         if self._table is None and _is_zarr(self.path):
             self._open_zarr()
         else:
@@ -244,9 +258,10 @@ class ChunkedDataset:
         arrays = (self.scenes, self.frames, self.agents, self.tl_faces)
         if self._native is not None and self._opened is not None and all(one is other for one, other in zip(arrays, self._opened, strict=True)):
             return self._native
-        contents = tuple(np.asarray(array).tobytes() for array in arrays)
+        checked = _checked_arrays(*arrays)
+        contents = tuple(array.tobytes() for array in checked)
         if self._native is None or self._opened is not None or contents != self._contents:
-            self._native, self._contents, self._opened = _of_arrays(*arrays), contents, None
+            self._native, self._contents, self._opened = _of_arrays(*checked), contents, None
         return self._native
 
     def is_stored(self) -> bool:
@@ -350,7 +365,11 @@ def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_
 def _is_zarr(path: str) -> bool:
     if "://" in path:
         return path.endswith(".zip") or _tetrys.L5Zarr.exists(path)
-    return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+    try:
+        return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+    except OSError:
+        # As of a name that is too long: opening it says so.
+        return False
 
 
 def _scenes(native: _tetrys.Level5) -> Records:
@@ -459,14 +478,30 @@ class _ChunkCache:
         return records
 
 
-def _of_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> _tetrys.Level5:
+def _checked_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> tuple[Records, Records, Records, Records]:
+    """Returns arrays of the caller, if they have the fields of a data set. Frames of early data sets have no traffic light faces."""
+    fields = [name for name in FRAME_DTYPE.names or () if name != _FACES]
+    made = [records("scenes", scenes, SCENE_DTYPE), records("frames", frames, fields, FRAME_DTYPE)]
+    made.append(records("agents", agents, [name for name in AGENT_DTYPE.names or () if name != "velocity"], AGENT_DTYPE))
+    if _FACES in (made[1].dtype.names or ()):
+        records("frames", made[1], [_FACES], FRAME_DTYPE)
+        made.append(records("tl_faces", tl_faces, TL_FACE_DTYPE))
+    else:
+        made.append(array_of("tl_faces", tl_faces))
+    for name, array in zip(("scenes", "frames", "agents", "tl_faces"), made, strict=True):
+        if array.ndim != 1:
+            raise WrongValue(f"{name}: expected the shape [N], found {list(array.shape)}")
+    return made[0], made[1], made[2], made[3]
+
+
+def _of_arrays(scenes: Records, frames: Records, agents: Records, tl_faces: Records) -> _tetrys.Level5:
     """Makes the native data set of structured arrays."""
-    scenes, frames, agents, faces = np.asarray(scenes), np.asarray(frames), np.asarray(agents), np.asarray(tl_faces)
+    faces = tl_faces
 
     def flat(records: Records, name: str, dtype: Any) -> npt.NDArray[Any]:
         return np.ascontiguousarray(records[name], dtype).reshape(-1)
 
-    has_faces = "traffic_light_faces_index_interval" in (frames.dtype.names or ())
+    has_faces = _FACES in (frames.dtype.names or ())
     for name in ("agent_index_interval", "traffic_light_faces_index_interval") if has_faces else ("agent_index_interval",):
         bounds = frames[name]
         if len(bounds) and (bounds[0, 0] != 0 or (bounds[1:, 0] != bounds[:-1, 1]).any()):
@@ -474,7 +509,7 @@ def _of_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> _tetrys.
     return _tetrys.Level5.of_arrays(
         {
             "frame_index_interval": flat(scenes, "frame_index_interval", np.int64),
-            "host": scenes["host"].tolist(),
+            "host": _texts("scenes, host", scenes["host"]),
             "start_time": flat(scenes, "start_time", np.int64),
             "end_time": flat(scenes, "end_time", np.int64),
         },
@@ -495,11 +530,15 @@ def _of_arrays(scenes: Any, frames: Any, agents: Any, tl_faces: Any) -> _tetrys.
             "label_probabilities": flat(agents, "label_probabilities", np.float32),
         },
         {
-            "face_id": faces["face_id"].tolist() if has_faces else [],
-            "traffic_light_id": faces["traffic_light_id"].tolist() if has_faces else [],
+            "face_id": _texts("tl_faces, face_id", faces["face_id"]) if has_faces else [],
+            "traffic_light_id": _texts("tl_faces, traffic_light_id", faces["traffic_light_id"]) if has_faces else [],
             "traffic_light_face_status": flat(faces, "traffic_light_face_status", np.float32) if has_faces else np.empty(0, np.float32),
         },
     )
+
+
+def _texts(what: str, values: Records) -> list[str]:
+    return [text(what, value) for value in values.tolist()]
 
 
 def _table(values: dict[str, str]) -> str:

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import Url, chosen, limited, path_of, text, url_of, whole
-from .._errors import NotMet, Taken, WrongType, WrongValue, array_of, found
+from .._arguments import Url, chosen, limited, number, path_of, several, text, url_of, whole
+from .._errors import NoKey, NotMet, Taken, WrongType, WrongValue, array_of, found, short
 from .._index import Index, concat, read_index
 from .._table import Table, called
 from .._tetrys import Corrupt, Exists, Invalid, NotFound
+from ._checks import records
 from ._chunked import SCENE_DTYPE, ChunkedDataset, Records, _is_zarr
 
 GIGABYTE = 1 << 30
@@ -44,7 +45,7 @@ def zarr_concat(input_zarrs: Iterable[Url | Table], output_zarr: Url, *, allow_u
     """
     output = _free(output_zarr)
     datasets: list[ChunkedDataset] = []
-    for place in input_zarrs:
+    for place in several("input_zarrs", input_zarrs):
         _refuse_zarr(place)
         try:
             datasets.append(opened(place))
@@ -54,9 +55,9 @@ def zarr_concat(input_zarrs: Iterable[Url | Table], output_zarr: Url, *, allow_u
         raise WrongValue("no input is a table of Level 5 data that can be read")
     for dataset in datasets[1:]:
         for name in _ARRAYS:
-            found, expected = getattr(dataset, name).dtype, getattr(datasets[0], name).dtype
-            if found != expected:
-                raise WrongValue(f"{dataset.path}: {name} has the type {found}, in {datasets[0].path} it is {expected}")
+            kind, expected = getattr(dataset, name).dtype, getattr(datasets[0], name).dtype
+            if kind != expected:
+                raise WrongValue(f"{dataset.path}: {name} has the type {kind}, in {datasets[0].path} it is {expected}")
     # Views may have columns of their own; rows of other tables have nulls there.
     return _saved(concat([_index(dataset) for dataset in datasets], fill=True), output, allow_unpinned)
 
@@ -83,15 +84,16 @@ def zarr_split(
         ValueError: the input is a zarr group.
     """
     dataset = opened(input_zarr)
-    if len(split_infos) == 0 or split_infos[-1]["split_size_GB"] != -1:
+    infos = [_split_info(place, info) for place, info in enumerate(limited("split_infos", split_infos, 2**16))]
+    if len(infos) == 0 or infos[-1][1] != -1:
         raise NotMet("last split element should have split_size_GB equal to -1")
     scenes, index = len(dataset.scenes), _index(dataset)
     size = _stored_bytes(index) / GIGABYTE
-    counts = [int(scenes * info["split_size_GB"] / size) if size else 0 for info in split_infos[:-1]]
+    counts = [int(min(scenes * share / size, scenes)) if size else 0 for _, share in infos[:-1]]
     if sum(counts) >= scenes:
         raise NotMet(f"size exceed: {counts} scenes of {scenes} before the last split")
     counts.append(scenes - sum(counts))
-    names = [text("name", info["name"]) for info in split_infos]
+    names = [name for name, _ in infos]
     if min(counts) < 1:
         raise NotMet(f"split {names[int(np.argmin(counts))]} has {min(counts)} scenes of {scenes}: expected at least one")
     if not (folder := url_of(output_path)):
@@ -104,6 +106,19 @@ def zarr_split(
         intervals = dataset.scenes["frame_index_interval"]
         _saved(index[int(intervals[first, 0]) : int(intervals[last - 1, 1])], output, allow_unpinned)
     return cuts
+
+
+def _split_info(place: int, info: object) -> tuple[str, float]:
+    """Returns the name and the size of a view."""
+    where = f"split_infos[{place}]"
+    if not isinstance(info, Mapping):
+        raise WrongType(f"{where}: expected a dict with name and split_size_GB, found {found(info)}")
+    if missing := [key for key in ("name", "split_size_GB") if key not in info]:
+        raise NoKey(f"{where}: the key `{missing[0]}` is missing; there are: {short(', '.join(map(str, info)))}")
+    name = text(f"{where}, name", info["name"])
+    if not name or name in (".", "..") or "/" in name:
+        raise WrongValue(f"{where}: name {short(repr(name))}: expected the name of a folder")
+    return name, number(f"{where}, split_size_GB", info["split_size_GB"])
 
 
 def zarr_scenes_chop(
@@ -155,16 +170,17 @@ def get_combined_scenes(scenes: Any) -> Records:
 
     Returns the combined scenes, from the first frame of the first to the last frame of the last.
     """
-    records: Records = array_of("scenes", scenes if hasattr(scenes, "__array__") else limited("scenes", scenes, 2**24))
-    if records.ndim != 1 or len(records) and not {*(SCENE_DTYPE.names or ())} <= {*(records.dtype.names or ())}:
+    rows: Records = array_of("scenes", scenes if hasattr(scenes, "__array__") else limited("scenes", scenes, 2**24))
+    if rows.ndim != 1 or len(rows) and rows.dtype.names is None:
         raise WrongType(f"scenes: expected an array of scenes, found {found(scenes)}")
-    if not len(records):
-        return records
-    new = (records["start_time"][1:] != records["end_time"][:-1]) | (records["host"][1:] != records["host"][:-1])
+    if not len(rows):
+        return rows
+    records("scenes", rows, SCENE_DTYPE)
+    new = (rows["start_time"][1:] != rows["end_time"][:-1]) | (rows["host"][1:] != rows["host"][:-1])
     firsts, lasts = np.flatnonzero(np.append(True, new)), np.flatnonzero(np.append(new, True))
-    combined: Records = records[firsts].astype(SCENE_DTYPE)
-    combined["frame_index_interval"][:, 1] = records["frame_index_interval"][lasts, 1]
-    combined["end_time"] = records["end_time"][lasts]
+    combined: Records = rows[firsts].astype(SCENE_DTYPE)
+    combined["frame_index_interval"][:, 1] = rows["frame_index_interval"][lasts, 1]
+    combined["end_time"] = rows["end_time"][lasts]
     return combined
 
 

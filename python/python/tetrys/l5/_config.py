@@ -10,12 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._arguments import Url
-from .._errors import WrongType, WrongValue, found, imported
+import numpy as np
+import numpy.typing as npt
+
+from .._arguments import Url, path_of, text
+from .._errors import NoKey, WrongType, WrongValue, found, imported, short
 from .._index import open_table
 from .._options import Options
 from .._table import Table
 from .._tetrys import NotFound, TableWriter
+from ._checks import floats, key_of, with_method
+from ._files import read_file, written_whole
 
 L5KIT_DATA_FOLDER_ENV_KEY = "L5KIT_DATA_FOLDER"
 """Environment variable with the folder of the data."""
@@ -34,11 +39,16 @@ def load_config_data(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no such file.
         yaml.YAMLError: the file is not YAML.
+        ValueError: it has something else than a dict.
         Unsupported: PyYAML is not installed (`pip install pyyaml`).
     """
     yaml = imported("yaml", _WITHOUT_YAML)
-    with open(path, encoding="utf-8") as file:
-        config: dict[str, Any] = yaml.load(file, Loader=yaml.FullLoader)
+    name = path_of("path", path)
+    # PyYAML decodes bytes, and its errors then name the file.
+    with open(name, "rb") as file:
+        config = yaml.load(file, Loader=yaml.FullLoader)
+    if not isinstance(config, dict):
+        raise WrongValue(f"{name}: expected a configuration, a dict in YAML, found {found(config)}")
     return config
 
 
@@ -46,11 +56,20 @@ def save_config_data(data: dict[str, Any], path: str | os.PathLike[str]) -> None
     """Writes a configuration to a YAML file, which `load_config_data` reads. Replaces an existing file.
 
     Raises:
+        ValueError: YAML has no such value, for example an array of numpy.
         Unsupported: PyYAML is not installed (`pip install pyyaml`).
     """
     yaml = imported("yaml", _WITHOUT_YAML)
-    with open(path, "w", encoding="utf-8") as file:
-        yaml.dump(data, file)
+    if not isinstance(data, Mapping):
+        raise WrongType(f"data: expected a dict, found {found(data)}")
+    try:
+        written = yaml.dump(data)
+        yaml.load(written, Loader=yaml.FullLoader)
+    except Exception as error:
+        # Values of other libraries make PyYAML raise exceptions of many types.
+        raise WrongValue(f"data: YAML does not keep it: {short(error)}; expected text, numbers, booleans, lists and dicts") from error
+    with written_whole(Path(path_of("path", path))) as file:
+        file.write(written.encode())
 
 
 def load_metadata(metadata_path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -58,11 +77,9 @@ def load_metadata(metadata_path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is not JSON.
+        ValueError: the file is no JSON, or has something else than a dict.
     """
-    with open(metadata_path, encoding="utf-8") as file:
-        metadata: dict[str, Any] = json.load(file)
-    return metadata
+    return _metadata(read_file("metadata_path", metadata_path), os.fspath(metadata_path))
 
 
 class DataManager(ABC):
@@ -86,8 +103,8 @@ class LocalDataManager(DataManager):
     def __init__(self, local_data_folder: str | os.PathLike[str] | None = None) -> None:
         folder = os.environ.get(L5KIT_DATA_FOLDER_ENV_KEY) if local_data_folder is None else local_data_folder
         if folder is None:
-            raise ValueError(f"no data folder: pass one, or set the environment variable {L5KIT_DATA_FOLDER_ENV_KEY}")
-        self.root_folder = Path(folder)
+            raise WrongValue(f"no data folder: pass one, or set the environment variable {L5KIT_DATA_FOLDER_ENV_KEY}")
+        self.root_folder = Path(path_of("local_data_folder", folder))
 
     def require(self, key: str) -> str:
         """Returns the path of a file or folder below the data folder.
@@ -101,7 +118,7 @@ class LocalDataManager(DataManager):
         Raises:
             FileNotFoundError: it does not exist.
         """
-        path = self.root_folder / key
+        path = self.root_folder / path_of("key", key)
         if not path.exists():
             raise FileNotFoundError(f"the data folder {self.root_folder} has no {key}")
         return str(path)
@@ -130,7 +147,7 @@ class TableDataManager(DataManager):
             FileNotFoundError: the table has no such attachment.
         """
         try:
-            return self.table.attachment(key)
+            return self.table.attachment(key_of(key))
         except NotFound as error:
             raise FileNotFoundError(f"{self.table.url}: {error}") from error
 
@@ -177,7 +194,7 @@ def attach(table: Url | Table, files: Mapping[str, bytes | str | os.PathLike[str
     for name, file in files.items():
         if not isinstance(name, str) or not isinstance(file, (bytes, str, os.PathLike)):
             raise WrongType(f"files: expected names and bytes or paths, found {found(name)} and {found(file)}")
-        contents[name] = file if isinstance(file, bytes) else Path(file).read_bytes()
+        contents[text("files, a name", name)] = file if isinstance(file, bytes) else read_file(f"files, `{short(name)}`", file)
     writer = TableWriter.append(opened._native, Options.of(opened, preset=None))
     for name, content in contents.items():
         writer.attach(name, content)
@@ -186,10 +203,38 @@ def attach(table: Url | Table, files: Mapping[str, bytes | str | os.PathLike[str
 
 def read_key(data_manager: DataManager, key: str) -> bytes:
     """Reads the file of a key. Any object with a method `require` is a data manager."""
-    return data_manager.read(key) if isinstance(data_manager, TableDataManager) else Path(data_manager.require(key)).read_bytes()
+    if isinstance(data_manager, TableDataManager):
+        return data_manager.read(key)
+    return read_file(f"the file of the key `{short(key)}`", _manager(data_manager).require(key_of(key)))
+
+
+def place_of_key(data_manager: DataManager, key: str) -> str | bytes:
+    """Returns the path of the file of a key, or its content if a table has it."""
+    return data_manager.read(key) if isinstance(data_manager, TableDataManager) else _manager(data_manager).require(key_of(key))
+
+
+def _manager(data_manager: object) -> DataManager:
+    manager: DataManager = with_method("data_manager", data_manager, "require", "a data manager")
+    return manager
 
 
 def metadata_of(data_manager: DataManager, key: str) -> dict[str, Any]:
     """Reads the metadata of a key, as `load_metadata` does."""
-    metadata: dict[str, Any] = json.loads(read_key(data_manager, key))
+    return _metadata(read_key(data_manager, key), key)
+
+
+def _metadata(content: bytes, name: str) -> dict[str, Any]:
+    try:
+        metadata = json.loads(content)
+    except ValueError as error:
+        raise WrongValue(f"{name}: the metadata are no JSON: {short(error)}") from error
+    if not isinstance(metadata, dict):
+        raise WrongValue(f"{name}: expected metadata, a JSON object with matrices, found {found(metadata)}")
     return metadata
+
+
+def matrix_of(metadata: Mapping[str, Any], name: str, file: str) -> npt.NDArray[np.float64]:
+    """Returns a matrix [4, 4] of the metadata in a file."""
+    if name not in metadata:
+        raise NoKey(f"{file}: the key `{name}` is missing; there are: {short(', '.join(map(str, metadata)))}")
+    return floats(f"{file}, {name}", metadata[name], (4, 4))

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import number
-from .._errors import OutOfRange, imported, short
+from .._arguments import is_whole
+from .._errors import NotMet, OutOfRange, WrongType, found, imported, short
 from .._index import Index, read_index
+from ._checks import setting, with_method
 from ._chunked import ChunkedDataset
 from ._perturbation import Perturbation
-from ._rasterizers import Rasterizer, RenderContext
-from ._samples import Sample, SampleDataset, ValidAgents, count, stacked
+from ._rasterizers import Rasterizer, context_of
+from ._samples import Sample, SampleDataset, ValidAgents, count, shared_settings, stacked
 
 # A scene has about 250 frames.
 _MOST_FRAMES = 1 << 16
@@ -56,15 +57,11 @@ class EgoDataset(SampleDataset):
         threads: int | None = None,
     ) -> None:
         super().__init__(cfg, zarr_dataset, perturbation, threads)
-        self.rasterizer = rasterizer
-        model, raster = cfg["model_params"], cfg["raster_params"]
-        self._history = count("model_params.history_num_frames", model["history_num_frames"], most=_MOST_FRAMES)
-        self._future = count("model_params.future_num_frames", model["future_num_frames"], most=_MOST_FRAMES)
-        self._settings: dict[str, Any] = dict(
-            history=self._history, future=self._future, step_time=number("model_params.step_time", model["step_time"]),
-            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]), faces=not raster.get("disable_traffic_light_faces", False),
-            threads=self._threads,
-        )  # fmt: skip
+        self.rasterizer: Rasterizer = with_method("rasterizer", rasterizer, "rasterize", "a rasterizer")
+        history, future = (setting(cfg, "model_params", name) for name in ("history_num_frames", "future_num_frames"))
+        self._history = count("model_params.history_num_frames", history, most=_MOST_FRAMES)
+        self._future = count("model_params.future_num_frames", future, most=_MOST_FRAMES)
+        self._settings: dict[str, Any] = dict(history=self._history, future=self._future, threads=self._threads, **shared_settings(cfg))
         # Finds mistakes in the configuration now.
         self._sampler(self._of_agents)
 
@@ -108,6 +105,8 @@ class EgoDataset(SampleDataset):
             return self._of_rows([frame], of_agents=False)[0]
         first, last = np.asarray(self.dataset.frames[frame]["agent_index_interval"]).tolist()
         tracks = np.asarray(self.dataset.agents[first:last]["track_id"])
+        if not is_whole(track_id):
+            raise WrongType(f"a track is chosen by its number, found {found(track_id)}")
         rows: list[int] = np.flatnonzero(tracks == np.uint64(track_id)).tolist() if 0 <= track_id < 2**64 else []
         if not rows:
             raise OutOfRange(f"track {short(track_id)} is not in frame {state_index} of scene {scene_index}")
@@ -116,7 +115,7 @@ class EgoDataset(SampleDataset):
     def _sampler(self, of_agents: bool) -> _tetrys.L5Sampler:
         """Returns the native sampler of the ego car or of agents, made at the first use."""
         if of_agents not in self._natives:
-            drawn = self.rasterizer._native if type(self.rasterizer) is Rasterizer else _stub(self.cfg["raster_params"])
+            drawn = self.rasterizer._native if type(self.rasterizer) is Rasterizer else _stub(self.cfg)
             self._natives[of_agents] = _tetrys.L5Sampler(drawn, agents=of_agents, **self._settings)
         sampler: _tetrys.L5Sampler = self._natives[of_agents]
         return sampler
@@ -188,7 +187,8 @@ class AgentDataset(ValidAgents, EgoDataset):
         *,
         threads: int | None = None,
     ) -> None:
-        assert perturbation is None, "AgentDataset does not support perturbation (yet)"
+        if perturbation is not None:
+            raise NotMet("AgentDataset does not support perturbation (yet)")
         super().__init__(cfg, zarr_dataset, rasterizer, None, threads=threads)
         self._take_mask(agents_mask, min_frame_history, min_frame_future)
         self.agents_indices = np.flatnonzero(self.agents_mask)
@@ -226,10 +226,9 @@ class AgentDataset(ValidAgents, EgoDataset):
         return self.get_frame(*self._scene_and_state(frame), track_id=int(self.dataset.agents[row]["track_id"]))
 
 
-def _stub(raster: Mapping[str, Any]) -> _tetrys.L5Rasterizer:
+def _stub(cfg: Mapping[str, Any]) -> _tetrys.L5Rasterizer:
     """Returns a native rasterizer that draws nothing, for samples whose image is drawn in Python."""
-    context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
-    return Rasterizer("stub_debug", context, raster["filter_agents_threshold"], 0, True)._native
+    return Rasterizer("stub_debug", context_of(cfg), setting(cfg, "raster_params", "filter_agents_threshold"), 0, True)._native
 
 
 def _split(batch: dict[str, npt.NDArray[Any]], samples: int) -> list[Sample]:

@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
+from .._arguments import path_of, several
 from .._errors import WrongType, WrongValue, array_of, found
+from ._checks import floats, numbers, records
+from ._chunked import AGENT_DTYPE
 from ._files import written_whole
 
 __all__ = [
@@ -170,7 +173,7 @@ def write_pred_csv(
         raise WrongValue(f"coords of shape {positions.shape}: confs belong to coords [N, M, T, 2] and to no other ones")
     confidences = None
     if confs is not None:
-        confidences = array_of("confs", confs)
+        confidences = numbers("confs", confs)
         if confidences.shape != positions.shape[:2] or not 1 <= positions.shape[1] <= MAX_MODES:
             raise WrongValue(f"confs of shape {confidences.shape}: expected {positions.shape[:2]}, with 1 to {MAX_MODES} modes")
         confidences = np.ascontiguousarray(confidences, np.float32 if confidences.dtype == np.float32 else np.float64).reshape(-1)
@@ -211,15 +214,28 @@ def compute_metrics_csv(ground_truth_path: File, inference_output_path: File, me
     Raises:
         ValueError: the files do not have the same agents, there is no metric, or a line is damaged.
     """
-    if len(metrics) == 0:
+    chosen = [_function(metric) for metric in several("metrics", metrics)]
+    if len(chosen) == 0:
         raise WrongValue("you must pass at least one metric to compute")
-    if all(metric in _NATIVE for metric in metrics):
-        names = [metric.__name__ for metric in metrics]
+    if all(metric in _NATIVE for metric in chosen):
+        names = [_name(metric) for metric in chosen]
         with _opened(ground_truth_path, "rb") as truth, _opened(inference_output_path, "rb") as predictions:
             averages = _tetrys.l5_compute_metrics_csv(truth, predictions, names)
         per_step = {"prob_true_mode", "time_displace"}
         return {name: np.array(values) if name in per_step else np.float64(values[0]) for name, values in averages}
-    return _computed_in_python(ground_truth_path, inference_output_path, metrics)
+    return _computed_in_python(ground_truth_path, inference_output_path, chosen)
+
+
+def _function(metric: Any) -> Metric:
+    if not callable(metric):
+        raise WrongType(f"metrics: expected functions, found {found(metric)}")
+    function: Metric = metric
+    return function
+
+
+def _name(metric: Metric) -> str:
+    """Returns the name of a metric; an object of the caller without a name has that of its class."""
+    return str(getattr(metric, "__name__", type(metric).__name__))
 
 
 def _computed_in_python(ground_truth: File, predictions: File, metrics: Sequence[Metric]) -> dict[str, Any]:
@@ -229,11 +245,11 @@ def _computed_in_python(ground_truth: File, predictions: File, metrics: Sequence
     if truth.keys() != predicted.keys():
         missing, unknown = sorted(truth.keys() - predicted.keys()), sorted(predicted.keys() - truth.keys())
         raise WrongValue(f"the files have different agents. Missing predictions: {missing[:5]}. Unknown: {unknown[:5]}")
-    values: dict[str, list[Any]] = {metric.__name__: [] for metric in metrics}
+    values: dict[str, list[Any]] = {_name(metric): [] for metric in metrics}
     for name, row in truth.items():
         for metric in metrics:
-            values[metric.__name__].append(metric(row["coord"], predicted[name]["coords"], predicted[name]["conf"], row["avail"]))
-    return {name: np.mean(of_metric, axis=0) for name, of_metric in values.items() if of_metric}
+            values[_name(metric)].append(metric(row["coord"], predicted[name]["coords"], predicted[name]["conf"], row["avail"]))
+    return {name: np.mean(floats(f"what the metric {name} returned", of_metric), axis=0) for name, of_metric in values.items() if of_metric}
 
 
 class CollisionType(IntEnum):
@@ -255,14 +271,14 @@ def detect_collision(
         pred_extent: Its length and width, in metres.
         target_agents: Records with `centroid`, `yaw`, `extent` and `track_id`.
     """
-    agents = np.atleast_1d(target_agents)
-    if agents.dtype.names is None or not {"centroid", "yaw", "extent", "track_id"} <= set(agents.dtype.names):
-        raise WrongType(f"target_agents: expected records with centroid, yaw, extent and track_id, found {agents.dtype}")
-    centroid, extent = np.asarray(pred_centroid, np.float64).reshape(-1), np.asarray(pred_extent, np.float64).reshape(-1)
+    agents = np.atleast_1d(records("target_agents", target_agents, ["centroid", "yaw", "extent", "track_id"], AGENT_DTYPE)).reshape(-1)
+    centroid, extent = floats("pred_centroid", pred_centroid).reshape(-1), floats("pred_extent", pred_extent).reshape(-1)
     if len(centroid) < 2 or len(extent) < 2:
         raise WrongValue(f"pred_centroid and pred_extent: expected two numbers each, found {len(centroid)} and {len(extent)}")
     others = list(zip(agents["centroid"].tolist(), agents["yaw"].tolist(), agents["extent"][:, :2].tolist(), strict=True))
-    yaw = float(np.asarray(pred_yaw).reshape(()))
+    if (yaws := floats("pred_yaw", pred_yaw)).size != 1:
+        raise WrongValue(f"pred_yaw: expected one number, found the shape {list(yaws.shape)}")
+    yaw = float(yaws.reshape(()))
     hit = _tetrys.l5_detect_collision(centroid[:2].tolist(), yaw, extent[:2].tolist(), others)
     return None if hit is None else (CollisionType(hit[0]), agents["track_id"][hit[1]])
 
@@ -276,10 +292,15 @@ def distance_to_reference_trajectory(pred_centroid: Any, ref_traj: Any) -> Any:
 
     Arrays give an array, and PyTorch's tensors a tensor.
     """
-    if pred_centroid.ndim != 2 or ref_traj.ndim != 3:
-        dimensions = f"{pred_centroid.ndim} and {ref_traj.ndim} dimensions"
-        raise WrongValue(f"expected positions [B, 2] and references [B, T, 2], found {dimensions}")
-    if hasattr(ref_traj, "amin"):
+    is_tensor = hasattr(ref_traj, "amin") and hasattr(ref_traj, "device")
+    if not is_tensor:
+        pred_centroid, ref_traj = numbers("pred_centroid", pred_centroid), numbers("ref_traj", ref_traj)
+    found_shapes = tuple(getattr(pred_centroid, "shape", ())), tuple(ref_traj.shape)
+    if [len(shape) for shape in found_shapes] != [2, 3] or found_shapes[0][1] != 2 or found_shapes[1][::2] != found_shapes[0]:
+        raise WrongValue(f"expected positions [B, 2] and references [B, T, 2], found the shapes {found_shapes[0]} and {found_shapes[1]}")
+    if ref_traj.shape[1] == 0:
+        raise WrongValue("ref_traj: expected one point or more in each reference, found none")
+    if is_tensor:
         return (((pred_centroid[:, None] - ref_traj) ** 2).sum(-1) ** 0.5).amin(1)
     return np.linalg.norm(pred_centroid[:, None] - ref_traj, axis=-1).min(axis=1)
 
@@ -287,8 +308,8 @@ def distance_to_reference_trajectory(pred_centroid: Any, ref_traj: Any) -> Any:
 def _metric(
     name: str, ground_truth: npt.ArrayLike, pred: npt.ArrayLike, confidences: npt.ArrayLike, avails: npt.ArrayLike
 ) -> Floats:
-    truth, predicted = np.ascontiguousarray(ground_truth, np.float64), np.ascontiguousarray(pred, np.float64)
-    modes, steps = np.ascontiguousarray(confidences, np.float64), np.ascontiguousarray(avails, np.float64)
+    truth, predicted = floats("ground_truth", ground_truth), floats("pred", pred)
+    modes, steps = floats("confidences", confidences), floats("avails", avails)
     if predicted.ndim != 3:
         raise WrongValue(f"pred: expected an array [M, T, 2], found the shape {predicted.shape}")
     for what, array, shape in (
@@ -310,15 +331,15 @@ def _opened(file: File, mode: str) -> Iterator[IO[Any]]:
             raise WrongType(f"expected a path or an open file, found {found(file)}")
         yield file
     elif "w" not in mode:
-        with open(file, mode) as opened:
+        with open(path_of("a file", file), mode) as opened:
             yield opened
     else:
-        with written_whole(Path(file)) as opened:
+        with written_whole(Path(path_of("csv_path", file))) as opened:
             yield opened
 
 
 def _coords(coords: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
-    positions = np.ascontiguousarray(array_of("coords", coords), np.float64)
+    positions = floats("coords", coords)
     if positions.ndim not in dimensions or positions.shape[-1] != 2:
         expected = " or ".join({3: "[N, T, 2]", 4: "[N, M, T, 2]"}[count] for count in dimensions)
         raise WrongValue(f"coords: expected the shape {expected}, found {positions.shape}")

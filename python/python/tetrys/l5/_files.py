@@ -9,6 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from .._arguments import path_of
+from .._errors import WrongValue
+
+
+def read_file(what: str, path: object) -> bytes:
+    """Reads a file. `what` is the argument with its path."""
+    return Path(path_of(what, path)).read_bytes()
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[IO[Any]]:
@@ -16,6 +24,8 @@ def written_whole(path: Path) -> Iterator[IO[Any]]:
 
     After an exception, `path` is as it was.
     """
+    if path.is_dir():
+        raise WrongValue(f"{path}: a folder, expected the name of a file")
     handle, made = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import is_whole, path_of
-from .._errors import NoElement, OutOfRange, WrongType, WrongValue, found
+from .._arguments import is_whole, number, path_of, text
+from .._errors import NoElement, NoKey, OutOfRange, WrongType, WrongValue, array_of, found, short
 from .._table import Table
-from ._config import DataManager, TableDataManager, metadata_of
+from ._checks import floats, of_kind, setting
+from ._config import DataManager, matrix_of, metadata_of, place_of_key
 
 __all__ = ["GlobalId", "InterpolationMethod", "MapAPI", "MapElement", "MapLane", "TLFacesColors", "indices_in_bounds"]
 
@@ -94,9 +95,7 @@ class MapAPI:
     """
 
     def __init__(self, protobuf_map_path: str | os.PathLike[str] | bytes, world_to_ecef: npt.ArrayLike) -> None:
-        matrix = np.asarray(world_to_ecef, np.float64)
-        if matrix.shape != (4, 4):
-            raise WrongValue(f"world_to_ecef: expected a matrix [4, 4], found the shape {matrix.shape}")
+        matrix = floats("world_to_ecef", world_to_ecef, (4, 4))
         self.protobuf_map_path = None if isinstance(protobuf_map_path, bytes) else path_of("protobuf_map_path", protobuf_map_path)
         self._source = protobuf_map_path
         self._world_to_ecef = matrix
@@ -115,10 +114,9 @@ class MapAPI:
             KeyError: the configuration lacks a key.
             FileNotFoundError: a file is missing.
         """
-        raster = cfg["raster_params"]
-        key = raster["semantic_map_key"]
-        source = data_manager.read(key) if isinstance(data_manager, TableDataManager) else data_manager.require(key)
-        return cls(source, metadata_of(data_manager, raster["dataset_meta_key"])["world_to_ecef"])
+        source = place_of_key(data_manager, setting(cfg, "raster_params", "semantic_map_key"))
+        meta = setting(cfg, "raster_params", "dataset_meta_key")
+        return cls(source, matrix_of(metadata_of(data_manager, meta), "world_to_ecef", meta))
 
     @classmethod
     def from_table(cls, table: Table, name: str = "semantic_map.pb", meta: str = "meta.json") -> MapAPI:
@@ -128,7 +126,8 @@ class MapAPI:
             NotFound: the table has no such attachment.
             ValueError: an attachment is damaged.
         """
-        return cls(table.attachment(name), _matrix(table.attachment(meta), meta))
+        of_kind("table", table, Table)
+        return cls(table.attachment(text("name", name)), _matrix(table.attachment(text("meta", meta)), meta))
 
     @property
     def elements(self) -> list[MapElement]:
@@ -138,17 +137,17 @@ class MapAPI:
     @staticmethod
     def id_as_str(element_id: GlobalId) -> str:
         """Returns an id as text."""
-        return element_id.id.decode("utf-8")
+        return _decoded(of_kind("element_id", element_id, GlobalId).id)
 
     @staticmethod
     def is_lane(element: MapElement) -> bool:
         """Whether an element is a lane."""
-        return element.kind == "lane"
+        return bool(of_kind("element", element, MapElement).kind == "lane")
 
     @staticmethod
     def is_crosswalk(element: MapElement) -> bool:
         """Whether an element is a crosswalk with an outline."""
-        return element.kind == "crosswalk"
+        return bool(of_kind("element", element, MapElement).kind == "crosswalk")
 
     def get_lane_coords(self, element_id: str) -> dict[str, Points]:
         """Returns the boundaries of a lane: `xyz_left` and `xyz_right`. They may have different numbers of points.
@@ -167,7 +166,7 @@ class MapAPI:
         Raises:
             ValueError: the step is too small or too large, or there is no point.
         """
-        chain = np.asarray(xyz, np.float64)
+        chain = floats("xyz", xyz)
         if chain.ndim != 2 or chain.shape[1] != 3:
             raise WrongValue(f"xyz: expected points [N, 3], found the shape {chain.shape}")
         return _tetrys.L5Map.interpolate(chain, *_step(step, method))
@@ -184,12 +183,16 @@ class MapAPI:
         """
         chains = []
         for name, deltas in (("dx", dx), ("dy", dy), ("dz", dz)):
-            chain = np.asarray(deltas)
+            chain = array_of(name, deltas)
             if chain.ndim != 1 or (chain.size and (chain.dtype.kind not in "iu" or chain.min() < -(2**31) or chain.max() >= 2**31)):
                 raise WrongValue(f"{name}: expected whole centimetres [N] of 32 bits, found {found(deltas)}")
             chains.append(chain.tolist())
         x, y, z = chains
-        return self._native.unpack_deltas(x, y, z, frame.origin.lat_e7 / 1e7, frame.origin.lng_e7 / 1e7)
+        origin = getattr(frame, "origin", None)
+        if not hasattr(origin, "lat_e7") or not hasattr(origin, "lng_e7"):
+            raise WrongType(f"frame: expected an object with origin.lat_e7 and origin.lng_e7, found {found(frame)}")
+        lat, lng = (number(f"frame.origin.{name}", getattr(origin, name)) / 1e7 for name in ("lat_e7", "lng_e7"))
+        return self._native.unpack_deltas(x, y, z, lat, lng)
 
     def get_lane_as_interpolation(self, element_id: str, step: float, method: InterpolationMethod) -> dict[str, Points]:
         """Returns new points of the boundaries of a lane and of the line between them: `xyz_left`, `xyz_right` and `xyz_midlane`.
@@ -245,7 +248,7 @@ class MapAPI:
             ValueError: there is no such colour.
         """
         if not isinstance(color, str) or color not in ("red", "green", "yellow"):
-            raise WrongValue(f"color {color!r}: expected 'red', 'green' or 'yellow'")
+            raise WrongValue(f"color {short(repr(color)) if isinstance(color, str) else found(color)}: expected 'red', 'green' or 'yellow'")
         return self._native.color(self._number(element_id)) == color.upper()
 
     is_traffic_face_colour = is_traffic_face_color
@@ -260,7 +263,7 @@ class MapAPI:
         """
         color = self._native.color(self._number(face_id))
         if color is None:
-            raise WrongValue(f"Face {face_id} has no valid color among RED, GREEN and YELLOW")
+            raise WrongValue(f"Face {short(face_id)} has no valid color among RED, GREEN and YELLOW")
         return color
 
     def get_tl_feature_for_lane(self, lane_id: str, active_tl_face_to_color: Mapping[str, str]) -> int:
@@ -271,12 +274,13 @@ class MapAPI:
         Raises:
             KeyError: the map has no such lane or lacks an element that controls it, or there is no such colour.
         """
+        if not isinstance(active_tl_face_to_color, Mapping):
+            raise WrongType(f"active_tl_face_to_color: expected a dict, found {found(active_tl_face_to_color)}")
         controls = self.get_lane_traffic_control_ids(lane_id)
         # A list: each of them is looked up.
         if not any([self.is_traffic_light(control) for control in controls]):
             return _PRIORITY["none"]
-        active = active_tl_face_to_color.keys() & controls
-        return max((_PRIORITY[active_tl_face_to_color[face]] for face in active), default=_PRIORITY["unknown"])
+        return max((_priority(face, active_tl_face_to_color[face]) for face in active_tl_face_to_color.keys() & controls), default=_PRIORITY["unknown"])
 
     def get_bounds(self) -> dict[str, dict[str, Any]]:
         """Returns `lanes` and `crosswalks`, each with their `ids` and `bounds`: smallest and largest x and y, [N, 2, 2]."""
@@ -287,7 +291,8 @@ class MapAPI:
         try:
             return self.ids_to_el[element_id]
         except (KeyError, TypeError):
-            raise NoElement(f"semantic map of {len(self)} elements: no element {element_id!r}") from None
+            said = short(repr(element_id)) if isinstance(element_id, str) else found(element_id)
+            raise NoElement(f"semantic map of {len(self)} elements: no element {said}") from None
 
     def __getitem__(self, item: int | str | bytes) -> MapElement:
         """Returns an element by its id or its number.
@@ -297,14 +302,14 @@ class MapAPI:
             IndexError: there is no such number.
         """
         if isinstance(item, (str, bytes)):
-            number = self._number(item if isinstance(item, str) else item.decode("utf-8"))
+            place = self._number(item if isinstance(item, str) else _decoded(item))
         elif is_whole(item):
-            number = int(item) + len(self) if item < 0 else int(item)
-            if not 0 <= number < len(self):
-                raise OutOfRange(f"element {item} is outside of the {len(self)} elements of the map")
+            place = int(item) + len(self) if item < 0 else int(item)
+            if not 0 <= place < len(self):
+                raise OutOfRange(f"element {short(item)} is outside of the {len(self)} elements of the map")
         else:
             raise WrongType(f"an element is chosen by its id or its number, found {found(item)}")
-        return self._element(number, self._ids[number])
+        return self._element(place, self._ids[place])
 
     def _element(self, number: int, name: str) -> MapElement:
         kind, message = self._native.element(number)
@@ -332,20 +337,37 @@ def indices_in_bounds(center: npt.ArrayLike, bounds: npt.ArrayLike, half_extent:
 
     The side of the square is `2 * half_extent` metres long. Bounds that only touch the square do not count.
     """
-    x, y = np.asarray(center, np.float64).reshape(-1)[:2]
-    low, high = np.moveaxis(np.asarray(bounds, np.float64).reshape(-1, 2, 2), 1, 0)
+    x, y = floats("center", center).reshape(-1)[:2]
+    low, high = np.moveaxis(floats("bounds", bounds).reshape(-1, 2, 2), 1, 0)
     reaches = (low < [x + half_extent, y + half_extent]) & (high > [x - half_extent, y - half_extent])
     return np.flatnonzero(reaches.all(axis=1))
 
 
 def _step(step: float, method: InterpolationMethod) -> tuple[float, bool]:
     """Returns the arguments of the native interpolation."""
-    if method not in (InterpolationMethod.INTER_METER, InterpolationMethod.INTER_ENSURE_LEN):
+    if not is_whole(method) or method not in (InterpolationMethod.INTER_METER, InterpolationMethod.INTER_ENSURE_LEN):
         raise WrongValue(f"interpolation method: expected INTER_METER or INTER_ENSURE_LEN, found {found(method)}")
-    if not np.isfinite(step):
+    if not np.isfinite(number("step", step)):
         raise WrongValue(f"step: expected a finite number, found {found(step)}")
     ensure_len = method == InterpolationMethod.INTER_ENSURE_LEN
     return float(int(step) if ensure_len else step), ensure_len
+
+
+def _decoded(name: object) -> str:
+    """Returns an id as text."""
+    if not isinstance(name, bytes):
+        raise WrongType(f"an id: expected bytes, found {found(name)}")
+    try:
+        return name.decode()
+    except UnicodeDecodeError as error:
+        raise NoElement(f"an id is UTF-8, found {short(repr(name))}: {error.reason}") from error
+
+
+def _priority(face: str, color: object) -> int:
+    """Returns the strength of an active face by its colour."""
+    if not isinstance(color, str) or color not in _PRIORITY:
+        raise NoKey(f"active_tl_face_to_color, face {short(face)}: expected one of {', '.join(_PRIORITY)}, found {found(color)}")
+    return _PRIORITY[color]
 
 
 def _matrix(content: bytes, name: str) -> Any:

@@ -15,6 +15,7 @@ from .._arguments import is_whole, number, whole
 from .._errors import WrongValue, found
 from .._rows import RowLoader
 from .._table import called
+from ._checks import of_kind
 from ._chunked import ChunkedDataset
 from ._files import written_whole
 
@@ -53,15 +54,8 @@ def select_agents(
         number("th_agent_prob", th_agent_prob), number("th_yaw_degree", th_yaw_degree), number("th_extent_ratio", th_extent_ratio),
         number("th_distance_av", th_distance_av),
     )  # fmt: skip
+    of_kind("dataset", dataset, ChunkedDataset)
     return dataset.native().select_agents(*limits, whole("workers", workers, 0, 4096), called(progress))
-
-
-def checked_mask(mask: npt.ArrayLike, agents: int) -> npt.NDArray[np.bool_]:
-    """Returns a mask of the caller, which has one bool for each agent."""
-    array = np.asarray(mask)
-    if array.shape != (agents,):
-        raise WrongValue(f"agents_mask has the shape {array.shape}, expected one bool for each of {agents} agents")
-    return array.astype(np.bool_, copy=False)
 
 
 def load_agents_mask(dataset: ChunkedDataset, threshold: float, min_frame_history: int, min_frame_future: int) -> npt.NDArray[np.bool_]:
@@ -70,6 +64,7 @@ def load_agents_mask(dataset: ChunkedDataset, threshold: float, min_frame_histor
     The counts come from the data set if an ingest took them in; else from a file beside the data set, or in the user's cache folder;
     else they are computed and stored there. The name of the file has the identity of the data set, and no file is ever replaced.
     """
+    number("filter_agents_threshold", threshold)
     for name, value in (("min_frame_history", min_frame_history), ("min_frame_future", min_frame_future)):
         if not is_whole(value):
             raise WrongValue(f"{name}: expected a number of frames, found {found(value)}")

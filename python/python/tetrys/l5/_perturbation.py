@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._errors import imported
+from .._arguments import number, whole
+from .._errors import OutOfRange, WrongType, WrongValue, array_of, found, imported
 from .._tetrys import Invalid
+from ._checks import floats, function, records
+from ._chunked import FRAME_DTYPE
 
 Frames = npt.NDArray[Any]
 """A structured array with the fields `ego_translation` [3] in metres and `ego_rotation` [3, 3]."""
 Floats = npt.NDArray[np.float64]
+_FARTHEST = 1e9
+"""Metres from the origin of the world: beyond, the fit of a path is without meaning."""
 
 
 class RandomGenerator(ABC):
@@ -37,10 +42,11 @@ class LambdaRandomGenerator(RandomGenerator):
     """Draws values from a function."""
 
     def __init__(self, sampling_function: Callable[[], npt.NDArray[Any]]) -> None:
-        self.sampling_function = sampling_function
+        self.sampling_function = function("sampling_function", sampling_function)
 
     def _sample(self) -> npt.NDArray[Any]:
-        return self.sampling_function()
+        drawn: npt.NDArray[Any] = self.sampling_function()
+        return drawn
 
 
 class ReplayRandomGenerator(RandomGenerator):
@@ -54,12 +60,14 @@ class ReplayRandomGenerator(RandomGenerator):
     """
 
     def __init__(self, values: npt.ArrayLike) -> None:
-        self._values = np.asarray(values)
+        self._values = array_of("values", values)
+        if self._values.ndim == 0:
+            raise WrongType(f"values: expected a list, found {found(values)}")
         self._next = 0
 
     def _sample(self) -> npt.NDArray[Any]:
         if self._next == len(self._values):
-            raise IndexError(f"all {len(self._values)} values have been used")
+            raise OutOfRange(f"all {len(self._values)} values have been used")
         self._next += 1
         return np.array(self._values[self._next - 1])
 
@@ -73,9 +81,10 @@ class GaussianRandomGenerator(RandomGenerator):
     """
 
     def __init__(self, mean: npt.ArrayLike, std: npt.ArrayLike, random_seed: int | None = 0) -> None:
-        self.mean = np.array(mean)
-        self.std = np.array(std)
-        self.rng = np.random.default_rng(random_seed)
+        self.mean, self.std = _pair("mean", mean, "std", std)
+        if (self.std < 0).any():
+            raise WrongValue(f"std: expected numbers from 0, found {float(self.std.min())}")
+        self.rng = np.random.default_rng(None if random_seed is None else whole("random_seed", random_seed))
 
     def _sample(self) -> npt.NDArray[Any]:
         return np.asarray(self.rng.normal(self.mean, self.std))
@@ -85,11 +94,25 @@ class UniformRandomGenerator(RandomGenerator):
     """Draws from [low, high) with numpy's global generator, which `numpy.random.seed` sets."""
 
     def __init__(self, low: npt.ArrayLike, high: npt.ArrayLike) -> None:
-        self.low = low
-        self.high = high
+        self.low, self.high = _pair("low", low, "high", high)
+        if not np.isfinite(self.high - self.low).all():
+            raise WrongValue("low and high: their difference is not finite")
 
     def _sample(self) -> npt.NDArray[Any]:
-        return np.asarray(np.random.uniform(self.low, self.high))  # type: ignore[arg-type]
+        return np.asarray(np.random.uniform(self.low, self.high))
+
+
+def _pair(first: str, values: object, second: str, others: object) -> tuple[Floats, Floats]:
+    """Returns two arrays of finite numbers whose shapes fit together."""
+    made = floats(first, values).copy(), floats(second, others).copy()
+    for name, array in zip((first, second), made, strict=True):
+        if not np.isfinite(array).all():
+            raise WrongValue(f"{name}: expected finite numbers")
+    try:
+        np.broadcast_shapes(made[0].shape, made[1].shape)
+    except ValueError:
+        raise WrongValue(f"{first} and {second}: the shapes {list(made[0].shape)} and {list(made[1].shape)} do not fit together") from None
+    return made
 
 
 class Perturbation(ABC):
@@ -123,9 +146,11 @@ class AckermanPerturbation(Perturbation):
     def __init__(
         self, random_offset_generator: Callable[[], npt.ArrayLike], perturb_prob: float, min_displacement: float = 0
     ) -> None:
-        self.perturb_prob = perturb_prob
-        self.min_displacement = min_displacement
-        self.random_offset_generator = random_offset_generator
+        self.perturb_prob = number("perturb_prob", perturb_prob)
+        if not 0 <= self.perturb_prob <= 1:
+            raise WrongValue(f"perturb_prob: {self.perturb_prob} is outside: expected 0 to 1")
+        self.min_displacement = number("min_displacement", min_displacement)
+        self.random_offset_generator = function("random_offset_generator", random_offset_generator)
         if perturb_prob == 0:
             warnings.warn("perturb_prob is 0: pass None instead of a perturbation", RuntimeWarning, stacklevel=2)
 
@@ -136,14 +161,22 @@ class AckermanPerturbation(Perturbation):
             Invalid: there is no current frame, or no future.
             Unsupported: SciPy is not installed (`pip install scipy`).
         """
+        fields = ["ego_translation", "ego_rotation"]
+        for name, frames in (("history_frames", history_frames), ("future_frames", future_frames)):
+            if records(name, frames, fields, FRAME_DTYPE).ndim != 1:
+                raise WrongValue(f"{name}: expected the shape [N], found {list(frames.shape)}")
         if np.random.rand() >= self.perturb_prob:
             return history_frames.copy(), future_frames.copy()
-        left, ahead, turn = (float(offset) for offset in np.asarray(self.random_offset_generator()))
+        left, ahead, turn = floats("offsets of random_offset_generator", self.random_offset_generator(), (3,)).tolist()
+        if not np.isfinite([left, ahead, turn]).all():
+            raise WrongValue(f"offsets of random_offset_generator: expected finite numbers, found {[left, ahead, turn]}")
         if len(history_frames) == 0 or len(future_frames) == 0:
             lengths = f"{len(history_frames)} history frames and {len(future_frames)} future frames"
             raise Invalid(f"a perturbation needs the current frame and a future, found {lengths}")
         path = _path(history_frames[:1], future_frames)
         # L5Kit rounds the path to f32, and computes with f64 from there.
+        if not (np.abs(path) < _FARTHEST).all():
+            raise WrongValue("the frames of a sample: expected finite poses within 1e9 m, found others")
         displacements = np.linalg.norm(np.diff(path[:, :2], axis=0), axis=1)
         if float(np.sum(displacements)) < self.min_displacement:
             left = turn = 0.0

@@ -10,14 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import number, truth, whole
-from .._errors import DamagedFile, WrongValue, imported, short
-from ._chunked import Records, of_window
-from ._config import DataManager, metadata_of, read_key
+from .._arguments import choice, number, truth, whole
+from .._errors import DamagedFile, NotSupportedError, WrongType, WrongValue, found, imported, short
+from ._checks import floats, list_of, numbers, of_kind, records, setting, two
+from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records, of_window
+from ._config import DataManager, matrix_of, metadata_of, read_key
+
+
+_MOST_PIXELS = 1 << 16
+"""Pixels of a side of a raster."""
+_MAP_TYPES = ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite")
 
 
 class RenderContext:
-    """Where a raster lies: its size, the size of a pixel in metres, and the place of the agent in it (x and y)."""
+    """Where a raster lies: its size, the size of a pixel in metres, and the place of the agent in it (x and y).
+
+    Raises:
+        ValueError, TypeError: an argument is no pair of numbers, or a size is impossible.
+    """
 
     def __init__(
         self,
@@ -26,10 +36,13 @@ class RenderContext:
         center_in_raster_ratio: npt.ArrayLike,
         set_origin_to_bottom: bool,
     ) -> None:
+        sizes = two("raster_size", raster_size_px)
+        if (sizes != np.floor(sizes)).any() or (sizes < 1).any() or (sizes > _MOST_PIXELS).any():
+            raise WrongValue(f"raster_size: expected whole numbers of pixels from 1 to {_MOST_PIXELS}, found {sizes.tolist()}")
         self.raster_size_px = np.asarray(raster_size_px)
-        self.pixel_size_m = np.asarray(pixel_size_m, np.float64)
-        self.center_in_raster_ratio = np.asarray(center_in_raster_ratio, np.float64)
-        self.set_origin_to_bottom = bool(set_origin_to_bottom)
+        self.pixel_size_m = two("pixel_size", pixel_size_m)
+        self.center_in_raster_ratio = two("ego_center", center_in_raster_ratio)
+        self.set_origin_to_bottom = truth("set_origin_to_bottom", set_origin_to_bottom)
 
 
 class Rasterizer:
@@ -40,6 +53,8 @@ class Rasterizer:
 
     def __init__(self, map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, **ground: Any) -> None:
         """`ground` has `map` (a native map) or `aerial` (pixels and two matrices)."""
+        of_kind("context", context, RenderContext)
+        choice("map_type", map_type, _MAP_TYPES)
         self.render_context = context
         self._arguments = (map_type, context, threshold, history, render_ego_history, ground)
         self._history = history
@@ -65,13 +80,20 @@ class Rasterizer:
             history_tl_faces: Traffic light faces of each of these frames.
             agent: Record of the agent to draw around; None for the ego car.
         """
-        dataset = of_window(history_frames[::-1], history_agents[::-1], history_tl_faces[::-1])
+        frames = records("history_frames", history_frames, ["timestamp", "ego_translation", "ego_rotation"], FRAME_DTYPE)
+        if frames.ndim != 1 or not len(frames):
+            raise WrongValue(f"history_frames: expected one frame or more, found the shape {frames.shape}")
+        agents, faces = list_of("history_agents", history_agents, AGENT_DTYPE), list_of("history_tl_faces", history_tl_faces, TL_FACE_DTYPE)
+        dataset = of_window(frames[::-1], agents[::-1], faces[::-1])
         sampler = _tetrys.L5Sampler(
             self._native, history=self._history, future=0, step_time=0.1, threshold=self._threshold,
             agents=agent is not None, faces=True, threads=1,
         )  # fmt: skip
-        place = len(history_frames) - 1
+        place = len(frames) - 1
         if agent is not None:
+            agent = records("agent", agent, ["track_id"], AGENT_DTYPE)
+            if agent.shape != ():
+                raise WrongValue(f"agent: expected one record, found the shape {agent.shape}")
             start, stop = dataset.frames[-1]["agent_index_interval"].tolist()
             rows = np.flatnonzero(dataset.agents["track_id"][start:stop] == np.uint64(agent["track_id"]))
             if not len(rows):
@@ -82,7 +104,7 @@ class Rasterizer:
 
     def to_rgb(self, in_im: npt.NDArray[np.float32], **kwargs: Any) -> npt.NDArray[np.uint8]:
         """Makes a picture, u8 [height, width, 3], of an image [height, width, channels]."""
-        image = np.asarray(in_im, np.float32)
+        image = numbers("in_im", in_im).astype(np.float32)
         if image.ndim != 3 or image.shape[2] != self.num_channels():
             raise WrongValue(f"expected an image [height, width, {self.num_channels()}], found the shape {image.shape}")
         return self._native.to_rgb(np.ascontiguousarray(image.transpose(2, 0, 1)))
@@ -108,13 +130,20 @@ def _made(
         threshold=number("filter_agents_threshold", threshold),
         history=whole("history_num_frames", history, 0, 2**31 - 1),
         render_ego_history=truth("render_ego_history", render_ego_history),
-        **{name: _native_ground(value) for name, value in ground.items()},
+        **{name: _native_ground(name, value) for name, value in ground.items()},
     )
 
 
-def _native_ground(value: Any) -> Any:
+def _native_ground(name: str, value: Any) -> Any:
     """Makes a native map of its file and matrix; pixels and matrices stay as they are."""
-    return _tetrys.L5Map(*value) if isinstance(value[0], bytes) else value
+    if name == "map" and isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], bytes):
+        return _tetrys.L5Map(value[0], floats("map, world_to_ecef", value[1], (4, 4)).tolist())
+    if name == "aerial" and isinstance(value, (tuple, list)) and len(value) == 3:
+        pixels = numbers("aerial, pixels", value[0])
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+            raise WrongValue(f"aerial, pixels: expected u8 [height, width, 3], found {pixels.dtype} {list(pixels.shape)}")
+        return (pixels, *(floats(f"aerial, {which}", one, (4, 4)).tolist() for which, one in zip(("world_to_ecef", "ecef_to_aerial"), value[1:], strict=True)))
+    raise WrongType(f"{short(name)}: expected the file and the matrix of a `map`, or pixels and two matrices as `aerial`, found {found(value)}")
 
 
 def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Rasterizer:
@@ -127,31 +156,28 @@ def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Raste
         FileNotFoundError: a map or its metadata is missing.
         ValueError: a size is impossible, or a map is damaged.
     """
-    raster, model = cfg["raster_params"], cfg["model_params"]
-    map_type = raster["map_type"]
-    if not isinstance(map_type, str) or map_type not in ("stub_debug", "box_debug", "semantic_debug", "satellite_debug", "py_semantic", "py_satellite"):
-        raise NotImplementedError(f"Rasterizer for map type {map_type} is not supported.")
-    context = RenderContext(raster["raster_size"], raster["pixel_size"], raster["ego_center"], raster["set_origin_to_bottom"])
+    map_type = setting(cfg, "raster_params", "map_type")
+    if not isinstance(map_type, str) or map_type not in _MAP_TYPES:
+        raise NotSupportedError(f"Rasterizer for map type {short(map_type)} is not supported: expected one of {', '.join(_MAP_TYPES)}")
+    context = context_of(cfg)
     ground: dict[str, Any] = {}
     if map_type in ("semantic_debug", "py_semantic"):
-        file = read_key(data_manager, raster["semantic_map_key"])
-        metadata = metadata_of(data_manager, raster["dataset_meta_key"])
-        ground["map"] = (file, _matrix(metadata, "world_to_ecef"))
+        file = read_key(data_manager, setting(cfg, "raster_params", "semantic_map_key"))
+        meta = setting(cfg, "raster_params", "dataset_meta_key")
+        ground["map"] = (file, matrix_of(metadata_of(data_manager, meta), "world_to_ecef", meta).tolist())
     if map_type in ("satellite_debug", "py_satellite"):
-        pixels = _picture(read_key(data_manager, raster["satellite_map_key"]))
-        metadata = metadata_of(data_manager, raster["dataset_meta_key"])
-        ground["aerial"] = (pixels, _matrix(metadata, "world_to_ecef"), _matrix(metadata, "ecef_to_aerial"))
-    return Rasterizer(
-        map_type, context, raster["filter_agents_threshold"], model["history_num_frames"], model["render_ego_history"], **ground
-    )
+        pixels = _picture(read_key(data_manager, setting(cfg, "raster_params", "satellite_map_key")))
+        meta = setting(cfg, "raster_params", "dataset_meta_key")
+        metadata = metadata_of(data_manager, meta)
+        ground["aerial"] = (pixels, *(matrix_of(metadata, name, meta).tolist() for name in ("world_to_ecef", "ecef_to_aerial")))
+    threshold = setting(cfg, "raster_params", "filter_agents_threshold")
+    history, renders = (setting(cfg, "model_params", name) for name in ("history_num_frames", "render_ego_history"))
+    return Rasterizer(map_type, context, threshold, history, renders, **ground)
 
 
-def _matrix(metadata: Mapping[str, Any], name: str) -> list[list[float]]:
-    matrix = np.asarray(metadata[name], np.float64)
-    if matrix.shape != (4, 4):
-        raise WrongValue(f"{name}: expected a matrix [4, 4], found the shape {matrix.shape}")
-    rows: list[list[float]] = matrix.tolist()
-    return rows
+def context_of(cfg: Mapping[str, Any]) -> RenderContext:
+    """Returns where the raster of a configuration lies."""
+    return RenderContext(*(setting(cfg, "raster_params", name) for name in ("raster_size", "pixel_size", "ego_center", "set_origin_to_bottom")))
 
 
 def _picture(content: bytes) -> npt.NDArray[np.uint8]:

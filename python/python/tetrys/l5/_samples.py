@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import is_whole
-from .._errors import OutOfRange, WrongType, WrongValue, found, short
+from .._arguments import is_whole, number, several, truth
+from .._errors import NotMet, OutOfRange, WrongType, WrongValue, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
-from ._chunked import ChunkedDataset, Records
-from ._masks import checked_mask, load_agents_mask
+from ._checks import mask as checked_mask
+from ._checks import of_kind, records, setting, with_method
+from ._chunked import FRAME_DTYPE, ChunkedDataset, Records
+from ._masks import load_agents_mask
 from ._perturbation import Perturbation
 
 Sample = dict[str, Any]
@@ -34,8 +36,12 @@ class SampleDataset(ABC):
         self, cfg: Mapping[str, Any], dataset: ChunkedDataset, perturbation: Perturbation | None, threads: int | None
     ) -> None:
         self.cfg = cfg
-        self.dataset = dataset
+        self.dataset: ChunkedDataset = of_kind("zarr_dataset", dataset, ChunkedDataset)
+        if perturbation is not None:
+            with_method("perturbation", perturbation, "perturb", "a perturbation")
         self.perturbation = perturbation
+        # Finds arrays of the caller that are none of a data set.
+        dataset.native()
         self.cumulative_sizes = np.asarray(dataset.scenes["frame_index_interval"])[:, 1]
         self._threads = count("threads", threads, 1) if threads is not None else os.cpu_count() or 1
         # The native samplers, made at the first use and left out of pickles.
@@ -74,15 +80,15 @@ class SampleDataset(ABC):
     def __getitems__(self, indices: Iterable[int]) -> list[Sample]:
         """Computes several samples with one read plan."""
         if self._is_overridden:
-            return [self[index] for index in indices]
-        places = [self._place(index) for index in indices]
+            return [self[index] for index in several("indices", indices)]
+        places = [self._place(index) for index in several("indices", indices)]
         return self._compute(places) if places else []
 
     def batch(self, indices: Iterable[int]) -> dict[str, npt.NDArray[Any]]:
         """Computes several samples with one read plan. Returns arrays with one entry for each sample."""
         if self._is_overridden or type(self).__getitems__ is not SampleDataset.__getitems__:
             return stacked(self.__getitems__(indices))
-        return self._compute_batch([self._place(index) for index in indices])
+        return self._compute_batch([self._place(index) for index in several("indices", indices)])
 
     def get_frame(self, scene_index: int, state_index: int, track_id: int | None = None) -> Sample:
         """Computes the sample of a frame of a scene: of the ego car, or of an agent by its track.
@@ -95,8 +101,7 @@ class SampleDataset(ABC):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the samples of a scene."""
-        _check_number("a scene", scene_idx)
-        assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
+        self._check_scene(scene_idx)
         return np.arange(*self._interval(scene_idx), dtype=np.int64)
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
@@ -143,6 +148,12 @@ class SampleDataset(ABC):
             raise OutOfRange(f"sample {short(index)} is outside of {length}")
         return int(index) + length if index < 0 else int(index)
 
+    def _check_scene(self, scene: int) -> None:
+        """Checks the number of a scene as L5Kit does: negative numbers count from the end."""
+        _check_number("a scene", scene)
+        if scene >= len(self.dataset.scenes):
+            raise NotMet(f"scene_idx {short(scene)} is over len {len(self.dataset.scenes)}")
+
     def _interval(self, scene: int) -> tuple[int, int]:
         """Returns the first frame of a scene and the one after the last."""
         scenes = self.dataset.scenes
@@ -181,7 +192,7 @@ class SampleDataset(ABC):
         window, current = np.array(self.dataset.frames[first:last]), frame - first
         past, after = window[current::-1].copy(), window[current + 1 :].copy()
         if self.perturbation is not None and len(after) == future:
-            past, after = self.perturbation.perturb(history_frames=past, future_frames=after)
+            past, after = _two_windows(self.perturbation.perturb(history_frames=past, future_frames=after))
             if (len(past), len(after)) != (current + 1, future):
                 raise WrongValue(
                     f"the perturbation returned {len(past)} frames of history and {len(after)} of the future, expected {current + 1} and {future}"
@@ -197,12 +208,15 @@ class ValidAgents(SampleDataset):
         """Takes a mask of the caller, or notes the frames that an agent needs before and after it."""
         self._mask_limits = (min_frame_history, min_frame_future)
         if mask is not None:
-            self.agents_mask = checked_mask(mask, len(self.dataset.agents))
+            self.agents_mask = checked_mask("agents_mask", mask, len(self.dataset.agents), "agents")
+        for name, value in (("min_frame_history", min_frame_history), ("min_frame_future", min_frame_future)):
+            if not is_whole(value):
+                raise WrongValue(f"{name}: expected a number of frames, found {found(value)}")
 
     @cached_property
     def agents_mask(self) -> npt.NDArray[np.bool_]:
         """Which agents count, bool [agents]. It is loaded at the first use."""
-        return load_agents_mask(self.dataset, self.cfg["raster_params"]["filter_agents_threshold"], *self._mask_limits)
+        return load_agents_mask(self.dataset, setting(self.cfg, "raster_params", "filter_agents_threshold"), *self._mask_limits)
 
     @cached_property
     def agents_indices(self) -> npt.NDArray[np.int64]:
@@ -211,8 +225,7 @@ class ValidAgents(SampleDataset):
 
     def get_scene_indices(self, scene_idx: int) -> npt.NDArray[np.int64]:
         """Returns the numbers of the valid agents of a scene."""
-        _check_number("a scene", scene_idx)
-        assert scene_idx < len(self.dataset.scenes), f"scene_idx {short(scene_idx)} is over len {len(self.dataset.scenes)}"
+        self._check_scene(scene_idx)
         return self._within(*self._interval(scene_idx))
 
     def get_frame_indices(self, frame_idx: int) -> npt.NDArray[np.int64]:
@@ -246,7 +259,8 @@ def _check_number(what: str, value: object) -> None:
 def _check_frame(frame: int, frames: int) -> None:
     """Checks the number of a frame in the data set. Negative numbers count from the end."""
     _check_number("a frame", frame)
-    assert frame < frames, f"frame_idx {short(frame)} is over len {frames}"
+    if frame >= frames:
+        raise NotMet(f"frame_idx {short(frame)} is over len {frames}")
     if frame < -frames:
         raise OutOfRange(f"frame {short(frame)} is outside of {frames}")
 
@@ -256,6 +270,25 @@ def count(what: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     if not is_whole(value) or not least <= value <= most:
         raise WrongValue(f"{what}: expected a number from {least} to {most}, found {found(value)}")
     return int(value)
+
+
+def shared_settings(cfg: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that all samples have."""
+    raster = setting(cfg, "raster_params")
+    threshold = setting(cfg, "raster_params", "filter_agents_threshold")
+    return dict(
+        step_time=number("model_params.step_time", setting(cfg, "model_params", "step_time")),
+        threshold=number("raster_params.filter_agents_threshold", threshold),
+        faces=not truth("raster_params.disable_traffic_light_faces", raster.get("disable_traffic_light_faces", False)),
+    )
+
+
+def _two_windows(returned: object) -> tuple[Records, Records]:
+    """Checks what a perturbation of the caller returned."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise WrongType(f"the perturbation returned {found(returned)}, expected the frames of history and of the future")
+    past, after = (records("frames of the perturbation", part, FRAME_DTYPE) for part in returned)
+    return past, after
 
 
 def stacked(samples: list[Sample]) -> dict[str, npt.NDArray[Any]]:

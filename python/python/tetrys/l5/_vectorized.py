@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import number
-from .._errors import WrongType, WrongValue, found, short
+from .._arguments import is_whole, number, truth
+from .._errors import WrongType, WrongValue, array_of, found, short
 from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
-from ._chunked import ChunkedDataset, Records, of_window
+from ._checks import floats, list_of, numbers, of_kind, records, setting
+from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, ChunkedDataset, Records, of_window
 from ._config import DataManager
 from ._map import MapAPI
 from ._perturbation import Perturbation
-from ._samples import Sample, SampleDataset, ValidAgents, count
+from ._samples import Sample, SampleDataset, ValidAgents, count, shared_settings
 
 __all__ = ["EgoAgentDatasetVectorized", "EgoDatasetVectorized", "Vectorizer", "build_vectorizer"]
 
@@ -54,20 +55,18 @@ class Vectorizer:
     """
 
     def __init__(self, cfg: Mapping[str, Any], mapAPI: MapAPI, order: str = "python-set") -> None:
-        model, generation = cfg["model_params"], cfg["data_generation_params"]
         if not isinstance(mapAPI, MapAPI):
             raise WrongType(f"mapAPI: expected a MapAPI, found {found(mapAPI)}")
         if not isinstance(order, str) or order not in ("python-set", "distance"):
             raise WrongValue(f"order {found(order)}: expected 'python-set' or 'distance'")
-        self.lane_cfg_params: Mapping[str, Any] = generation["lane_params"]
+        self.lane_cfg_params: Mapping[str, Any] = setting(cfg, "data_generation_params", "lane_params")
         self.mapAPI = mapAPI
         self.order = order
-        self.max_agents_distance = generation["max_agents_distance"]
-        self.history_num_frames_agents = count("model_params.history_num_frames_agents", model["history_num_frames_agents"])
-        self.future_num_frames = count("model_params.future_num_frames", model["future_num_frames"])
-        history_ego = count("model_params.history_num_frames_ego", model["history_num_frames_ego"])
-        self.history_num_frames_max = max(history_ego, self.history_num_frames_agents)
-        self.other_agents_num = count("data_generation_params.other_agents_num", generation["other_agents_num"])
+        self.max_agents_distance = setting(cfg, "data_generation_params", "max_agents_distance")
+        self.history_num_frames_agents = _count(cfg, "model_params", "history_num_frames_agents")
+        self.future_num_frames = _count(cfg, "model_params", "future_num_frames")
+        self.history_num_frames_max = max(_count(cfg, "model_params", "history_num_frames_ego"), self.history_num_frames_agents)
+        self.other_agents_num = _count(cfg, "data_generation_params", "other_agents_num")
 
     def vectorize(
         self,
@@ -96,36 +95,49 @@ class Vectorizer:
         Raises:
             ValueError: the pose is not that of the frames, or the track is not in the current frame.
         """
-        past, later = np.asarray(history_frames), np.asarray(future_frames)
-        frames = np.concatenate([past[::-1], later]) if len(later) else past[::-1]
-        dataset = of_window(frames, history_agents[::-1], history_tl_faces[::-1], future_agents)
+        fields = ["timestamp", "ego_translation", "ego_rotation"]
+        past = records("history_frames", history_frames, fields, FRAME_DTYPE)
+        if past.ndim != 1 or not len(past):
+            raise WrongValue(f"history_frames: expected one frame or more, found the shape {past.shape}")
+        later = array_of("future_frames", future_frames)
+        if later.size:
+            records("future_frames", later, fields, FRAME_DTYPE)
+            if later.ndim != 1:
+                raise WrongValue(f"future_frames: expected the shape [N], found {list(later.shape)}")
+        frames = np.concatenate([past[fields][::-1], later[fields]]) if later.size else past[::-1]
+        agents, faces = list_of("history_agents", history_agents, AGENT_DTYPE), list_of("history_tl_faces", history_tl_faces, TL_FACE_DTYPE)
+        dataset = of_window(frames, agents[::-1], faces[::-1], list_of("future_agents", future_agents, AGENT_DTYPE))
         native = _tetrys.L5Vectorizer(
             self.mapAPI._native, history_ego=self.history_num_frames_max, history_agents=self.history_num_frames_agents,
             future=self.future_num_frames, step_time=0.1, threshold=-1.0, other_agents=self.other_agents_num,
             ego_as_agent=False, faces=True, threads=1, **self._lanes(),
         )  # fmt: skip
-        track_id = None if selected_track_id is None else int(selected_track_id)
-        if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
+        track_id = _track(selected_track_id)
         sample = _sample(native.batch(dataset.native(), [(len(past) - 1, track_id, [], None)]), 0, track_id)
         for name, given in (("centroid", agent_centroid_m), ("yaw", agent_yaw_rad), ("agent_from_world", agent_from_world)):
-            if not np.allclose(sample[name], given, rtol=1e-6, atol=1e-6):
-                raise WrongValue(f"{name}: expected that of the current frame, {sample[name]}, found {given}")
-        polyline = np.concatenate([np.asarray(history_position_m), np.asarray(history_yaws_rad)], axis=-1)
-        sample["agent_trajectory_polyline"] = polyline
-        sample["agent_polyline_availability"] = np.asarray(history_availability).astype(np.bool_)
+            values = floats(name, given, np.shape(sample[name]))
+            if not np.allclose(sample[name], values, rtol=1e-6, atol=1e-6):
+                raise WrongValue(f"{name}: expected that of the current frame, {sample[name]}, found {values}")
+        positions, yaws = numbers("history_position_m", history_position_m), numbers("history_yaws_rad", history_yaws_rad)
+        available = numbers("history_availability", history_availability)
+        if positions.ndim != 2 or positions.shape[1] != 2 or yaws.shape != (len(positions), 1) or available.shape != (len(positions),):
+            shapes = f"{list(positions.shape)}, {list(yaws.shape)} and {list(available.shape)}"
+            raise WrongValue(f"the history: expected positions [H + 1, 2], yaws [H + 1, 1] and availabilities [H + 1], found {shapes}")
+        sample["agent_trajectory_polyline"] = np.concatenate([positions, yaws], axis=-1)
+        sample["agent_polyline_availability"] = available.astype(np.bool_)
         return {name: value for name, value in sample.items() if name.startswith(_VECTORS)}
 
     def _lanes(self) -> dict[str, Any]:
         """Returns the settings of the native vectorizer that do not depend on a data set."""
-        lanes = self.lane_cfg_params
+        # The attributes may have been changed since they were read.
+        lanes = {"lane_params": self.lane_cfg_params}
         return dict(
-            max_lanes=count("lane_params.max_num_lanes", lanes["max_num_lanes"]),
-            lane_points=count("lane_params.max_points_per_lane", lanes["max_points_per_lane"]),
-            crosswalk_points=count("lane_params.max_points_per_crosswalk", lanes["max_points_per_crosswalk"]),
-            max_crosswalks=count("lane_params.max_num_crosswalks", lanes["max_num_crosswalks"]),
-            max_map_distance=float(lanes["max_retrieval_distance_m"]),
-            max_agents_distance=float(self.max_agents_distance),
+            max_lanes=_count(lanes, "lane_params", "max_num_lanes"),
+            lane_points=_count(lanes, "lane_params", "max_points_per_lane"),
+            crosswalk_points=_count(lanes, "lane_params", "max_points_per_crosswalk"),
+            max_crosswalks=_count(lanes, "lane_params", "max_num_crosswalks"),
+            max_map_distance=number("lane_params.max_retrieval_distance_m", setting(lanes, "lane_params", "max_retrieval_distance_m")),
+            max_agents_distance=number("data_generation_params.max_agents_distance", self.max_agents_distance),
             order=self.order,
         )
 
@@ -171,19 +183,14 @@ class EgoDatasetVectorized(SampleDataset):
         threads: int | None = None,
     ) -> None:
         super().__init__(cfg, zarr_dataset, perturbation, threads)
-        self.vectorizer = vectorizer
-        model, raster = cfg["model_params"], cfg["raster_params"]
-        counts = {
-            "history_ego": ("model_params.history_num_frames_ego", model["history_num_frames_ego"]),
-            "history_agents": ("model_params.history_num_frames_agents", model["history_num_frames_agents"]),
-            "future": ("model_params.future_num_frames", model["future_num_frames"]),
-        }
-        self._settings: dict[str, Any] = {name: count(where, value) for name, (where, value) in counts.items()} | dict(
-            step_time=number("model_params.step_time", model["step_time"]),
-            threshold=number("raster_params.filter_agents_threshold", raster["filter_agents_threshold"]),
+        self.vectorizer: Vectorizer = of_kind("vectorizer", vectorizer, Vectorizer)
+        self._settings: dict[str, Any] = dict(
+            history_ego=_count(cfg, "model_params", "history_num_frames_ego"),
+            history_agents=_count(cfg, "model_params", "history_num_frames_agents"),
+            future=_count(cfg, "model_params", "future_num_frames"),
             other_agents=self._other_agents(),
-            faces=not raster.get("disable_traffic_light_faces", False),
             threads=self._threads,
+            **shared_settings(cfg),
             **vectorizer._lanes(),
         )
         # Finds mistakes in the configuration now.
@@ -223,9 +230,7 @@ class EgoDatasetVectorized(SampleDataset):
 
     def _compute_at(self, scene_index: int, state_index: int, track_id: int | None) -> Sample:
         frame = self._frame(scene_index, state_index)
-        if track_id is not None and not 0 <= track_id < 2**64:
-            raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
-        track_id = None if track_id is None else int(track_id)
+        track_id = _track(track_id)
         return _sample(self._batch([(frame, track_id, [], None)], ego_as_agent=False), 0, track_id)
 
     def _batch(self, places: list[_Place], ego_as_agent: bool) -> dict[str, npt.NDArray[Any]]:
@@ -271,7 +276,7 @@ class EgoAgentDatasetVectorized(ValidAgents, EgoDatasetVectorized):
         threads: int | None = None,
     ) -> None:
         super().__init__(cfg, zarr_dataset, vectorizer, perturbation, threads=threads)
-        self.eval_mode = bool(eval_mode)
+        self.eval_mode = truth("eval_mode", eval_mode)
         self._take_mask(agents_mask, min_frame_history, min_frame_future)
 
     def __len__(self) -> int:
@@ -317,6 +322,21 @@ class EgoAgentDatasetVectorized(ValidAgents, EgoDatasetVectorized):
             raise WrongValue(f"scene {scene} has {len(rows)} valid agents, expected at most {VALID_TRACK_IDS}: use another mask")
         tracks: list[int] = np.asarray(self.dataset.agents[rows]["track_id"]).tolist() if len(rows) else []
         return tracks
+
+
+def _count(cfg: Mapping[str, Any], part: str, name: str) -> int:
+    """Returns a number of a part of the configuration."""
+    return count(f"{part}.{name}", setting(cfg, part, name))
+
+
+def _track(track_id: object) -> int | None:
+    if track_id is None:
+        return None
+    if not is_whole(track_id):
+        raise WrongType(f"track_id: expected an integer, found {found(track_id)}")
+    if not 0 <= track_id < 2**64:
+        raise WrongValue(f"track_id {short(track_id)} not in frame: expected 0 or more")
+    return int(track_id)
 
 
 def _with_ego(sample: Sample, valid: list[int]) -> Sample:

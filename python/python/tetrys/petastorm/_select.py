@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._arguments import limited
+from .._errors import short
 from .._rows import RowLoader
 from ._source import Positions, Source
 from ._stored import Stored
 from .errors import WrongType, WrongValue, found
-from .predicates import PredicateBase, _checked, accepted, conjuncts
+from .predicates import _MOST_VALUES, PredicateBase, _checked, accepted, conjuncts, fields_of
 from .selectors import RowGroupSelectorBase
 
 INDEXES = "petastorm.indexes"
@@ -45,7 +47,7 @@ def selected(
     if _given(filters):
         positions = positions[_by_filters(source, filters, positions, loader)]
     if predicate is not None:
-        parts = [(part, [source.named(name, "predicate") for name in sorted(part.get_fields())]) for part in conjuncts(_checked(predicate))]
+        parts = [(part, [source.named(name, "predicate") for name in fields_of(part)]) for part in conjuncts(_checked(predicate))]
         # Index columns first: a row that they reject costs no payload.
         for part, stored in sorted(parts, key=lambda one: not all(map(source.is_indexed, one[1]))):
             positions = _by_predicate(source, part, stored, positions, loader, in_frames)
@@ -55,7 +57,7 @@ def selected(
 def _by_predicate(
     source: Source, predicate: PredicateBase, stored: list[Stored], positions: Positions, loader: RowLoader, in_frames: bool
 ) -> Positions:
-    names = sorted(predicate.get_fields())
+    names = fields_of(predicate)
     if not stored:
         raise WrongValue(f"{type(predicate).__name__}: get_fields returned no field")
     kept = [np.zeros(0, np.int64)]
@@ -112,7 +114,7 @@ def _by_filters(source: Source, filters: Any, positions: Positions, loader: RowL
     result = np.zeros(len(positions), np.bool_)
     for group in groups:
         if not isinstance(group, (list, tuple)) or not group or not all(_is_condition(one) for one in group):
-            raise WrongValue(f"filters: expected [(field, op, value), ..] or a list of such lists, found {group!r}")
+            raise WrongValue(f"filters: expected [(field, op, value), ..] or a list of such lists, found {found(group)}")
         result |= np.logical_and.reduce([_holds(source, one, positions, loader) for one in group])
     return result
 
@@ -124,14 +126,14 @@ def _is_condition(one: Any) -> bool:
 def _holds(source: Source, condition: Sequence[Any], positions: Positions, loader: RowLoader) -> npt.NDArray[np.bool_]:
     name, op, wanted = condition
     if op not in _COMPARE:
-        raise WrongValue(f"filters, field `{name}`: operator `{op}`: expected one of {', '.join(_COMPARE)}")
+        raise WrongValue(f"filters, field `{short(name)}`: operator `{short(op)}`: expected one of {', '.join(_COMPARE)}")
     stored = source.named(name, "filters")
     if stored.field.shape != ():
         raise WrongValue(f"filters: field `{name}` is an array of shape {stored.field.shape}, expected a scalar: use a predicate")
     if op in ("in", "not in"):
         if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Iterable):
             raise WrongType(f"filters, field `{name}`: `{op}` needs a list of values, found {found(wanted)}")
-        wanted = {_as_field(stored, one) for one in wanted}
+        wanted = {_as_field(stored, one) for one in limited(f"filters, field `{name}`, `{op}`", wanted, _MOST_VALUES)}
     else:
         wanted = _as_field(stored, wanted)
     compare = _COMPARE[op]
@@ -149,7 +151,7 @@ def _as_field(stored: Stored, wanted: Any) -> Any:
         try:
             return dtype(wanted)
         except (ValueError, ArithmeticError) as error:
-            raise WrongType(f"filters, field `{stored.field.name}`: {wanted!r} is no {name}") from error
+            raise WrongType(f"filters, field `{stored.field.name}`: {found(wanted)} is no {name}") from error
     if kind != given:
         raise WrongType(f"filters, field `{stored.field.name}`: expected a value of {name}, found {found(wanted)}")
     return wanted

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import choice, members, size, text, url_of
+from .._arguments import choice, members, path_of, size, text, url_of
 from .._index import Index, concat, read_index, table_at
 from .._rows import RowLoader
 from .._table import Table
@@ -197,7 +197,7 @@ def cache_settings(kind: Any, location: Any, limit: Any) -> dict[str, str]:
     if location is None:
         raise WrongValue('cache_location: cache_type="local-disk" needs the folder of the cache')
     # The cache of the library has a folder of its own, and touches nothing beside it.
-    settings = {"TETRYS_CACHE": os.path.join(url_of(location), "tetrys")}
+    settings = {"TETRYS_CACHE": os.path.join(path_of("cache_location", location), "tetrys")}
     if limit is not None:
         settings["TETRYS_CACHE_SIZE"] = str(size("cache_size_limit", limit))
     return settings

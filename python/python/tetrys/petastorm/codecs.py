@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import text
-from .._errors import WrongType, WrongValue, found, imported
+from .._arguments import text, whole
+from .._errors import WrongType, WrongValue, found, imported, short
 from .._images import decode as decoded
 from .._tetrys import Invalid, Unsupported
 
@@ -70,6 +70,7 @@ class ScalarCodec(DataframeColumnCodec):
         self._spark_type = spark_type() if isinstance(spark_type, type) else spark_type
 
     def encode(self, unischema_field: UnischemaField, value: Any) -> Any:
+        _field(unischema_field)
         if isinstance(value, np.ndarray) and value.shape == ():
             value = value[()]
         if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
@@ -80,7 +81,7 @@ class ScalarCodec(DataframeColumnCodec):
         if name in _WHOLE or name in _FLOATS or name == "BooleanType":
             if isinstance(value, (str, bytes)):
                 raise WrongValue(f"field `{unischema_field.name}`: expected a number, found {found(value)}")
-            return int(value) if name in _WHOLE else float(value) if name in _FLOATS else bool(value)
+            return _converted(unischema_field, int if name in _WHOLE else float if name in _FLOATS else bool, value)
         if name == "StringType":
             if not isinstance(value, str):
                 raise WrongValue(f"field `{unischema_field.name}`: expected text, found {found(value)}")
@@ -88,7 +89,7 @@ class ScalarCodec(DataframeColumnCodec):
         return value
 
     def decode(self, unischema_field: UnischemaField, value: Any) -> Any:
-        return unischema_field.numpy_dtype(value)
+        return _converted(unischema_field, _field(unischema_field).numpy_dtype, value)
 
     def spark_dtype(self) -> Any:
         return self._spark_type.pyspark() if isinstance(self._spark_type, _SparkType) else self._spark_type
@@ -146,7 +147,7 @@ class CompressedImageCodec(_FileCodec):
 
     def __init__(self, image_codec: str = "png", quality: int = 80) -> None:
         self._image_codec = "." + text("image_codec", image_codec)
-        self._quality = quality
+        self._quality = whole("quality", quality, 0, 100)
 
     @property
     def image_codec(self) -> str:
@@ -155,6 +156,8 @@ class CompressedImageCodec(_FileCodec):
 
     def encode(self, unischema_field: UnischemaField, value: Any) -> bytearray:
         picture = checked(unischema_field, value)
+        if picture.size == 0:
+            raise WrongValue(f"field `{unischema_field.name}`: a picture has pixels, found the shape {picture.shape}")
         if picture.ndim != 2 and (picture.ndim != 3 or picture.shape[2] != 3):
             raise WrongValue(f"field `{unischema_field.name}`: a picture is [height, width] or [height, width, 3], found {picture.shape}")
         is_small = picture.dtype == np.uint8 and self.image_codec in ("png", "jpeg", "jpg")
@@ -167,6 +170,7 @@ class CompressedImageCodec(_FileCodec):
         return bytearray(file.getvalue())
 
     def decode(self, unischema_field: UnischemaField, value: Any) -> npt.NDArray[Any]:
+        value = _cell(_field(unischema_field), value)
         if unischema_field.numpy_dtype is np.uint16 and _is_wide_rgb(bytes(value[:32])):
             return _decoded_by_opencv(unischema_field, value)
         try:
@@ -186,13 +190,13 @@ class StoredCodec(DataframeColumnCodec):
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = text("name", name)
 
     def encode(self, unischema_field: UnischemaField, value: Any) -> Any:
-        raise Unsupported(f"field `{unischema_field.name}`: the codec {self.name} is not part of Petastorm: encode the value yourself")
+        raise Unsupported(f"field `{_field(unischema_field).name}`: the codec {self.name} is not part of Petastorm: encode the value yourself")
 
     def decode(self, unischema_field: UnischemaField, value: Any) -> Any:
-        return bytes(value)
+        return _cell(unischema_field, value)
 
     def spark_dtype(self) -> Any:
         return _spark_types().BinaryType()
@@ -207,6 +211,7 @@ def checked(field: UnischemaField, value: Any) -> npt.NDArray[Any]:
     Raises:
         ValueError (an `Invalid`): the value is no array, or has another dtype or shape.
     """
+    _field(field)
     if not isinstance(value, np.ndarray):
         raise WrongValue(f"field `{field.name}`: expected an array of {_named(field.numpy_dtype)}, found {found(value)}")
     if np.dtype(field.numpy_dtype).type is not value.dtype.type:
@@ -217,12 +222,37 @@ def checked(field: UnischemaField, value: Any) -> npt.NDArray[Any]:
     return value
 
 
+def _field(field: Any) -> UnischemaField:
+    from .unischema import checked_field
+
+    return checked_field(field)
+
+
+def _cell(field: Any, value: Any) -> bytes:
+    """Returns a cell that has a small file."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise WrongType(f"field `{_field(field).name}`: expected the bytes of a cell, found {found(value)}")
+    return bytes(value)
+
+
+def _converted(field: UnischemaField, kind: Any, value: Any) -> Any:
+    """Returns a scalar as one of another type."""
+    try:
+        return kind(value)
+    except OverflowError as error:
+        raise WrongValue(f"field `{field.name}`: {found(value)} does not fit {_named(kind)}") from error
+    except Exception as error:
+        # Values of other libraries raise exceptions of many types.
+        raise WrongValue(f"field `{field.name}`: {found(value)} is no {_named(kind)}: {short(error)}") from error
+
+
 def _named(dtype: Any) -> str:
     return str(getattr(dtype, "__name__", dtype))
 
 
 def _loaded(field: UnischemaField, value: Any, member: str | None) -> npt.NDArray[Any]:
     """Reads a `.npy` file, or a member of a `.npz` file. Never unpickles objects."""
+    value = _cell(field, value)
     try:
         if member is not None:
             size = zipfile.ZipFile(io.BytesIO(value)).getinfo(f"{member}.npy").file_size

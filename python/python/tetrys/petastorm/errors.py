@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._errors import NoColumn, WrongType, WrongValue, found
-from .._tetrys import Invalid, NotFound, Unsupported
+from .._errors import NoColumn, NotSupportedError, WrongType, WrongValue, found
+from .._tetrys import Invalid, NotFound
 
 __all__ = [
     "NoColumn",
@@ -24,10 +24,6 @@ class NoDataAvailableError(Invalid):
 
 class NoFieldsError(NotFound, RuntimeError):
     """No field of the schema is selected."""
-
-
-class NotSupportedError(Unsupported, NotImplementedError):
-    """An argument asks for something that readers do not do."""
 
 
 class UnequalShapesError(Invalid, RuntimeError):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import choice, is_whole, texts, whole
+from .._arguments import choice, is_whole, limited, texts, whole
 from .._errors import short
-from .errors import NotSupportedError, WrongValue, found
-from .unischema import Unischema, UnischemaField, match_unischema_fields
+from .errors import NotSupportedError, WrongType, WrongValue, found
+from .unischema import Unischema, UnischemaField, checked_schema, match_unischema_fields
 
 __all__ = ["NGram"]
 
@@ -126,12 +126,17 @@ class NGram:
 
     def convert_fields(self, unischema: Unischema, field_list: Sequence[UnischemaField | str]) -> list[UnischemaField]:
         """Returns the fields of a list of fields and regular expressions."""
-        given = [field for field in field_list if not isinstance(field, str)]
-        return [*given, *match_unischema_fields(unischema, [field for field in field_list if isinstance(field, str)])]
+        listed = limited("field_list", field_list, _MOST_OFFSETS)
+        given = [field for field in listed if not isinstance(field, str)]
+        if wrong := [field for field in given if not hasattr(field, "numpy_dtype")]:
+            raise WrongValue(f"field_list: expected UnischemaField objects and regular expressions, found {found(wrong[0])}")
+        return [*given, *match_unischema_fields(unischema, [field for field in listed if isinstance(field, str)])]
 
     def get_field_names_at_timestep(self, timestep: int) -> list[str]:
         """Returns the names of the fields of an offset."""
-        return [field[0] for field in self._fields.get(timestep, ())]
+        if not is_whole(timestep):
+            raise WrongType(f"timestep: expected an integer, found {found(timestep)}")
+        return [field[0] for field in self._fields.get(int(timestep), ())]
 
     def get_field_names_at_all_timesteps(self) -> list[UnischemaField]:
         """Returns the fields of all offsets, each once."""
@@ -139,6 +144,7 @@ class NGram:
 
     def get_schema_at_timestep(self, schema: Unischema, timestep: int) -> Unischema:
         """Returns the schema of the rows of an offset: its fields, in the order of `schema`."""
+        checked_schema(schema)
         names = set(self.get_field_names_at_timestep(timestep))
         return schema.create_schema_view([field for name, field in schema.fields.items() if name in names])
 

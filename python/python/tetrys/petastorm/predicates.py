@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import is_whole, limited, number, text, texts
+from .._arguments import is_whole, limited, number, several, text, texts
 from .._errors import imported, short
 from .._tetrys import Invalid
 from .errors import WrongType, WrongValue, found
@@ -59,7 +59,11 @@ class in_set(PredicateBase):
         return {self._predicate_field}
 
     def do_include(self, values: Any) -> bool:
-        return values[self._predicate_field] in self._inclusion_values
+        value = _value(self, values, self._predicate_field)
+        try:
+            return value in self._inclusion_values
+        except TypeError as error:
+            raise WrongType(f"in_set: field `{self._predicate_field}` of a row: expected a scalar, found {found(value)}") from error
 
     def _accepts(self, values: Values) -> list[bool]:
         accepted = self._inclusion_values
@@ -77,9 +81,9 @@ class in_intersection(PredicateBase):
         return {self._predicate_field}
 
     def do_include(self, values: Any) -> bool:
-        value: Any = values[self._predicate_field]
+        value = _value(self, values, self._predicate_field)
         if not isinstance(value, Iterable):
-            raise WrongValue(f"in_intersection: field `{self._predicate_field}` is {value!r}, expected an array: filter such rows out before")
+            raise WrongValue(f"in_intersection: field `{self._predicate_field}` is {found(value)}, expected an array: filter such rows out before")
         return bool(np.isin(np.asarray(value), self._inclusion_values).any())
 
 
@@ -105,7 +109,7 @@ class in_lambda(PredicateBase):
         return set(self._predicate_fields)
 
     def do_include(self, values: Any) -> Any:
-        arguments = [values[field] for field in self._predicate_fields]
+        arguments = [_value(self, values, field) for field in self._predicate_fields]
         if self._state_arg is not None:
             arguments.append(self._state_arg)
         return self._predicate_func(*arguments)
@@ -121,7 +125,7 @@ class in_negate(PredicateBase):
         return set(self._predicate.get_fields())
 
     def do_include(self, values: Any) -> bool:
-        return not self._predicate.do_include(values)
+        return not _truth(self._predicate, self._predicate.do_include(values))
 
     def _accepts_part(self, part: Callable[[PredicateBase], list[bool]]) -> list[bool]:
         return [not accepted for accepted in part(self._predicate)]
@@ -136,7 +140,9 @@ class in_reduce(PredicateBase):
     """
 
     def __init__(self, predicate_list: Sequence[PredicateBase], reduce_func: Callable[[list[Any]], Any]) -> None:
-        self._predicate_list = [_checked(predicate) for predicate in predicate_list]
+        self._predicate_list = [_checked(predicate) for predicate in several("predicate_list", predicate_list)]
+        if not callable(reduce_func):
+            raise WrongType(f"reduce_func: expected a function, found {found(reduce_func)}")
         self._reduce_func = reduce_func
 
     def get_fields(self) -> set[str]:
@@ -146,7 +152,7 @@ class in_reduce(PredicateBase):
         return self._reduce_func([predicate.do_include(values) for predicate in self._predicate_list])
 
     def _accepts_part(self, part: Callable[[PredicateBase], list[bool]]) -> list[bool]:
-        return [bool(self._reduce_func(list(results))) for results in zip(*map(part, self._predicate_list), strict=True)]
+        return [_truth(self, self._reduce_func(list(results))) for results in zip(*map(part, self._predicate_list), strict=True)]
 
 
 class in_pseudorandom_split(PredicateBase):
@@ -175,9 +181,7 @@ class in_pseudorandom_split(PredicateBase):
         return {self._predicate_field}
 
     def do_include(self, values: Any) -> bool:
-        if self._predicate_field not in values:
-            raise WrongValue(f"in_pseudorandom_split: the row has no field `{self._predicate_field}`")
-        digest = hashlib.md5(str(values[self._predicate_field]).encode(), usedforsecurity=False).hexdigest()
+        digest = hashlib.md5(str(_value(self, values, self._predicate_field)).encode(), usedforsecurity=False).hexdigest()
         return self._bucket_low <= int(digest, 16) % sys.maxsize < self._bucket_high
 
 
@@ -197,6 +201,29 @@ def _checked(predicate: Any) -> Any:
     return predicate
 
 
+def _value(predicate: PredicateBase, values: Any, field: str) -> Any:
+    """Returns the value of a field of a row, or its values in a frame."""
+    try:
+        return values[field]
+    except Exception as error:
+        # Frames of other libraries raise exceptions of their own.
+        raise WrongValue(f"{type(predicate).__name__}: the row has no field `{short(field)}`, found {found(values)}") from error
+
+
+def _truth(predicate: PredicateBase, result: Any) -> bool:
+    """Returns whether a row is accepted by what a predicate of the caller returned for it."""
+    try:
+        return bool(result)
+    except Exception as error:
+        # As of an array, or of a frame.
+        raise WrongType(f"{type(predicate).__name__} returned {found(result)} for a row, expected True or False") from error
+
+
+def fields_of(predicate: PredicateBase) -> list[str]:
+    """Returns the names of the fields of a predicate, in order."""
+    return sorted(set(texts(f"get_fields of {type(predicate).__name__}", predicate.get_fields())))
+
+
 def accepted(predicate: PredicateBase, values: Values, rows: int, in_frames: bool) -> list[bool]:
     """Returns whether a predicate accepts each of `rows` rows.
 
@@ -208,11 +235,11 @@ def accepted(predicate: PredicateBase, values: Values, rows: int, in_frames: boo
         return predicate._accepts(values)
     if isinstance(predicate, (in_negate, in_reduce)):
         return predicate._accepts_part(lambda part: accepted(part, values, rows, in_frames))
-    names = list(predicate.get_fields())
+    names = fields_of(predicate)
     if in_frames and not isinstance(predicate, (in_intersection, in_pseudorandom_split)):
         return _by_frame(predicate, {name: values[name] for name in names}, rows)
     sequences = [values[name] for name in names]
-    return [bool(predicate.do_include(dict(zip(names, row, strict=True)))) for row in zip(*sequences, strict=True)]
+    return [_truth(predicate, predicate.do_include(dict(zip(names, row, strict=True)))) for row in zip(*sequences, strict=True)]
 
 
 def _by_frame(predicate: PredicateBase, values: Values, rows: int) -> list[bool]:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import truth, whole
-from .errors import WrongStateError, WrongType, found
+from .._errors import short
+from .errors import UnequalShapesError, WrongStateError, WrongType, found
 
 try:
     import torch
@@ -65,21 +66,32 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
         >>> decimal_friendly_collate([{"price": Decimal("1.5"), "id": 1}, {"price": Decimal("2.5"), "id": 2}])
         {'price': [Decimal('1.5'), Decimal('2.5')], 'id': tensor([1, 2])}
     """
+    if not isinstance(batch, list) or not batch:
+        raise WrongType(f"batch: expected a list of one sample or more, found {found(batch)}")
     first = batch[0]
     if isinstance(first, (decimal.Decimal, str, bytes)):
         return batch
     if isinstance(first, collections.abc.Mapping):
+        if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Mapping) or sample.keys() != first.keys()]:
+            raise WrongType(f"batch: expected samples with the keys {short(', '.join(map(str, first)))}, found {found(wrong[0])}")
         return {key: decimal_friendly_collate([sample[key] for sample in batch]) for key in first}
     if isinstance(first, collections.abc.Sequence):
+        if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Sequence) or len(sample) != len(first)]:
+            raise WrongType(f"batch: expected samples of {len(first)} values, found {found(wrong[0])}")
         return [decimal_friendly_collate(list(samples)) for samples in zip(*batch, strict=True)]
-    return default_collate(batch)
+    try:
+        return default_collate(batch)
+    except RuntimeError as error:
+        raise UnequalShapesError(f"batch: PyTorch cannot stack values of different shapes: {short(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"batch: PyTorch makes no tensor of {found(first)}: {short(error)}") from error
 
 
 class LoaderBase:
     """Base class of the loaders over a reader: one loop at a time, the length and the state."""
 
     def __init__(self, reader: Any, batch_size: int, shuffling_queue_capacity: int) -> None:
-        if not hasattr(reader, "schema") or not hasattr(reader, "state_dict"):
+        if isinstance(reader, type) or not all(hasattr(reader, name) for name in ("schema", "state_dict", "batched_output")):
             raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
         self.reader = reader
         self.batch_size = whole("batch_size", batch_size, 1)
@@ -213,7 +225,7 @@ class DataLoader(LoaderBase):
         shuffling_queue_capacity: int = 0,
     ) -> None:
         super().__init__(reader, batch_size, shuffling_queue_capacity)
-        self.collate_fn = collate_fn
+        self.collate_fn = _function("collate_fn", collate_fn)
 
     def _collated(self, samples: list[Any]) -> Any:
         return self.collate_fn(samples)
@@ -233,7 +245,7 @@ class BatchedDataLoader(LoaderBase):
         self, reader: Any, batch_size: int = 1, transform_fn: Callable[[Any], Any] | None = None, shuffling_queue_capacity: int = 0
     ) -> None:
         super().__init__(reader, batch_size, shuffling_queue_capacity)
-        self.transform_fn = transform_fn or torch.as_tensor
+        self.transform_fn = torch.as_tensor if transform_fn is None else _function("transform_fn", transform_fn)
 
     def _batches(self) -> Iterator[Any]:
         if not self.reader.batched_output:
@@ -334,6 +346,13 @@ class InMemBatchedDataLoader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         pass
+
+
+def _function(what: str, given: Any) -> Callable[..., Any]:
+    if not callable(given):
+        raise WrongType(f"{what}: expected a function, found {found(given)}")
+    function: Callable[..., Any] = given
+    return function
 
 
 def _first(fields: dict[Any, Any]) -> Any:

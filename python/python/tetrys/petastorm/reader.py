@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import choice, limited, truth, whole
+from .._arguments import choice, is_whole, limited, truth, whole
 from .._loader import DataLoader
 from .._tetrys import Internal, Invalid
 from .._turns import Turns
@@ -404,7 +404,7 @@ class Reader(Iterator[Any]):
         Raises:
             Invalid: the state is none of a reader, or belongs to other tables, versions, rows, fields or another order.
         """
-        if not isinstance(state, Mapping) or state.get("format") != 1 or not isinstance(state.get("loader"), Mapping):
+        if not isinstance(state, Mapping) or not is_whole(state.get("format")) or state["format"] != 1 or not isinstance(state.get("loader"), Mapping):
             raise WrongType(f"a state is the dict that state_dict of a reader returned, found {found(state)}")
         end = state.get("end")
         self._load(state["loader"])

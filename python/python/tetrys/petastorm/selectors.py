@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import several, text
+from .._arguments import limited, text
 from .errors import WrongType, WrongValue
 from .predicates import values_of
 
@@ -62,7 +62,7 @@ class _Several(RowGroupSelectorBase):
     """A selector made of several."""
 
     def __init__(self, single_index_selectors: Sequence[RowGroupSelectorBase]) -> None:
-        self._single_index_selectors = list(several(type(self).__name__, single_index_selectors))
+        self._single_index_selectors = limited(type(self).__name__, single_index_selectors, 2**16)
         if not self._single_index_selectors:
             raise WrongValue(f"{type(self).__name__}: expected one selector or more, found none")
         for selector in self._single_index_selectors:

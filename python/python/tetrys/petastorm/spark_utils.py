@@ -40,7 +40,7 @@ def dataset_as_rdd(
         raise WrongType(f"spark_session: expected a Spark session with a SparkContext, found {found(spark_session)}")
     source = opened(dataset_url)
     table = source.tables[0]
-    names = None if schema_fields is None else list(source.schema.create_schema_view(list(schema_fields)).fields)
+    names = None if schema_fields is None else list(source.schema.create_schema_view(schema_fields).fields)
     context, rows = spark_session.sparkContext, len(source)
     bytes_of_all = rows * source.row_bytes(list(source.fields.values()))
     parts = max(1, min(rows, max(context.defaultParallelism, int(bytes_of_all / _PARTITION_BYTES))))

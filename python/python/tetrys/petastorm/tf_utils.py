@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import whole
 from .errors import WrongType, WrongValue, found
 from .ngram import NGram
 from .unischema import Unischema
@@ -96,6 +97,11 @@ class _Layout:
         return rows if self.ngram is not None else rows[0]
 
 
+def _check_reader(reader: Any) -> None:
+    if isinstance(reader, type) or not all(hasattr(reader, name) for name in ("schema", "ngram", "batched_output")):
+        raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
+
+
 def make_petastorm_dataset(reader: Any) -> tf.data.Dataset:
     """Returns the items of a reader as a `tf.data.Dataset`: namedtuples of tensors; of n-grams, dicts {offset: namedtuple}.
 
@@ -119,8 +125,7 @@ def make_petastorm_dataset(reader: Any) -> tf.data.Dataset:
         ValueError (an `Invalid`): TensorFlow has no dtype for a field.
         tf.errors.OpError: raised by the iteration: a value is None, or the reader failed.
     """
-    if not hasattr(reader, "schema") or not hasattr(reader, "ngram"):
-        raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
+    _check_reader(reader)
     layout = _Layout(reader)
 
     def items() -> Iterator[tuple[Any, ...]]:
@@ -152,7 +157,8 @@ def tf_tensors(reader: Any, shuffling_queue_capacity: int = 0, min_after_dequeue
         tf.errors.OutOfRangeError: the reader has no more items.
     """
     del min_after_dequeue
-    if shuffling_queue_capacity > 0:
+    _check_reader(reader)
+    if whole("shuffling_queue_capacity", shuffling_queue_capacity) > 0:
         if reader.batched_output:
             raise WrongValue("shuffling_queue_capacity cannot be used with a batch reader: its rows are mixed by shuffle_rows=True")
         reader._mix()

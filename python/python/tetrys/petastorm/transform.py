@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._arguments import several, text
-from .errors import WrongType, WrongValue
-from .unischema import Unischema, UnischemaField
+from .._arguments import limited, text
+from .errors import WrongType, WrongValue, found
+from .unischema import Unischema, UnischemaField, checked_field, checked_schema
 
 __all__ = ["TransformSpec", "edit_field", "transform_schema"]
 
@@ -54,19 +54,23 @@ class TransformSpec:
         if removed_fields is not None and selected_fields is not None:
             raise WrongValue("removed_fields and selected_fields exclude each other: give one of them")
         self.func = func
-        self.edit_fields = [] if edit_fields is None else list(several("edit_fields", edit_fields))
+        self.edit_fields = [] if edit_fields is None else limited("edit_fields", edit_fields, 2**16)
         for edited in self.edit_fields:
             if not isinstance(edited, (tuple, list)) or len(edited) != 4:
-                raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable), found {edited!r}")
+                raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable), found {found(edited)}")
+            _field(edited)
         self.removed_fields = [] if removed_fields is None else _names("removed_fields", removed_fields)
         self.selected_fields = None if selected_fields is None else _names("selected_fields", selected_fields)
 
 
 def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unischema:
     """Returns the schema of transformed rows. Unknown names are left out with a warning."""
+    checked_schema(schema)
+    if not isinstance(transform_spec, TransformSpec):
+        raise WrongType(f"transform_spec: expected a TransformSpec, found {found(transform_spec)}")
     removed = set(transform_spec.removed_fields)
     _warn("removed_fields", removed - set(schema.fields), schema)
-    edited = [UnischemaField(name, dtype, tuple(shape), None, nullable) for name, dtype, shape, nullable in transform_spec.edit_fields]
+    edited = [_field(one) for one in transform_spec.edit_fields]
     gone = removed | {field.name for field in edited}
     fields = {field.name: field for field in [*(field for name, field in schema.fields.items() if name not in gone), *edited]}
     if transform_spec.selected_fields is not None:
@@ -75,8 +79,14 @@ def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unisch
     return Unischema(f"{schema._name}_transformed", fields.values())
 
 
+def _field(edited: Sequence[Any]) -> UnischemaField:
+    """Returns the field of an entry of `edit_fields`."""
+    name, dtype, shape, nullable = edited
+    return checked_field(UnischemaField(name, dtype, tuple(shape) if isinstance(shape, list) else shape, None, nullable))
+
+
 def _names(what: str, names: object) -> list[str]:
-    return [text(what, name) for name in several(what, names)]
+    return [text(what, name) for name in limited(what, names, 2**16)]
 
 
 def _warn(what: str, unknown: set[str], schema: Unischema) -> None:

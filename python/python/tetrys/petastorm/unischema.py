@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import several
-from .._errors import WrongType, WrongValue, found, imported
+from .._arguments import is_whole, limited, several, text
+from .._errors import WrongType, WrongValue, found, imported, short
 
 __all__ = ["Unischema", "UnischemaField", "dict_to_spark_row", "insert_explicit_nulls", "match_unischema_fields"]
 
@@ -58,6 +58,27 @@ def _row_class(schema_name: str, names: tuple[str, ...]) -> Any:
     return namedtuple(f"{schema_name}_view", names)
 
 
+_MOST_FIELDS = 1 << 16
+
+
+def checked_field(field: Any) -> UnischemaField:
+    """Returns a field of a schema, if its parts have the types that they need."""
+    if not isinstance(getattr(field, "name", None), str) or not hasattr(field, "numpy_dtype") or not hasattr(field, "shape"):
+        raise WrongType(f"fields: expected UnischemaField objects, found {found(field)}")
+    name = text("fields, a name", field.name)
+    if not isinstance(field.numpy_dtype, (type, np.dtype)):
+        raise WrongType(f"field `{short(name)}`: numpy_dtype: expected a type such as np.float32, found {found(field.numpy_dtype)}")
+    if not isinstance(field.shape, tuple) or not all(extent is None or is_whole(extent) and 0 <= extent < 2**31 for extent in field.shape):
+        raise WrongType(f"field `{short(name)}`: shape: expected a tuple of extents, each from 0 or None, found {found(field.shape)}")
+    codec = getattr(field, "codec", None)
+    if codec is not None and (isinstance(codec, type) or not callable(getattr(codec, "encode", None)) or not callable(getattr(codec, "decode", None))):
+        raise WrongType(f"field `{short(name)}`: codec: expected an object of tetrys.petastorm.codecs, found {found(codec)}")
+    if not isinstance(getattr(field, "nullable", None), (bool, np.bool_, type(None))):
+        raise WrongType(f"field `{short(name)}`: nullable: expected True or False, found {found(field.nullable)}")
+    made: UnischemaField = field
+    return made
+
+
 class Unischema:
     """Names and types of the fields of a data set. `schema.NAME` is a field, too.
 
@@ -73,14 +94,14 @@ class Unischema:
 
     Raises:
         ValueError (an `Invalid`): two fields have the same name.
+        TypeError (an `Invalid`): something else than a field is among them, or a field has no dtype or shape.
     """
 
     def __init__(self, name: str, fields: Iterable[UnischemaField]) -> None:
-        self._name = name
+        self._name = text("name", name)
         self._fields: dict[str, UnischemaField] = {}
         for field in several("fields", fields):
-            if not isinstance(getattr(field, "name", None), str) or not hasattr(field, "numpy_dtype"):
-                raise WrongType(f"fields: expected UnischemaField objects, found {found(field)}")
+            checked_field(field)
             if field.name in self._fields:
                 raise WrongValue(f"schema {name}: two fields are called `{field.name}`")
             self._fields[field.name] = field
@@ -103,26 +124,39 @@ class Unischema:
         Raises:
             ValueError (an `Invalid`): an entry is neither a field nor text, or a field does not exist.
         """
-        patterns = [field for field in fields if isinstance(field, str)]
-        given = [field for field in fields if isinstance(field, tuple)]
-        if len(patterns) + len(given) != len(fields):
-            wrong = next(field for field in fields if not isinstance(field, (str, tuple)))
+        chosen = limited("fields", fields, _MOST_FIELDS)
+        patterns = [field for field in chosen if isinstance(field, str)]
+        given = [field for field in chosen if isinstance(field, tuple) and field]
+        if len(patterns) + len(given) != len(chosen):
+            wrong = next(field for field in chosen if not isinstance(field, (str, tuple)) or field == ())
             raise WrongValue(f"fields: expected UnischemaField objects and regular expressions, found {found(wrong)}")
-        if unknown := [field[0] for field in given if field[0] not in self._fields]:
-            raise WrongValue(f"schema {self._name} has no field `{unknown[0]}`; there are: {', '.join(self._fields)}")
+        if unknown := [field[0] for field in given if not isinstance(field[0], str) or field[0] not in self._fields]:
+            raise WrongValue(f"schema {self._name} has no field `{short(unknown[0])}`; there are: {', '.join(self._fields)}")
         names = dict.fromkeys([field[0] for field in given] + [field.name for field in match_unischema_fields(self, patterns)])
         return Unischema(f"{self._name}_view", [self._fields[name] for name in names])
 
     def make_namedtuple(self, **values: Any) -> Any:
         """Returns a row: a namedtuple with the fields of this schema."""
-        return self._get_namedtuple()(**values)
+        return self._made(**values)
 
     def make_namedtuple_tf(self, *args: Any, **values: Any) -> Any:
         """Returns a row, as `make_namedtuple` does."""
-        return self._get_namedtuple()(*args, **values)
+        return self._made(*args, **values)
+
+    def _made(self, *args: Any, **values: Any) -> Any:
+        row = self._get_namedtuple()
+        try:
+            return row(*args, **values)
+        except TypeError as error:
+            said = f"{len(args)} values" if args else short(", ".join(values))
+            raise WrongType(f"schema {self._name}: a row has the fields {', '.join(self._fields)}, found {said}") from error
 
     def _get_namedtuple(self) -> Any:
-        return _row_class(self._name, tuple(self._fields))
+        try:
+            return _row_class(self._name, tuple(self._fields))
+        except ValueError as error:
+            # A namedtuple has attributes of these names.
+            raise WrongValue(f"schema {short(self._name)}: {short(error)}: rows are namedtuples, so the schema and its fields need names of Python") from error
 
     def as_spark_schema(self) -> Any:
         """Returns the schema of the cells as a `pyspark.sql.types.StructType`.
@@ -169,13 +203,30 @@ def match_unischema_fields(schema: Unischema, field_regex: Iterable[str] | None)
     Raises:
         ValueError (an `Invalid`): a text is no regular expression.
     """
-    patterns = list(field_regex or ())
+    checked_schema(schema)
+    patterns = [] if field_regex is None else limited("field_regex", field_regex, _MOST_FIELDS)
     for pattern in patterns:
+        text("a regular expression", pattern)
         try:
             re.compile(pattern)
-        except re.error as error:
-            raise WrongValue(f"`{pattern}` is no regular expression: {error}") from error
+        except (re.error, RecursionError, OverflowError) as error:
+            raise WrongValue(f"`{short(pattern)}` is no regular expression: {error}") from error
     return [field for field in schema.fields.values() if any(re.fullmatch(pattern, field.name) for pattern in patterns)]
+
+
+def checked_schema(schema: object) -> Unischema:
+    if not isinstance(schema, Unischema):
+        raise WrongType(f"expected a Unischema, found {found(schema)}")
+    return schema
+
+
+def checked_row(row: object) -> Mapping[str, Any]:
+    """Returns the values of a row by field name."""
+    if not isinstance(row, Mapping):
+        raise WrongType(f"a row: expected a dict of its fields, found {found(row)}")
+    if wrong := [name for name in row if not isinstance(name, str)]:
+        raise WrongType(f"a row: expected names of fields as keys, found {found(wrong[0])}")
+    return row
 
 
 def insert_explicit_nulls(unischema: Unischema, row_dict: dict[str, Any]) -> None:
@@ -184,7 +235,8 @@ def insert_explicit_nulls(unischema: Unischema, row_dict: dict[str, Any]) -> Non
     Raises:
         ValueError (an `Invalid`): a field that is not nullable is missing.
     """
-    for name, field in unischema.fields.items():
+    checked_row(row_dict)
+    for name, field in checked_schema(unischema).fields.items():
         if name not in row_dict:
             if not field.nullable:
                 raise WrongValue(f"the row has no field `{name}`, which is not nullable")
@@ -193,12 +245,11 @@ def insert_explicit_nulls(unischema: Unischema, row_dict: dict[str, Any]) -> Non
 
 def encoded_row(unischema: Unischema, row_dict: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the cells of a row, in schema order, after checks of names, types, shapes and nulls."""
-    if not isinstance(unischema, Unischema):
-        raise WrongType(f"expected a Unischema, found {found(unischema)}")
-    row = dict(row_dict)
+    checked_schema(unischema)
+    row = dict(checked_row(row_dict))
     insert_explicit_nulls(unischema, row)
     if unknown := [name for name in row if name not in unischema.fields]:
-        raise WrongValue(f"the row has a field `{unknown[0]}`, which schema {unischema._name} does not; there are: {', '.join(unischema.fields)}")
+        raise WrongValue(f"the row has a field `{short(unknown[0])}`, which schema {unischema._name} does not; there are: {', '.join(unischema.fields)}")
     cells: dict[str, Any] = {}
     for name, field in unischema.fields.items():
         value = row[name]

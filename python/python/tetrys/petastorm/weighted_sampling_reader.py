@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import limited, several, whole
+from .._arguments import limited, truth, whole
 from .._errors import array_of
 from .._tetrys import Error
 from .errors import WrongType, WrongValue, found
@@ -37,7 +37,7 @@ class WeightedSamplingReader(Iterator[Any]):
     """
 
     def __init__(self, readers: Sequence[Any], probabilities: Iterable[float], *, seed: int | None = None) -> None:
-        self._readers = list(several("readers", readers))
+        self._readers = limited("readers", readers, 2**16)
         if len(self._readers) < 2:
             raise WrongValue(f"readers: expected two or more, found {len(self._readers)}")
         if wrong := [reader for reader in self._readers if not hasattr(reader, "batched_output") or not hasattr(reader, "schema")]:
@@ -106,19 +106,20 @@ class WeightedSamplingReader(Iterator[Any]):
             raise WrongType(f"a state of {len(self._readers)} readers is expected, found {found(state)}")
         before = self.state_dict()
         random: Any = state.get("random")
+        is_over = truth("the state, is_over", state.get("is_over", False))
         try:
             self._random.bit_generator.state = random
             for reader, part in zip(self._readers, parts, strict=True):
                 reader.load_state_dict(part)
-        except (Error, KeyError, OverflowError, TypeError, ValueError) as error:
+        except Exception as error:
             # All readers stay where they were.
             self._random.bit_generator.state = before["random"]
             for reader, part in zip(self._readers, before["readers"], strict=True):
                 reader.load_state_dict(part)
             if isinstance(error, Error):
                 raise
-            raise WrongValue(f"the state has no state of the random choices: {error}") from error
-        self.last_row_consumed = bool(state.get("is_over", False))
+            raise WrongValue(f"the state has no state of the random choices: found {found(random)}") from error
+        self.last_row_consumed = is_over
 
     def _mix(self) -> None:
         for reader in self._readers:

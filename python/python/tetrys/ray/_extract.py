@@ -13,7 +13,7 @@ import ray
 import ray.exceptions
 
 from .. import cluster
-from .._arguments import Url, texts, truth, whole
+from .._arguments import Url, members, texts, truth, whole
 from .._errors import WrongType, found, imported
 from .._sources import open_session, write_source
 from .._table import Table
@@ -101,13 +101,16 @@ def extract(
         raise WrongType(f"fn: expected a function of a source's name, found {found(fn)}")
     names = texts("sources", sources)
     whole("retries", retries)
+    remote_args = members("ray_remote_args", ray_remote_args)
+    if not callable(progress):
+        truth("progress", progress)
     plan = open_session(url, names, schema, options) if truth("resume", resume) else None
     done: dict[int, Receipt] = {}
     if plan is None:
         plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=names, **options)
     else:
         done = {receipt.partition: receipt for receipt in cluster.found(plan)}
-    remote = ray.remote(write_source).options(max_retries=retries, retry_exceptions=True, **dict(ray_remote_args or {}))
+    remote = ray.remote(write_source).options(max_retries=retries, retry_exceptions=True, **remote_args)
     with _told(progress, len(names)) as tell:
         _run(plan, done, partial(remote.remote, fn=ray.put(fn), index=texts("index", index)), tell)
     return cluster.commit(plan, done.values())

@@ -96,6 +96,9 @@ def read(
         storage_options=storage_options,
         store_options=store_options,
     )
+    for name, value in (("concurrency", concurrency), ("override_num_blocks", override_num_blocks)):
+        if value is not None:
+            whole(name, value, 1)
     blocks = _tasks(datasource) if override_num_blocks is None else override_num_blocks
     return ray.data.read_datasource(datasource, concurrency=concurrency, override_num_blocks=blocks, **resources)
 

@@ -16,7 +16,7 @@ from ray.data.block import Block, BlockAccessor
 from ray.data.datasource import Datasink
 
 from .. import cluster
-from .._arguments import Url, texts, whole
+from .._arguments import Url, members, texts, whole
 from .._columns import column
 from .._errors import NoColumn, WrongType, found
 from .._places import option_of
@@ -93,6 +93,9 @@ def write(
     if known is not None and (missing := [name for name in [*keys, *order] if name not in known.names]):
         raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known.names)}")
     count = None if partitions is None else whole("partitions", partitions, 1)
+    if concurrency is not None:
+        whole("concurrency", concurrency, 1)
+    remote = members("ray_remote_args", ray_remote_args)
     sink = TetrysDatasink(
         url,
         schema=_types_of(ds, url, mode, option_of(options)) if schema is None else schema,
@@ -119,7 +122,7 @@ def write(
         # Tasks have their numbers in the order of the blocks: of the sorted rows, or of the dataset. After a hash shuffle, they have
         # the order in which Ray finished the partitions.
         settings.preserve_order = True
-        ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(ray_remote_args or {}))
+        ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=remote)
     except BaseException as error:
         # Ray tells a datasink of exceptions in the write alone: not of interrupts, and not of what happens before.
         sink.on_write_failed(error)

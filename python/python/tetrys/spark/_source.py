@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from .. import cluster
 from .._arguments import exactly
+from .._errors import WrongType, found
 from .._places import place_of
 from .._rows import RowLoader
 from .._table import Table, opened
@@ -51,6 +52,8 @@ def register(spark: Any) -> None:
     Spark refuses its default mode `errorifexists` for sources in Python. `mode("append")` with `option("mode", "create")` does the
     same: it fails if there is a table.
     """
+    if not hasattr(spark, "dataSource"):
+        raise WrongType(f"spark: expected a Spark session, found {found(spark)}")
     spark.dataSource.register(TetrysDataSource)
 
 

@@ -75,6 +75,9 @@ def write(
     """
     choice("mode", mode, [*MODES, "ignore"])
     keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
+    if not hasattr(df, "sparkSession") or not hasattr(df, "mapInArrow"):
+        raise WrongType(f"df: expected a DataFrame of Spark, found {found(df)}")
+    count = None if partitions is None else whole("partitions", partitions, 1, 2**31 - 1)
     kinds = types_of_frame(df.schema, schema)
     options |= {"index": index, "sequence_by": keys, "order_by": order}
     try:
@@ -84,7 +87,7 @@ def write(
             return opened(place_of(url_of(url), option_of(options), options.get("allow", ())))
         raise
     try:
-        rows = _prepared(df, keys, order, None if partitions is None else whole("partitions", partitions, 1))
+        rows = _prepared(df, keys, order, count)
         # `mapInArrow` finds no columns whose names have dots.
         plain = rows.toDF(*(f"c{number}" for number in range(len(kinds))))
         receipts = _receipts(plain.mapInArrow(_Task(plan, list(kinds)), _RECEIPT))
@@ -150,6 +153,8 @@ def extract(
     labels = texts("sources", sources)
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source, found {found(fn)}")
+    if not callable(getattr(spark, "range", None)):
+        raise WrongType(f"spark: expected a Spark session, found {found(spark)}")
     plan = open_session(url, labels, schema, options) if truth("resume", resume) else None
     done = [] if plan is None else cluster.found(plan)
     plan = plan or cluster.plan_write(url, schema=schema, index=index, mode=MODES[mode], labels=labels, **options)

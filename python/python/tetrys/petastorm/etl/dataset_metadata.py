@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._arguments import texts
+from ..._errors import short
 from ..._tetrys import Invalid, NotFound
 from ..._table import Table
 from ..._write import Partition, Writer
@@ -112,9 +115,13 @@ def _scalar(field: UnischemaField, value: Any) -> Any:
         return value
     try:
         stored = np.dtype(dtype).type(value)
-    except (ValueError, OverflowError, TypeError) as error:
-        raise WrongValue(f"field `{field.name}`: {found(value)} is no {getattr(dtype, '__name__', dtype)}: {error}") from error
-    if stored.dtype.kind in "iub" and stored != value:
+        is_exact = stored.dtype.kind not in "iub" or bool(stored.item() == value)
+    except OverflowError as error:
+        raise WrongValue(f"field `{field.name}`: {found(value)} does not fit {getattr(dtype, '__name__', dtype)}") from error
+    except Exception as error:
+        # Values of other libraries raise exceptions of many types.
+        raise WrongValue(f"field `{field.name}`: {found(value)} is no {getattr(dtype, '__name__', dtype)}: {short(error)}") from error
+    if not is_exact:
         raise WrongValue(f"field `{field.name}`: {found(value)} does not fit {stored.dtype}")
     return stored
 
@@ -146,7 +153,7 @@ class DatasetWriter:
             return
         if isinstance(rows, Mapping):
             rows = [rows]
-        if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes, io.IOBase)) or getattr(rows, "shape", None) == ():
             raise WrongType(f"rows: expected dicts, or a Spark DataFrame, found {found(rows)}")
         if self._is_written and self._partition is None:
             raise WrongValue("the DataFrame was published already: write all rows as one DataFrame, or all rows as dicts")
@@ -173,9 +180,10 @@ class DatasetWriter:
         there = set(columns)
         index = [cell.field.name for cell in self._cells if cell.is_indexed]
         options = {"index": index, **self._options}
+        options["index"] = texts("index", options["index"])
         if not options["index"]:
             raise WrongValue(f"schema {self._schema._name} has no scalar that the index could hold: name a field as index=..")
-        chosen = {options["index"]} if isinstance(options["index"], str) else set(options["index"])
+        chosen = set(options["index"])
         groups = {cell.field.name: [name for name in cell.types if name in there] for cell in self._cells if cell.field.name not in chosen}
         return {"groups": groups, **options}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..._arguments import text
+
 __all__ = ["FieldNotNullIndexer", "SingleFieldIndexer"]
 
 
@@ -14,8 +16,8 @@ class SingleFieldIndexer:
     """
 
     def __init__(self, index_name: str, index_field: str) -> None:
-        self._index_name = index_name
-        self._column_name = index_field
+        self._index_name = text("index_name", index_name)
+        self._column_name = text("index_field", index_field)
 
     @property
     def index_name(self) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+from ..._arguments import whole
 from ..._errors import imported
 from ..._table import Table
 from ..._tetrys import NotFound
@@ -68,9 +69,9 @@ class SparkDatasetConverter:
         tf = imported("tensorflow", "TensorFlow is not installed: pip install tensorflow")
         del workers_count
         with self._reader(num_epochs, petastorm_reader_kwargs, batch_size=32 if batch_size is None else batch_size) as reader:
-            if shuffling_queue_capacity:
+            if shuffling_queue_capacity is not None and whole("shuffling_queue_capacity", shuffling_queue_capacity):
                 reader._mix()
-            yield make_petastorm_dataset(reader).prefetch(tf.data.AUTOTUNE if prefetch is None else prefetch)
+            yield make_petastorm_dataset(reader).prefetch(tf.data.AUTOTUNE if prefetch is None else whole("prefetch", prefetch))
 
     @contextmanager
     def make_torch_dataloader(
@@ -95,6 +96,8 @@ class SparkDatasetConverter:
         from ..pytorch import DataLoader
 
         del workers_count
+        if data_loader_fn is not None and not callable(data_loader_fn):
+            raise WrongType(f"data_loader_fn: expected a function, found {found(data_loader_fn)}")
         with self._reader(num_epochs, petastorm_reader_kwargs) as reader:
             make = DataLoader if data_loader_fn is None else data_loader_fn
             yield make(reader=reader, batch_size=batch_size, shuffling_queue_capacity=shuffling_queue_capacity)
@@ -130,8 +133,8 @@ def make_spark_converter(
         Unsupported: pyspark is not installed.
     """
     del parquet_row_group_size_bytes, compression_codec
-    if dtype not in (None, "float32", "float64"):
-        raise WrongValue(f"dtype: expected float32, float64 or None, found {dtype!r}")
+    if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float64")):
+        raise WrongValue(f"dtype: expected float32, float64 or None, found {found(dtype)}")
     spark = imported("pyspark.sql", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").SparkSession.builder.getOrCreate()
     if isinstance(df, str):
         try:
@@ -204,6 +207,8 @@ _delete: Callable[[str], object] = _delete_folder
 def register_delete_dir_handler(handler: Callable[[str], object] | None) -> None:
     """Sets the function that deletes the folder of a table by its URL; None: local folders are deleted, others are not."""
     global _delete
+    if handler is not None and not callable(handler):
+        raise WrongType(f"handler: expected a function of a URL, found {found(handler)}")
     _delete = _delete_folder if handler is None else handler
 
 

@@ -1,0 +1,370 @@
+"""Arguments of Level 5 and of Petastorm: each silly value of each argument is an error of Tetrys that says what was expected, or has a
+meaning. Each call begins with good arguments, of which one is changed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import l5_maps
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import tetrys as tt
+from l5_scenes import random_dataset, write_zarr
+from test_arguments import RUST, Mute
+from tetrys import cluster, l5, petastorm
+from tetrys.petastorm import codecs, ngram, predicates, selectors, spark_utils, transform, unischema, weighted_sampling_reader
+from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
+
+
+def closed() -> Any:
+    file = io.BytesIO()
+    file.close()
+    return file
+
+
+SILLY: dict[str, Callable[[], Any]] = {
+    "None": lambda: None, "-1": lambda: -1, "0": lambda: 0, "2**40": lambda: 2**40, "-2**70": lambda: -(2**70), "10**5000": lambda: 10**5000,
+    "True": lambda: True, "1.5": lambda: 1.5, "nan": lambda: float("nan"), "1j": lambda: 1j, "empty text": lambda: "", "x": lambda: "x",
+    "a megabyte": lambda: "x" * 10**6, "surrogate": lambda: "a\ud800", "nul": lambda: "a\0b", "pattern": lambda: "re:(", "bytes": lambda: b"x",
+    "bytearray": lambda: bytearray(b"xy"), "[]": list, "[[]]": lambda: [[]], "ragged": lambda: [[1], [1, 2]], "[None]": lambda: [None],
+    "mixed": lambda: [1, "a"], "[object]": lambda: [object()], "()": tuple, "{}": dict, "{1: 2}": lambda: {1: 2}, "set": lambda: {1},
+    "object": object, "mute": Mute, "function": lambda: lambda *_, **__: 1, "type": lambda: int, "array()": lambda: np.array(5),
+    "array[0]": lambda: np.array([]), "array[2,2]": lambda: np.zeros((2, 2)), "texts": lambda: np.array(["a"]), "objects": lambda: np.array([object()]),
+    "complex": lambda: np.zeros(3, complex), "bools": lambda: np.array([True, False]), "nans": lambda: np.full((4, 4), np.nan),
+    "masked": lambda: np.ma.masked_array([1.0, 2.0], [True, False]), "other fields": lambda: np.zeros(2, [("q", "i4")]), "int64": lambda: np.int64(-1),
+    "float32": lambda: np.float32(1.5), "NaT": lambda: np.datetime64("NaT"), "timedelta64": lambda: np.timedelta64(1, "s"), "timedelta": lambda: timedelta(1),
+    "Decimal": lambda: Decimal("1.5"), "used up": lambda: iter([]), "endless": lambda: range(10**12), "path": lambda: Path("x"), "folder": lambda: Path("."),
+    "closed": closed, "open": lambda: io.BytesIO(b"abc"), "NA": lambda: pd.NA, "frame": lambda: pd.DataFrame({"a": [1]}), "series": lambda: pl.Series([1.5]),
+    "column": lambda: pl.col("a"), "arrow": lambda: pa.table({"a": [1]}), "slice": lambda: slice(None),
+}  # fmt: skip
+
+
+@dataclass
+class World:
+    """Data of which the calls are given parts."""
+
+    zarr: Path
+    table: Path
+    drives: str
+    folder: Path
+    arrays: tuple[np.ndarray[Any, Any], ...]
+
+    def require(self, key: str) -> str:
+        return str(self.folder / key)
+
+    def dataset(self) -> l5.ChunkedDataset:
+        dataset = l5.ChunkedDataset("")
+        dataset.scenes, dataset.frames, dataset.agents, dataset.tl_faces = self.arrays
+        return dataset
+
+    def cfg(self, map_type: str = "box_debug") -> dict[str, Any]:
+        return {
+            "model_params": {"history_num_frames": 1, "future_num_frames": 2, "step_time": 0.1, "render_ego_history": True},
+            "raster_params": {
+                "raster_size": [8, 6], "pixel_size": [0.5, 0.5], "ego_center": [0.25, 0.5], "map_type": map_type, "semantic_map_key": "map.pb",
+                "dataset_meta_key": "meta.json", "filter_agents_threshold": 0.5, "set_origin_to_bottom": True, "disable_traffic_light_faces": False,
+            },
+        }  # fmt: skip
+
+    def vector_cfg(self) -> dict[str, Any]:
+        lanes = dict(max_num_lanes=3, max_points_per_lane=4, max_points_per_crosswalk=4, max_num_crosswalks=2, max_retrieval_distance_m=35)
+        return {
+            "model_params": dict(history_num_frames_ego=1, history_num_frames_agents=1, future_num_frames=2, step_time=0.1),
+            "raster_params": self.cfg()["raster_params"],
+            "data_generation_params": dict(other_agents_num=3, max_agents_distance=35, lane_params=lanes),
+        }
+
+    def rasterizer(self) -> l5.Rasterizer:
+        return l5.build_rasterizer(self.cfg(), self)  # type: ignore[arg-type]
+
+    def map_api(self) -> l5.MapAPI:
+        return l5.MapAPI(self.require("map.pb"), l5_maps.world_to_ecef([0, 0, 0]))
+
+    def vectorizer(self) -> l5.Vectorizer:
+        return l5.Vectorizer(self.vector_cfg(), self.map_api(), "distance")
+
+    def samples(self, kind: str) -> Any:
+        if kind == "ego":
+            return l5.EgoDataset(self.cfg(), self.dataset(), self.rasterizer(), threads=1)
+        everyone = np.ones(len(self.arrays[2]), np.bool_)
+        if kind == "agents":
+            return l5.AgentDataset(self.cfg(), self.dataset(), self.rasterizer(), agents_mask=everyone, threads=1)
+        return l5.EgoAgentDatasetVectorized(self.vector_cfg(), self.dataset(), self.vectorizer(), agents_mask=everyone, threads=1)
+
+
+@pytest.fixture(scope="module")
+def world(drives: str, tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("world")
+    arrays = random_dataset(7, scenes=1, max_frames=25)
+    zarr = write_zarr(folder / "s.zarr", arrays, compressed=False)
+    tt.ingest_l5(zarr, folder / "t")
+    side = np.cumsum(np.full((4, 3), 2.0), axis=0)
+    (folder / "map.pb").write_bytes(l5_maps.fragment([l5_maps.lane("lane", side, side + [0, 3, 0]), l5_maps.crosswalk("walk", side), l5_maps.face("face", "red")]))
+    (folder / "meta.json").write_text('{"world_to_ecef": ' + str(l5_maps.world_to_ecef([0, 0, 0]).tolist()) + "}")
+    (folder / "config.yaml").write_text("a: {b: 1}")
+    l5.write_gt_csv(folder / "gt.csv", np.arange(2), np.arange(2), np.ones((2, 3, 2)), np.ones((2, 3)))
+    l5.write_pred_csv(folder / "pred.csv", np.arange(2), np.arange(2), np.ones((2, 3, 2)))
+    return World(zarr, folder / "t", drives, folder, arrays)
+
+
+Call = tuple[Callable[..., Any], dict[str, Any]]
+METRIC: dict[str, Any] = {"ground_truth": np.ones((4, 2)), "pred": np.ones((2, 4, 2)), "confidences": np.array([0.5, 0.5]), "avails": np.ones(4)}
+METRICS = "neg_multi_log_likelihood rmse prob_true_mode time_displace average_displacement_error_oracle average_displacement_error_mean".split()
+METRICS += "final_displacement_error_oracle final_displacement_error_mean".split()
+ROWS: dict[str, Any] = {"timestamps": np.arange(2), "track_ids": np.arange(2), "coords": np.ones((2, 3, 2))}
+
+
+def of_samples(kind: str, name: str, **options: Any) -> Callable[[World], Call]:
+    return lambda world: (getattr(world.samples(kind), name), options)
+
+
+def of_map(name: str, **options: Any) -> Callable[[World], Call]:
+    return lambda world: (getattr(world.map_api(), name), options)
+
+
+def calls_of_l5() -> dict[str, Callable[[World], Call]]:
+    """Returns the good arguments of each public call of `tetrys.l5`."""
+    method = l5.InterpolationMethod.INTER_ENSURE_LEN
+    line = np.cumsum(np.ones((3, 3)), axis=0)
+    made: dict[str, Callable[[World], Call]] = {
+        "LazyRecords": lambda world: (l5.LazyRecords, {"dtype": l5.AGENT_DTYPE, "length": 1, "read": lambda start, stop, _: np.zeros(stop - start, l5.AGENT_DTYPE)}),
+        "LazyRecords.__getitem__": lambda world: (l5.ChunkedDataset(str(world.table)).open().agents.__getitem__, {"key": [0]}),
+        "ChunkedDataset": lambda world: (lambda path: l5.ChunkedDataset(path).open(), {"path": str(world.table)}),
+        "ChunkedDataset.open": lambda world: (l5.ChunkedDataset(str(world.table)).open, {}),
+        "ChunkedDataset.get_scene_dataset": lambda world: (world.dataset().get_scene_dataset, {"scene_index": 0}),
+        "create_chopped_dataset": lambda world: (l5.create_chopped_dataset, {"zarr_path": str(world.table), "th_agent_prob": 0.5, "num_frames_to_copy": 2, "num_frames_gt": 2, "output": "chopped"}),
+        "export_zarr_to_csv": lambda world: (l5.export_zarr_to_csv, {"zarr_dataset": world.dataset(), "csv_file_path": "o.csv", "future_num_frames": 1, "filter_agents_threshold": 0.5, "agents_mask": np.zeros(len(world.arrays[2]), bool)}),
+        "export": lambda world: (l5.export, {"table": world.table, "path": "out.zarr"}),
+        "get_combined_scenes": lambda world: (l5.get_combined_scenes, {"scenes": world.arrays[0]}),
+        "scene_subset": lambda world: (l5.scene_subset, {"input_zarr": world.table, "output_zarr": "v", "scene_indices": [0]}),
+        "zarr_concat": lambda world: (l5.zarr_concat, {"input_zarrs": [world.table], "output_zarr": "v"}),
+        "zarr_scenes_chop": lambda world: (l5.zarr_scenes_chop, {"input_zarr": world.table, "output_zarr": "v", "num_frames_to_copy": 2}),
+        "zarr_split": lambda world: (l5.zarr_split, {"input_zarr": world.table, "output_path": "p", "split_infos": [{"name": "a", "split_size_GB": -1}]}),
+        "LocalDataManager": lambda world: (lambda local_data_folder: l5.LocalDataManager(local_data_folder).require("t"), {"local_data_folder": world.folder}),
+        "LocalDataManager.require": lambda world: (l5.LocalDataManager(world.folder).require, {"key": "t"}),
+        "TableDataManager": lambda world: (l5.TableDataManager, {"table": world.table}),
+        "TableDataManager.require": lambda world: (l5.TableDataManager(world.table).require, {"key": "x"}),
+        "attach": lambda world: (l5.attach, {"table": copied(world.table), "files": {"a": b"x"}}),
+        "load_config_data": lambda world: (l5.load_config_data, {"path": world.folder / "config.yaml"}),
+        "save_config_data": lambda world: (l5.save_config_data, {"data": {"a": 1}, "path": "c.yaml"}),
+        "load_metadata": lambda world: (l5.load_metadata, {"metadata_path": world.folder / "meta.json"}),
+        "EgoDataset": lambda world: (l5.EgoDataset, {"cfg": world.cfg(), "zarr_dataset": world.dataset(), "rasterizer": world.rasterizer()}),
+        "AgentDataset": lambda world: (l5.AgentDataset, {"cfg": world.cfg(), "zarr_dataset": world.dataset(), "rasterizer": world.rasterizer(), "agents_mask": np.ones(len(world.arrays[2]), bool)}),
+        "EgoDatasetVectorized": lambda world: (l5.EgoDatasetVectorized, {"cfg": world.vector_cfg(), "zarr_dataset": world.dataset(), "vectorizer": world.vectorizer()}),
+        "EgoAgentDatasetVectorized": lambda world: (l5.EgoAgentDatasetVectorized, {"cfg": world.vector_cfg(), "zarr_dataset": world.dataset(), "vectorizer": world.vectorizer(), "agents_mask": np.ones(len(world.arrays[2]), bool)}),
+        "build_rasterizer": lambda world: (l5.build_rasterizer, {"cfg": world.cfg("py_semantic"), "data_manager": world}),
+        "build_vectorizer": lambda world: (l5.build_vectorizer, {"cfg": world.vector_cfg(), "data_manager": world}),
+        "Vectorizer": lambda world: (l5.Vectorizer, {"cfg": world.vector_cfg(), "mapAPI": world.map_api()}),
+        "Vectorizer.vectorize": vectors,
+        "RenderContext": lambda world: (l5.RenderContext, {"raster_size_px": [8, 6], "pixel_size_m": [0.5, 0.5], "center_in_raster_ratio": [0.5, 0.5], "set_origin_to_bottom": True}),
+        "Rasterizer": lambda world: (l5.Rasterizer, {"map_type": "box_debug", "context": world.rasterizer().render_context, "threshold": 0.5, "history": 1, "render_ego_history": True}),
+        "Rasterizer.rasterize": lambda world: (world.rasterizer().rasterize, {"history_frames": world.arrays[1][:1], "history_agents": [world.arrays[2][:0]], "history_tl_faces": [world.arrays[3][:0]]}),
+        "Rasterizer.to_rgb": lambda world: (world.rasterizer().to_rgb, {"in_im": np.zeros((6, 8, world.rasterizer().num_channels()), np.float32)}),
+        "write_gt_csv": lambda world: (l5.write_gt_csv, {"csv_path": "o.csv", **ROWS, "avails": np.ones((2, 3))}),
+        "write_pred_csv": lambda world: (l5.write_pred_csv, {"csv_path": "o.csv", **ROWS}),
+        "read_gt_csv": lambda world: (lambda csv_path: list(l5.read_gt_csv(csv_path)), {"csv_path": world.folder / "gt.csv"}),
+        "read_pred_csv": lambda world: (lambda csv_path: list(l5.read_pred_csv(csv_path)), {"csv_path": world.folder / "pred.csv"}),
+        "compute_metrics_csv": lambda world: (l5.compute_metrics_csv, {"ground_truth_path": world.folder / "gt.csv", "inference_output_path": world.folder / "pred.csv", "metrics": [l5.rmse]}),
+        "detect_collision": lambda world: (l5.detect_collision, {"pred_centroid": np.zeros(2), "pred_yaw": 0.1, "pred_extent": [5, 2], "target_agents": world.arrays[2][:2]}),
+        "distance_to_reference_trajectory": lambda world: (l5.distance_to_reference_trajectory, {"pred_centroid": np.zeros((1, 2)), "ref_traj": np.zeros((1, 3, 2))}),
+        "filter_agents_by_distance": lambda world: (l5.filter_agents_by_distance, {"agents": world.arrays[2][:3], "centroid": [0, 0], "max_distance": 9}),
+        "filter_agents_by_labels": lambda world: (l5.filter_agents_by_labels, {"agents": world.arrays[2][:3], "threshold": 0.5}),
+        "filter_agents_by_track_id": lambda world: (l5.filter_agents_by_track_id, {"agents": world.arrays[2][:3], "track_id": 1}),
+        "filter_agents_by_frames": lambda world: (l5.filter_agents_by_frames, {"frames": world.arrays[1][:2], "agents": world.arrays[2]}),
+        "filter_tl_faces_by_frames": lambda world: (l5.filter_tl_faces_by_frames, {"frames": world.arrays[1][:2], "tl_faces": world.arrays[3]}),
+        "filter_tl_faces_by_status": lambda world: (l5.filter_tl_faces_by_status, {"tl_faces": world.arrays[3][:2], "status": "ACTIVE"}),
+        "get_frames_slice_from_scenes": lambda world: (l5.get_frames_slice_from_scenes, {"scene_a": world.arrays[0][0]}),
+        "get_agents_slice_from_frames": lambda world: (l5.get_agents_slice_from_frames, {"frame_a": world.arrays[1][0]}),
+        "get_tl_faces_slice_from_frames": lambda world: (l5.get_tl_faces_slice_from_frames, {"frame_a": world.arrays[1][0]}),
+        "MapAPI": lambda world: (l5.MapAPI, {"protobuf_map_path": world.require("map.pb"), "world_to_ecef": l5_maps.world_to_ecef([0, 0, 0])}),
+        "MapAPI.from_cfg": lambda world: (l5.MapAPI.from_cfg, {"data_manager": world, "cfg": world.cfg()}),
+        "MapAPI.from_table": lambda world: (l5.MapAPI.from_table, {"table": tt.open_table(world.table)}),
+        "MapAPI.id_as_str": lambda world: (l5.MapAPI.id_as_str, {"element_id": world.map_api()[0].id}),
+        "MapAPI.is_lane": lambda world: (l5.MapAPI.is_lane, {"element": world.map_api()[0]}),
+        "MapAPI.is_crosswalk": lambda world: (l5.MapAPI.is_crosswalk, {"element": world.map_api()[0]}),
+        "MapAPI.interpolate": lambda world: (l5.MapAPI.interpolate, {"xyz": line, "step": 3, "method": method}),
+        "MapAPI.unpack_deltas_cm": lambda world: (world.map_api().unpack_deltas_cm, {"dx": [1], "dy": [1], "dz": [1], "frame": object()}),
+        "select_agents": lambda world: (l5.select_agents, {"dataset": world.dataset(), "th_agent_prob": 0.5}),
+        "LambdaRandomGenerator": lambda world: (l5.LambdaRandomGenerator, {"sampling_function": lambda: np.zeros(3)}),
+        "ReplayRandomGenerator": lambda world: (l5.ReplayRandomGenerator, {"values": [[0.5, 0, 0.1]]}),
+        "GaussianRandomGenerator": lambda world: (lambda **given: l5.GaussianRandomGenerator(**given)(), {"mean": np.zeros(3), "std": np.ones(3), "random_seed": 0}),
+        "UniformRandomGenerator": lambda world: (lambda **given: l5.UniformRandomGenerator(**given)(), {"low": np.zeros(3), "high": np.ones(3)}),
+        "AckermanPerturbation": lambda world: (l5.AckermanPerturbation, {"random_offset_generator": lambda: [0, 0, 0], "perturb_prob": 1.0}),
+        "AckermanPerturbation.perturb": lambda world: (l5.AckermanPerturbation(lambda: [0.1, 0, 0], 1.0).perturb, {"history_frames": world.arrays[1][:1].copy(), "future_frames": world.arrays[1][1:4].copy()}),
+    }  # fmt: skip
+    made |= {name: lambda world, name=name: (getattr(l5, name), METRIC) for name in METRICS}  # type: ignore[misc]
+    made |= {f"MapAPI.{name}": of_map(name, element_id="lane") for name in ("get_lane_coords", "get_lane_traffic_control_ids", "is_traffic_light", "is_traffic_face")}
+    made["MapAPI.get_crosswalk_coords"] = of_map("get_crosswalk_coords", element_id="walk")
+    made["MapAPI.get_lane_as_interpolation"] = of_map("get_lane_as_interpolation", element_id="lane", step=3, method=method)
+    made["MapAPI.is_traffic_face_color"] = of_map("is_traffic_face_color", element_id="face", color="red")
+    made["MapAPI.get_color_for_face"] = of_map("get_color_for_face", face_id="face")
+    made["MapAPI.get_tl_feature_for_lane"] = of_map("get_tl_feature_for_lane", lane_id="lane", active_tl_face_to_color={})
+    made["MapAPI.__getitem__"] = of_map("__getitem__", item=0)
+    for kind in ("ego", "agents", "vectors"):
+        for name, options in {"__getitem__": {"index": 0}, "__getitems__": {"indices": [0]}, "batch": {"indices": [0]}, "get_frame": {"scene_index": 0, "state_index": 0}}.items():
+            made[f"{kind}.{name}"] = of_samples(kind, name, **options)
+        for name, argument in {"get_scene_indices": "scene_idx", "get_frame_indices": "frame_idx", "get_scene_dataset": "scene_index"}.items():
+            made[f"{kind}.{name}"] = of_samples(kind, name, **{argument: 0})
+    return made
+
+
+def vectors(world: World) -> Call:
+    sample = l5.EgoDatasetVectorized(world.vector_cfg(), world.dataset(), world.vectorizer(), threads=1)[1]
+    frames, agents = world.arrays[1], [world.arrays[2][slice(*frame["agent_index_interval"])] for frame in world.arrays[1][:2]]
+    names = {"centroid": "agent_centroid_m", "yaw": "agent_yaw_rad", "agent_from_world": "agent_from_world", "history_positions": "history_position_m"}
+    names |= {"history_yaws": "history_yaws_rad", "history_availabilities": "history_availability"}
+    given = {argument: sample[name] for name, argument in names.items()}
+    given |= {"selected_track_id": None, "history_frames": frames[1::-1].copy(), "history_agents": agents[::-1], "history_tl_faces": [world.arrays[3][:0]] * 2}
+    return world.vectorizer().vectorize, given | {"future_frames": frames[2:3].copy(), "future_agents": [agents[0][:0]]}
+
+
+def copied(table: Path) -> str:
+    """Returns a copy of a table, in the working folder."""
+    shutil.rmtree("copy", ignore_errors=True)
+    return str(shutil.copytree(table, "copy"))
+
+
+def schema() -> unischema.Unischema:
+    field = unischema.UnischemaField
+    return unischema.Unischema("Scan", [field("id", np.int32, (), codecs.ScalarCodec()), field("points", np.float32, (None, 3), codecs.NdarrayCodec())])
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return {"id": np.int32(1), "points": np.zeros((2, 3), np.float32), **changes}
+
+
+def read(world: World, **options: Any) -> int:
+    """Returns the number of rows that a reader delivers."""
+    with petastorm.make_reader(world.drives, **{"schema_fields": ["timestamp"], **options}) as reader:
+        return sum(1 for _, _ in zip(reader, range(30), strict=False))
+
+
+def written(world: World, **changes: Any) -> None:
+    shutil.rmtree("new", ignore_errors=True)
+    with dataset_metadata.materialize_dataset(None, "new", schema()) as writer:
+        writer.write([row(**changes)])
+
+
+def of_field(name: str, **changes: Any) -> unischema.Unischema:
+    fields: dict[str, Any] = {"name": name, "numpy_dtype": np.float32, "shape": (None, 3), "codec": codecs.NdarrayCodec(), "nullable": False}
+    return unischema.Unischema("S", [unischema.UnischemaField(**fields | changes)])
+
+
+FIELD, POINTS = schema().fields["id"], schema().fields["points"]
+CELL = codecs.NdarrayCodec().encode(POINTS, np.zeros((2, 3), np.float32))
+OF_FIELD: dict[str, Any] = {"name": "v", "numpy_dtype": np.float32, "shape": (), "codec": None, "nullable": False}
+
+CALLS_OF_PETASTORM: dict[str, Callable[[World], Call]] = {
+    "make_reader": lambda world: (lambda **given: list(petastorm.make_reader(**given)), {"dataset_url": world.drives, "schema_fields": ["timestamp"]}),
+    "make_batch_reader": lambda world: (lambda **given: list(petastorm.make_batch_reader(**given)), {"dataset_url_or_urls": world.drives, "schema_fields": ["timestamp"]}),
+    "Reader.seek": lambda world: (petastorm.make_reader(world.drives, schema_fields=["timestamp"]).seek, {"position": 1}),
+    "Reader.load_state_dict": lambda world: (petastorm.make_reader(world.drives, schema_fields=["timestamp"]).load_state_dict, {"state": {"format": 1}}),
+    "filters": lambda world: (lambda field, op, value: read(world, filters=[(field, op, value)]), {"field": "timestamp", "op": ">", "value": 300}),
+    "predicate": lambda world: (lambda result: read(world, predicate=predicates.in_lambda(["timestamp"], lambda _: result)), {"result": True}),
+    "TransformSpec": lambda world: (lambda **given: transform.transform_schema(schema(), petastorm.TransformSpec(**given)), {"edit_fields": [("mean", np.float32, (), False)], "removed_fields": ["id"]}),
+    "edit_field": lambda world: (lambda *entry: petastorm.TransformSpec(edit_fields=[transform.edit_field(*entry)]), {"name": "v", "numpy_dtype": np.float32, "shape": (), "nullable": False}),
+    "transform_schema": lambda world: (transform.transform_schema, {"schema": schema(), "transform_spec": petastorm.TransformSpec()}),
+    "ScalarCodec.encode": lambda world: (codecs.ScalarCodec().encode, {"unischema_field": FIELD, "value": 3}),
+    "ScalarCodec.decode": lambda world: (codecs.ScalarCodec().decode, {"unischema_field": FIELD, "value": 3}),
+    "NdarrayCodec.encode": lambda world: (codecs.NdarrayCodec().encode, {"unischema_field": POINTS, "value": np.zeros((2, 3), np.float32)}),
+    "NdarrayCodec.decode": lambda world: (codecs.NdarrayCodec().decode, {"unischema_field": POINTS, "value": CELL}),
+    "CompressedImageCodec": lambda world: (codecs.CompressedImageCodec, {"image_codec": "jpeg", "quality": 80}),
+    "CompressedImageCodec.decode": lambda world: (codecs.CompressedImageCodec().decode, {"unischema_field": FIELD, "value": b"x"}),
+    "StoredCodec": lambda world: (codecs.StoredCodec, {"name": "my.Codec"}),
+    "StoredCodec.decode": lambda world: (codecs.StoredCodec("c").decode, {"unischema_field": FIELD, "value": b"x"}),
+    "NGram": lambda world: (lambda **given: read(world, schema_fields=ngram.NGram(**given)), {"fields": {0: ["timestamp"]}, "delta_threshold": 100, "timestamp_field": "timestamp"}),
+    "NGram.convert_fields": lambda world: (ngram.NGram({0: ["id"]}, 1, "id").convert_fields, {"unischema": schema(), "field_list": ["id"]}),
+    "NGram.get_schema_at_timestep": lambda world: (ngram.NGram({0: [FIELD]}, 1, FIELD).get_schema_at_timestep, {"schema": schema(), "timestep": 0}),
+    "in_set": lambda world: (lambda **given: read(world, predicate=predicates.in_set(**given)), {"inclusion_values": {300}, "predicate_field": "timestamp"}),
+    "in_set.do_include": lambda world: (predicates.in_set({300}, "a").do_include, {"values": {"a": 1}}),
+    "in_lambda": lambda world: (predicates.in_lambda, {"predicate_fields": ["timestamp"], "predicate_func": lambda value: True}),
+    "in_lambda.do_include": lambda world: (predicates.in_lambda(["a"], lambda value: True).do_include, {"values": {"a": 1}}),
+    "in_negate": lambda world: (predicates.in_negate, {"predicate": predicates.in_set({300}, "a")}),
+    "in_reduce": lambda world: (predicates.in_reduce, {"predicate_list": [predicates.in_set({300}, "a")], "reduce_func": all}),
+    "in_pseudorandom_split": lambda world: (predicates.in_pseudorandom_split, {"fraction_list": [1.0], "subset_index": 0, "predicate_field": "a"}),
+    "in_pseudorandom_split.do_include": lambda world: (predicates.in_pseudorandom_split([1.0], 0, "a").do_include, {"values": {"a": 1}}),
+    "SingleIndexSelector": lambda world: (lambda **given: read(world, rowgroup_selector=selectors.SingleIndexSelector(**given)), {"index_name": "log_id", "values_list": ["monday"]}),
+    "UnionIndexSelector": lambda world: (selectors.UnionIndexSelector, {"single_index_selectors": [selectors.SingleIndexSelector("a", [1])]}),
+    "UnischemaField": lambda world: (lambda **given: unischema.Unischema("S", [unischema.UnischemaField(**given)]).make_namedtuple(v=1), OF_FIELD),
+    "Unischema": lambda world: (lambda **given: unischema.Unischema(**given).make_namedtuple(id=1), {"name": "S", "fields": [FIELD]}),
+    "Unischema.create_schema_view": lambda world: (schema().create_schema_view, {"fields": ["id"]}),
+    "match_unischema_fields": lambda world: (unischema.match_unischema_fields, {"schema": schema(), "field_regex": ["id"]}),
+    "insert_explicit_nulls": lambda world: (unischema.insert_explicit_nulls, {"unischema": schema(), "row_dict": row()}),
+    "encoded_row": lambda world: (unischema.encoded_row, {"unischema": schema(), "row_dict": row()}),
+    "WeightedSamplingReader": lambda world: (weighted_sampling_reader.WeightedSamplingReader, {"readers": [petastorm.make_reader(world.drives)] * 2, "probabilities": [1, 1]}),
+    "dataset_as_rdd": lambda world: (spark_utils.dataset_as_rdd, {"dataset_url": world.drives, "spark_session": None}),
+    "materialize_dataset": lambda world: (lambda **given: dataset_metadata.materialize_dataset(**given).__enter__(), {"spark": None, "dataset_url": "new", "schema": schema()}),
+    "DatasetWriter.write": lambda world: (lambda rows: dataset_metadata.DatasetWriter("none", schema(), {}).write(rows), {"rows": []}),
+    "DatasetWriter.write, values": lambda world: (lambda **given: written(world, **given), row()),
+    "SingleFieldIndexer": lambda world: (rowgroup_indexers.SingleFieldIndexer, {"index_name": "a", "index_field": "b"}),
+    "build_rowgroup_index": lambda world: (rowgroup_indexing.build_rowgroup_index, {"dataset_url": world.drives, "spark_context": None, "indexers": [rowgroup_indexers.SingleFieldIndexer("a", "nothing")]}),
+    "cluster.ReadSplit": lambda world: (lambda **given: list(cluster.read(cluster.ReadSplit(**given))), vars(cluster.plan_read(world.drives, columns=["timestamp"])[0])),
+    "cluster.WriteTask": lambda world: (cluster.WriteTask, vars(cluster.plan_write("w", schema={"i": "i64"}, index="i", partitions=1).task(0))),
+}  # fmt: skip
+CALLS = {f"l5.{name}": make for name, make in calls_of_l5().items()} | {f"petastorm.{name}": make for name, make in CALLS_OF_PETASTORM.items()}
+
+
+def variations(given: Mapping[str, Any], parameters: list[str]) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Yields a name and the arguments of each variation: each argument, and each key of a configuration, is silly or is missing."""
+    for name in parameters:
+        for what, make in SILLY.items():
+            yield f"{name}={what}", lambda name=name, make=make: {**given, name: make()}  # type: ignore[misc]
+        if name != "cfg":
+            continue
+        for part, settings in given["cfg"].items():
+            yield f"cfg without {part}", lambda part=part: {**given, "cfg": {key: one for key, one in given["cfg"].items() if key != part}}  # type: ignore[misc]
+            for key in settings:
+                rest = {other: value for other, value in settings.items() if other != key}
+                yield f"cfg.{part} without {key}", lambda part=part, rest=rest: {**given, "cfg": {**given["cfg"], part: rest}}  # type: ignore[misc]
+                for what in ("None", "-1", "nan", "x", "[]", "object", "array[2,2]", "10**5000", "NA"):
+                    changed = {**settings, key: SILLY[what]()}
+                    yield f"cfg.{part}.{key}={what}", lambda part=part, changed=changed: {**given, "cfg": {**given["cfg"], part: changed}}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(world: World, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    call, given = CALLS[name](world)
+    signature = inspect.signature(call).parameters.values()
+    parameters = [one.name for one in signature if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+    wrong = []
+    for what, arguments in variations(given, [one for one in parameters or given if not one.startswith("_")]):
+        call, _ = CALLS[name](world)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                options = arguments()
+                call(*options.values()) if any(one.kind is one.VAR_POSITIONAL for one in signature) else call(**options)
+        except tt.Error as error:
+            said = str(error)
+            if isinstance(error, tt.Internal) or not said or RUST.search(said) or len(said) > 2500 or "ambiguous" in said:
+                wrong.append(f"{what}: {type(error).__name__}: {said[:200]}")
+        except OSError as error:
+            # The errors of the operating system name the file.
+            if not error.filename and not isinstance(error, FileNotFoundError):
+                wrong.append(f"{what}: {error!r:.200}")
+        except Exception as error:
+            wrong.append(f"{what}: {type(error).__name__}: {error!s:.200}".encode(errors="backslashreplace").decode())
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_public_name_of_level_5_is_tried() -> None:
+    """A new call gets good arguments above."""
+    tried = {name.split(".")[1] for name in CALLS if name.startswith("l5.")}
+    # Constants, enumerations, base classes, and records that maps return.
+    plain = {"CollisionType", "DataManager", "InterpolationMethod", "MapElement", "MapLane", "Perturbation", "RandomGenerator", "TLFacesColors"}
+    assert {name for name in l5.__all__ if callable(getattr(l5, name)) and not isinstance(getattr(l5, name), np.dtype)} - plain <= tried
