@@ -441,9 +441,9 @@ fn sized(rows: i64, bytes: usize) -> RecordBatch {
     .unwrap()
 }
 
-/// How many times as many rows an optimised build reads and writes where the processor time is compared: it is told in hundredths
-/// of a second.
-const MORE: i64 = if cfg!(debug_assertions) { 1 } else { 20 };
+/// How many times as many rows are read and written where the processor time is compared: it is told in hundredths of a second,
+/// and an optimised build needs more rows for as many of them.
+const MORE: i64 = if cfg!(debug_assertions) { 2 } else { 20 };
 
 /// Returns the processor time of this thread and of the process, however busy the machine is; the time of the clock where the
 /// system tells neither.

@@ -321,7 +321,7 @@ def test_signatures_name_every_option() -> None:
     for kind in (tt.Table, tt.Index, tt.RowLoader, tt.Writer, tt.Partition, tt.Windows):
         for name, member in inspect.getmembers(kind, inspect.isfunction):
             variable = [one for one in inspect.signature(member).parameters.values() if one.kind is one.VAR_KEYWORD]
-            assert not variable or (kind, name) in ((tt.Table, "set_properties"), (tt.Index, "filter")), f"{kind.__name__}.{name}"
+            assert not variable or (kind, name) in ((tt.Table, "set_properties"), (tt.Index, "filter"), (tt.Index, "select")), f"{kind.__name__}.{name}"
     for function in (tt.write_table, tt.merge, tt.merge_tables, tt.concat, tt.open_table, tt.read_index, tt.row_loader, tt.run, tt.scan_index, tt.times, tt.ingest_l5):
         assert all(one.kind is not one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
 

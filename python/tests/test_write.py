@@ -404,6 +404,6 @@ def test_a_patch_by_rows_changes_the_same_columns_in_all_rows(tmp_path: Path) ->
     table = tt.write_table(tmp_path / "t", ROW_DICTS, index=["log", "time"])
     with pytest.raises(tt.Invalid, match="row 1: column `note.text` is missing, and the first row has it"):
         table.patch([{"time": 1, "note.text": "new"}, {"time": 2}], on="time")
-    with pytest.raises(tt.Invalid, match="a list of row dicts, found 0 batches"):
+    with pytest.raises(tt.Invalid, match="a list of row dicts, found no batches"):
         table.patch([], on="time")
     assert table.patch(iter([{"time": 1, "note.text": "new"}]), on="time").version == 2

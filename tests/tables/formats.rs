@@ -682,10 +682,11 @@ fn items_that_lie_under_a_null_list_are_no_part_of_the_frame() {
     let lists = |nulls: Vec<bool>| {
         let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), true));
         let list = LargeListArray::new(item, OffsetBuffer::from_lengths([2, 1]), Arc::clone(&items), Some(nulls.into()));
-        RecordBatch::try_from_iter_with_nullable([("c", Arc::new(list) as ArrayRef, true)]).unwrap()
+        let id = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+        RecordBatch::try_from_iter_with_nullable([("id", id, false), ("c", Arc::new(list) as ArrayRef, true)]).unwrap()
     };
     for (number, (nulls, expected)) in
-        [(vec![false, true], vec!["c.x"]), (vec![true, true], vec!["c.x", "c.is_null"])].into_iter().enumerate()
+        [(vec![false, true], vec!["id", "c.x"]), (vec![true, true], vec!["id", "c.x", "c.is_null"])].into_iter().enumerate()
     {
         let file = folder.path().join(format!("frame{number}"));
         write(&file, &lists(nulls), ExportFormat::Arrow);

@@ -18,7 +18,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, limited, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
 from ._places import StorageOptions
 from ._tetrys import Error, Invalid, NotFound, Unsupported
@@ -141,7 +141,7 @@ class Index:
             Invalid: polars rejects an expression, or it gives another number of rows.
         """
         frame = self._columns_alone()
-        wanted = [one for given in columns for one in ([given] if isinstance(given, (str, pl.Expr)) else several("columns", given))]
+        wanted = [one for given in columns for one in ([given] if isinstance(given, (str, pl.Expr)) else limited("columns", given, 100_000))]
         for one in [*wanted, *named.values()]:
             if not isinstance(one, (str, pl.Expr)):
                 raise WrongType(f"select: expected names of columns or polars expressions, found {found(one)}")

@@ -360,9 +360,10 @@ def batch_of(data: Data | Iterable[Mapping[str, Any]]) -> Data:
     """Returns a single batch: columns, a frame, or rows that all have the same columns."""
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
         return cast("Data", data)
-    batches = list(batches_of(data, even=True))
+    # An iterator may have no end.
+    batches = list(itertools.islice(batches_of(data, even=True), 2))
     if len(batches) != 1:
-        raise WrongType(f"expected a dict of columns, a frame, or a list of row dicts, found {len(batches)} batches")
+        raise WrongType(f"expected a dict of columns, a frame, or a list of row dicts, found {'several' if batches else 'no'} batches")
     return batches[0]
 
 
