@@ -154,10 +154,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToPython {
     }
 
     fn on_record(&self, id: &Id, values: &Values<'_>, context: Context<'_, S>) {
-        if let Some(span) = context.span(id) {
-            if let Some(open) = span.extensions_mut().get_mut::<Open>() {
-                values.record(&mut open.fields);
-            }
+        if let Some(span) = context.span(id)
+            && let Some(open) = span.extensions_mut().get_mut::<Open>()
+        {
+            values.record(&mut open.fields);
         }
     }
 
@@ -173,11 +173,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToPython {
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        if let Some(span) = context.span(&id) {
-            if let Some(open) = span.extensions().get::<Open>() {
-                let took = open.since.elapsed().as_secs_f64() * 1e3;
-                put(span.metadata(), || format!("{} took {took:.1} ms ({})", span.name(), open.fields.others));
-            }
+        if let Some(span) = context.span(&id)
+            && let Some(open) = span.extensions().get::<Open>()
+        {
+            let took = open.since.elapsed().as_secs_f64() * 1e3;
+            put(span.metadata(), || format!("{} took {took:.1} ms ({})", span.name(), open.fields.others));
         }
     }
 }
