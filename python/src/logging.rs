@@ -94,8 +94,12 @@ fn level_of(level: Level) -> u8 {
     }
 }
 
-/// The logger of a record; `None` for the packages of others that have nothing to say to users of tables.
+/// Returns the logger of a record. Returns `None` for other packages, and for the progress of long work, which has an event for
+/// each batch of rows.
 fn logger_of(target: &str) -> Option<&'static str> {
+    if target == "tetrys::progress" {
+        return None;
+    }
     match target.split("::").next()? {
         "object_store" => Some("tetrys.object_store"),
         package if package.starts_with("tetrys") || package == "_tetrys" => Some("tetrys"),

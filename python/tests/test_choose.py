@@ -106,7 +106,7 @@ WRONG = [
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("rows", WRONG, ids=repr)
 def test_what_is_neither_a_mask_nor_numbers_is_a_type_error(index: tt.Index, call: str, rows: Any) -> None:
-    # An index by a name, or by a list of names, gives columns.
+    # `index[..]` with a name or a list of names selects columns.
     if call == "index" and (isinstance(rows, str) or type(rows) is list and rows == ["1"]):
         return
     with pytest.raises(tt.Invalid) as caught:

@@ -47,7 +47,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
                     # The constructors of data classes are called by the functions that return them.
                     is_made = member == "__init__" and dataclasses.is_dataclass(thing)
                     if inspect.isfunction(value) and not is_made and (member == "__init__" or not member.startswith("_")):
-                        # Whoever makes these is the package.
+                        # Only the package calls the methods whose docstring says so.
                         if not (value.__doc__ or "").startswith("Not for users"):
                             yield f"{name}.{member}", value
 

@@ -52,7 +52,7 @@ def enable_logging(level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | int = "
     number = whole("level", level, 0, logging.CRITICAL) if is_whole(level) else _LEVELS[choice("level", level, _LEVELS)]
     global _level
     with _lock:
-        # What was recorded until now is logged by the level of then.
+        # Logs the waiting records first: the level from before this call applies to them.
         _hand_over_waiting(0.0)
         record_spans(number)
         logging.getLogger("tetrys").setLevel(number)

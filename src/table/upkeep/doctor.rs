@@ -38,7 +38,7 @@ const MANY_PIECES: u64 = 32;
 /// Rows of a window whose blocks should lie in one run.
 const WINDOW: u64 = 16;
 
-/// What is wrong with a table, as `tetrys doctor` prints it.
+/// Result of [`Table::diagnose`]: the faults of a table, and the parts that were not checked.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -46,7 +46,7 @@ pub struct Diagnosis {
     pub url: String,
     /// Newest version; `None` if its manifest cannot be read, or there is none.
     pub version: Option<u64>,
-    /// What was found; empty if the table is sound.
+    /// The faults; empty if the table is sound.
     pub findings: Vec<Finding>,
     /// Parts that were left out, because the table is too large to look at everything.
     pub not_checked: Vec<String>,
@@ -59,20 +59,20 @@ impl Diagnosis {
     }
 }
 
-/// One thing that is wrong.
+/// A fault of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What is wrong, as a sentence.
+    /// A sentence that describes the fault.
     pub what: String,
     /// The object, column group or other table that it is about, below the root of the table or as a URL.
     pub place: String,
     /// The time since when, by the store's clock, in milliseconds since 1970-01-01T00:00Z; `None` if unknown.
     pub since_ms: Option<i64>,
-    /// What mends it.
+    /// The step that mends the fault.
     pub cure: Cure,
 }
 
-/// What mends a [`Finding`].
+/// The step that mends a [`Finding`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -133,7 +133,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the table is not an error: [`Diagnosis::findings`] lists it.
+    /// A fault of the table is no error: [`Diagnosis::findings`] lists it.
     /// - `NotFound`: there is no table, and nothing that a writer left.
     /// - `Unsupported`: the newest version needs a newer build to be read, or the store cannot list its objects.
     /// - Errors of the store.
@@ -171,7 +171,7 @@ impl Table {
 /// The state of a diagnosis.
 struct Doctor {
     store: Store,
-    /// What is older than this time has passed its age.
+    /// Objects that were written at this time or earlier have passed the age, in milliseconds since 1970-01-01T00:00Z.
     before: i64,
     found: Diagnosis,
     /// The versions that exist, and when they were written; `None` if there are more than were listed.
@@ -190,6 +190,11 @@ impl Doctor {
 
     fn damage(&mut self, what: impl Into<String>, place: impl Into<String>, since_ms: Option<i64>) {
         self.note(what, place, since_ms, Cure::Copy);
+    }
+
+    /// Whether a version exists. Takes it that it does if not all versions were listed.
+    fn exists(&self, version: u64) -> bool {
+        self.versions.as_ref().is_none_or(|versions| versions.contains_key(&version))
     }
 
     /// Lists a folder up to the bound. Returns also whether these are all of its names.
@@ -282,9 +287,12 @@ impl Doctor {
             self.note(what, "manifests", oldest, Cure::KeepFewer);
         }
         self.versions = whole.then(|| written.into_iter().collect());
-        let exists = |version: &u64| self.versions.as_ref().is_none_or(|versions| versions.contains_key(version));
-        let lost: Vec<(String, u64)> =
-            manifest.tags.iter().filter(|(_, version)| !exists(version)).map(|(tag, version)| (tag.clone(), *version)).collect();
+        let lost: Vec<(String, u64)> = manifest
+            .tags
+            .iter()
+            .filter(|(_, version)| !self.exists(**version))
+            .map(|(tag, version)| (tag.clone(), *version))
+            .collect();
         for (tag, version) in lost {
             let what = format!("tag `{tag}` is of version {version}, which does not exist");
             self.note(what, now.as_str(), None, Cure::Untag(tag));
@@ -414,8 +422,7 @@ impl Doctor {
                 Ok(pin) if pin.owner.table != newest.manifest().table => {}
                 Ok(_) if dead => self.note("a pin is of a version that does not exist", listed.name, since, Cure::CollectGarbage),
                 Ok(pin) => {
-                    let exists = self.versions.as_ref().is_none_or(|versions| versions.contains_key(&pin.owner.version));
-                    if !exists {
+                    if !self.exists(pin.owner.version) {
                         let (user, version) = (pin.urls.first().cloned().unwrap_or_default(), pin.owner.version);
                         let what = format!("another table or view uses version {version}, which does not exist");
                         self.note(what, user.as_str(), since, Cure::MakeAnew(user.clone()));
