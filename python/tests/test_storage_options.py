@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import tetrys as tt
+from tetrys._places import option_of
 from tetrys import cluster
 from tetrys._places import options_of
 
@@ -106,3 +107,12 @@ def test_a_table_keeps_the_options_it_was_opened_with(s3_server: str, tmp_path: 
     (split,) = cluster.plan_read(other, splits=1)
     assert [batch.num_rows for batch in cluster.read(split)] == [1]
     assert SECRET not in "".join(map(repr, (table, index, writer, task, other, split)))
+
+
+def test_an_adapter_takes_either_name_also_where_the_other_is_none() -> None:
+    options = {"region": "eu-1"}
+    for one, other in ((options, None), (None, options)):
+        assert option_of({"storage_options": one, "store_options": other}) == options
+    assert option_of({}) is None
+    with pytest.raises(tt.Invalid, match="two names of one argument"):
+        option_of({"storage_options": options, "store_options": options})

@@ -78,8 +78,9 @@ def _as_text(what: str, name: str, value: object) -> str:
 
 def option_of(options: Mapping[str, Any]) -> Any:
     """Returns the options of the store among the arguments of a call, under either name."""
-    options_of("", *(options.get(name) for name in ("storage_options", "store_options")))
-    return options.get("storage_options", options.get("store_options"))
+    one, other = options.get("storage_options"), options.get("store_options")
+    options_of("", one, other)
+    return other if one is None else one
 
 
 _lock = threading.Lock()
