@@ -88,15 +88,16 @@ impl Doctor {
         match &finding.cure {
             Cure::Copy => format!("copy it from a copy of the table, then: tetrys verify {table}"),
             Cure::CollectGarbage => format!("tetrys gc {table} --yes"),
-            Cure::KeepFewer => format!("tetrys gc {table} --keep 100 --yes"),
-            Cure::CollectAbandoned => format!("tetrys gc {table} --abandoned --yes"),
+            // Both delete what somebody may still want: the command shows its plan, and says how to go on.
+            Cure::KeepFewer => format!("tetrys gc {table} --keep 100"),
+            Cure::CollectAbandoned => format!("tetrys gc {table} --abandoned"),
             Cure::Compact => format!("tetrys compact {table}"),
             Cure::CompactRuns => format!("tetrys compact {table} --runs"),
             Cure::Rebind => format!("tetrys rebind {table} NEW_PLACE"),
             Cure::Allow(url) => format!("tetrys doctor {table} {}", allow_flag(url)),
             Cure::MakeAnew(user) => format!("make {} anew from a version that exists: tetrys versions {table}", quoted(user)),
             Cure::Materialize => format!("make that table writable, then: tetrys rebind {table} {}", quoted(&finding.place)),
-            Cure::Untag(tag) => format!("tetrys edit {table} --untag {tag}"),
+            Cure::Untag(tag) => format!("tetrys edit {table} --untag {}", quoted(tag)),
             _ => "install a newer build of Tetrys".to_owned(),
         }
     }
