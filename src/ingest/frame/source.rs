@@ -185,8 +185,8 @@ impl Frame {
                 let file = data.open()?;
                 let metadata = guarded("Parquet", || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
                 let groups = metadata.metadata().row_groups().iter();
-                let rows = groups.map(|group| u64::try_from(group.num_rows()).ok());
-                let rows = rows.fold(Some(0_u64), |sum, rows| sum?.checked_add(rows?));
+                let mut rows = groups.map(|group| u64::try_from(group.num_rows()).ok());
+                let rows = rows.try_fold(0_u64, |sum, rows| sum.checked_add(rows?));
                 let rows = rows.ok_or_else(|| Error::corrupt("row groups of negative or impossible length"))?;
                 let columns = columns(metadata.schema().fields())?;
                 (FileKind::Parquet(metadata), rows, columns)
