@@ -216,7 +216,7 @@ pub(crate) fn check_confidences(confidences: &[f64]) -> Result<()> {
     if (sum - 1.0).abs() <= 1e-8 + 1e-5 {
         return Ok(());
     }
-    Err(Error::invalid(format!("the confidences add up to {sum}, expected 1")))
+    Err(Error::invalid(format!("the confidences add up to {sum:?}, expected 1")))
 }
 
 fn mean(values: &[f64]) -> f64 {

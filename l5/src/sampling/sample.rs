@@ -193,7 +193,7 @@ fn selected_row(agents: &Agents<'_>, track_id: u64, moment: &Moment<'_>, thresho
     rows.position(|(id, labels)| *id == track_id && keeps_labels(labels, threshold)).ok_or_else(|| {
         let Moment { frame_index, scene_index, .. } = moment;
         Error::not_found(format!(
-            "frame {frame_index} of scene {scene_index} has no track {track_id} with a label probability above {threshold}"
+            "frame {frame_index} of scene {scene_index} has no track {track_id} with a label probability above {threshold:?}"
         ))
     })
 }
