@@ -90,7 +90,12 @@ impl Free {
 /// println!("{bytes} bytes went back");
 /// ```
 pub fn release_buffers() -> usize {
-    let all = with(|free| (std::mem::take(&mut free.buffers), std::mem::take(&mut free.bytes)));
+    let all = with(|free| {
+        // Nor does what was in use until now make later buffers stay.
+        free.before = USED.load(Ordering::Relaxed);
+        MOST.store(free.before, Ordering::Relaxed);
+        (std::mem::take(&mut free.buffers), std::mem::take(&mut free.bytes))
+    });
     all.map_or(0, |(_, bytes)| bytes)
 }
 
