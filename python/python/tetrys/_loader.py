@@ -69,8 +69,7 @@ class DataLoader(Loader):
         block_rows: With `"block"`: samples of a block; default: those that share a chunk.
         blocks: With `"block"`: number of blocks whose samples are mixed.
         last: What happens to the samples that do not fill a last batch on all ranks: `"drop"` them (a `UserWarning` if no batch
-            is left), `"pad"` with samples from the
-            start of the epoch (marked in `batch["padding"]`), or deliver a `"short"` batch.
+            is left), `"pad"` with samples from the start of the epoch (marked in `batch["padding"]`), or deliver a `"short"` batch.
         rank, world_size: Share of this process; default: those of `torch.distributed` if it is initialised, else the environment
             variables RANK and WORLD_SIZE, else 0 of 1.
         weights: Weight of each sample: the name of a number column of the index, or one number for each position. Samples are
