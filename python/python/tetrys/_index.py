@@ -171,7 +171,7 @@ class Index:
         """Returns statistics of each column, without the locator columns, as `polars.DataFrame.describe` does.
 
         Args:
-            percentiles: Percentiles to list, from 0 to 1.
+            percentiles: Percentiles to list, from 0 to 1; None for none.
 
         Example:
             >>> statistics = tt.read_index("drives").describe()
@@ -181,8 +181,10 @@ class Index:
         Raises:
             Invalid: there is no column, or a percentile is outside 0 to 1.
         """
+        wanted = [percentiles] if isinstance(percentiles, (int, float)) else percentiles
+        shares = None if wanted is None else [number("percentiles", share) for share in limited("percentiles", wanted, 100)]
         try:
-            return self._columns_alone().describe(percentiles)
+            return self._columns_alone().describe(shares)
         except POLARS as error:
             refused("describe", error)
 
