@@ -111,9 +111,12 @@ class Index:
 
         Raises:
             NotFound: a column does not exist.
-            TypeError (an `Invalid`): no column has such a value.
+            TypeError (an `Invalid`): no column has such a value, or a predicate is text.
             Invalid: polars rejects an expression, or a mask has another length.
         """
+        for one in predicates:
+            if isinstance(one, str):
+                raise WrongType(f"filter: expected an expression of polars or a mask, found {found(one)}: for SQL write `index.sql(\"SELECT * FROM t WHERE ..\")`")
         all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
         for name, value in equal.items():
             # NaT is a datetime that no column has.

@@ -165,7 +165,7 @@ class DataLoader(Loader):
                 raise Invalid(f"columns, offsets and decode are those of rows, and {type(source).__name__} computes its samples")
             computed, source = source, source.loader_source()
         if not isinstance(source, (Index, Table)):
-            raise WrongType(f"a data loader delivers the samples of an Index or a Table, found {found(source)}")
+            raise WrongType(f"a data loader delivers the samples of an Index or a Table, such as `tetrys.read_index(url)`, found {found(source)}")
         if weights is not None and balance_by is not None:
             raise Invalid("weights and balance_by exclude each other")
         if samples is not None and weights is None and balance_by is None:
