@@ -264,6 +264,8 @@ def test_arguments_of_a_loader_are_checked_in_terms_of_python(index: tt.Index) -
         ({"weights": pl.Series([1] * 20, dtype=pl.Int128)}, TypeError, "weights: Series does not become an array"),
         ({"balance_by": np.array(1)}, TypeError, "balance_by: expected the name of a column"),
         ({"offsets": np.array(1)}, TypeError, "offsets: expected a list"),
+        ({"offsets": 3}, TypeError, "offsets: expected a list or a range, such as `range(-3, 1)`, found int 3"),
+        ({"offsets": slice(-3, 1)}, TypeError, "offsets: expected a list or a range, such as `range(-3, 1)`, found slice"),
         ({"transform": dict, "transform_rows": np.array([True, False])}, TypeError, "transform_rows: expected True or False"),
         ({"transform": dict, "transform_rows": pd.NA}, TypeError, "transform_rows: expected True or False"),
         ({"replacement": pd.NA, "weights": "pedestrians"}, TypeError, "replacement: expected True or False"),
@@ -273,6 +275,12 @@ def test_arguments_of_a_loader_are_checked_in_terms_of_python(index: tt.Index) -
         with pytest.raises(kind, match=re.escape(text)) as caught:
             tt.DataLoader(index, batch_size=4, **options)
         assert isinstance(caught.value, tt.Invalid)
+    makers: list[Callable[..., Any]] = [tt.row_loader, partial(tt.DataLoader, batch_size=4)]
+    for make in makers:
+        with pytest.raises(TypeError, match=re.escape("such as `tetrys.read_index(url)`, found str 'drives'")):
+            make("drives")
+    with pytest.raises(TypeError, match=re.escape("found str 'pedestrians > 3': for SQL write `index.sql(\"SELECT * FROM t WHERE ..\")`")):
+        index.filter("pedestrians > 3")
     with pytest.raises(tt.Invalid, match="state: Object of type ndarray is not JSON serializable"):
         tt.DataLoader(index, batch_size=4).load_state_dict({"epoch": np.array(1)})
     for weights in ([1e-300, -1e300], [5e-324, -0.1]):

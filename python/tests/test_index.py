@@ -362,8 +362,13 @@ def test_an_index_has_the_methods_of_a_frame(index: tt.Index) -> None:
     statistics = index.describe(percentiles=[0.5])
     assert statistics.columns == ["statistic", *index.columns]
     assert dict(statistics.select("statistic", "pedestrians").iter_rows())["50%"] == 2
-    with pytest.raises(tt.Invalid, match="describe: "):
-        index.describe([2])
+    assert index.describe(1)["statistic"].to_list()[-2:] == ["100%", "max"] and "50%" not in index.describe(None)["statistic"]
+    for wrong in (2, [2]):
+        with pytest.raises(tt.Invalid, match="percentiles.* range"):
+            index.describe(wrong)
+    for wrong, said in (("half", "percentiles: expected .*found str"), ([None], "percentiles: expected a number, found None")):
+        with pytest.raises(tt.Invalid, match=said):
+            index.describe(wrong)  # type: ignore[arg-type]
 
 
 def test_select_keeps_the_rows_and_their_locators(index: tt.Index) -> None:

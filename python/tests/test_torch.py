@@ -166,3 +166,15 @@ for epoch in range(4):
     for way, warnings in (("plain", 1), ("persistent", 0), ("set", 0)):
         done = subprocess.run([sys.executable, "-c", program, drives, way], capture_output=True, check=True, timeout=300, text=True)
         assert done.stderr.count("new workers run the same epoch again") == warnings, done.stderr
+
+
+@pytest.mark.torch
+def test_workers_share_an_epoch_as_ranks_do(index: tt.Index) -> None:
+    pytest.importorskip("torch")
+    import tetrys.torch
+    from torch.utils.data import DataLoader
+
+    for last, with_workers in (("drop", 4), ("pad", 6)):
+        batches = tetrys.torch.IterableDataset(tt.DataLoader(index, batch_size=4, columns=["timestamp"], last=last))
+        assert len(batches) == len(list(DataLoader(batches, batch_size=None))) == 5
+        assert len(list(DataLoader(batches, batch_size=None, num_workers=2, multiprocessing_context="spawn"))) == with_workers

@@ -19,11 +19,11 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Prints what is wrong, where, and since when, each followed by the command that mends it. It looks for objects that are missing or have another size, manifests and pins that cannot be read, tables behind a view that are gone, sessions that nobody committed, condemned objects and pins that `tetrys gc` may delete, tags of versions that do not exist, and many versions, small segments or scattered blocks.
+    after_help = "Prints what is wrong, where, and since when, each followed by the command that mends it. It looks for objects of the newest version that are missing or have another size, manifests and pins that cannot be read, tables behind a view that are gone, sessions that nobody committed, condemned objects and pins that `tetrys gc` may delete, tags of versions that do not exist, and many versions, small segments or scattered blocks.
 
-It reads no payload and sends at most about 2,000 requests, to a small table some twenty; it lists what these bounds leave out. A changed byte within an object is not found: `tetrys verify` reads everything.
+It reads no payload and sends at most about 2,000 requests, to a small table some twenty; it lists what these bounds leave out. A changed byte within an object, and lost objects that only older versions use, are not found: `tetrys verify TABLE --all-versions` reads everything. Nothing is changed or deleted.
 
-Exits with 0 if the table is sound, with 3 if objects are missing or damaged, and with 5 if something else should be mended.
+Exits with 0 if nothing was found, with 3 if objects are missing or damaged, and with 5 if something else should be mended.
 
 Examples:
   tetrys doctor drives

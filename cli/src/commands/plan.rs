@@ -24,7 +24,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Plans the batches that a data loader would read, from the index and the layout alone: no payload is read. Figures are means over plans from all over an epoch. The time counts the store alone: decoding comes on top, and the processor may be the limit. `tetrys throughput` measures.
+    after_help = "Plans the batches that a data loader would read, from the index and the layout alone: no payload is read. Figures are means over plans from all over an epoch: a process sends `requests of a batch` times `batches of an epoch` in an epoch. The time counts the store alone: decoding comes on top, and the processor may be the limit. `tetrys throughput` measures.
 
 Mixing: `neighbour distance` is the mean distance in the index of samples that follow each other, as a share of the index; `largest share` is the share of a step that comes from one sequence.
 

@@ -111,9 +111,12 @@ class Index:
 
         Raises:
             NotFound: a column does not exist.
-            TypeError (an `Invalid`): no column has such a value.
+            TypeError (an `Invalid`): no column has such a value, or a predicate is text.
             Invalid: polars rejects an expression, or a mask has another length.
         """
+        for one in predicates:
+            if isinstance(one, str):
+                raise WrongType(f"filter: expected an expression of polars or a mask, found {found(one)}: for SQL write `index.sql(\"SELECT * FROM t WHERE ..\")`")
         all_of = [one if isinstance(one, pl.Expr) else pl.Series(mask_of(one, len(self), "an index")) for one in predicates]
         for name, value in equal.items():
             # NaT is a datetime that no column has.
@@ -171,7 +174,7 @@ class Index:
         """Returns statistics of each column, without the locator columns, as `polars.DataFrame.describe` does.
 
         Args:
-            percentiles: Percentiles to list, from 0 to 1.
+            percentiles: Percentiles to list, from 0 to 1; None for none.
 
         Example:
             >>> statistics = tt.read_index("drives").describe()
@@ -181,8 +184,10 @@ class Index:
         Raises:
             Invalid: there is no column, or a percentile is outside 0 to 1.
         """
+        wanted = [percentiles] if isinstance(percentiles, (int, float)) else percentiles
+        shares = None if wanted is None else [number("percentiles", share) for share in limited("percentiles", wanted, 100)]
         try:
-            return self._columns_alone().describe(percentiles)
+            return self._columns_alone().describe(shares)
         except POLARS as error:
             refused("describe", error)
 

@@ -69,8 +69,7 @@ class DataLoader(Loader):
         block_rows: With `"block"`: samples of a block; default: those that share a chunk.
         blocks: With `"block"`: number of blocks whose samples are mixed.
         last: What happens to the samples that do not fill a last batch on all ranks: `"drop"` them (a `UserWarning` if no batch
-            is left), `"pad"` with samples from the
-            start of the epoch (marked in `batch["padding"]`), or deliver a `"short"` batch.
+            is left), `"pad"` with samples from the start of the epoch (marked in `batch["padding"]`), or deliver a `"short"` batch.
         rank, world_size: Share of this process; default: those of `torch.distributed` if it is initialised, else the environment
             variables RANK and WORLD_SIZE, else 0 of 1.
         weights: Weight of each sample: the name of a number column of the index, or one number for each position. Samples are
@@ -166,7 +165,7 @@ class DataLoader(Loader):
                 raise Invalid(f"columns, offsets and decode are those of rows, and {type(source).__name__} computes its samples")
             computed, source = source, source.loader_source()
         if not isinstance(source, (Index, Table)):
-            raise WrongType(f"a data loader delivers the samples of an Index or a Table, found {found(source)}")
+            raise WrongType(f"a data loader delivers the samples of an Index or a Table, such as `tetrys.read_index(url)`, found {found(source)}")
         if weights is not None and balance_by is not None:
             raise Invalid("weights and balance_by exclude each other")
         if samples is not None and weights is None and balance_by is None:

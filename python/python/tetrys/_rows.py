@@ -53,7 +53,7 @@ class RowLoader:
         elif isinstance(source, Index):
             self._native = _tetrys.RowLoader.of_index(source._native, *options)
         else:
-            raise WrongType(f"a loader reads the rows of an Index or a Table, found {found(source)}")
+            raise WrongType(f"a loader reads the rows of an Index or a Table, such as `tetrys.read_index(url)`, found {found(source)}")
 
     @property
     def columns(self) -> list[str]:
@@ -339,6 +339,8 @@ def _window(offsets: Window) -> Any:
     """Converts offsets for the native module: integers, text or times."""
     if isinstance(offsets, (str, Times)):
         return text("offsets", offsets) if isinstance(offsets, str) else offsets
+    if isinstance(offsets, (int, slice)):
+        raise WrongType(f"offsets: expected a list or a range, such as `range(-3, 1)`, found {found(offsets)}")
     return [whole("an offset", offset, -(2**63)) for offset in limited("offsets", offsets, MOST_OFFSETS)]
 
 

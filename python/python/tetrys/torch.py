@@ -169,9 +169,10 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
     """The batches of a `tetrys.DataLoader` as an iterable data set. Use it with `batch_size=None`.
 
     Without workers, each loop runs the next epoch, and `state_dict` and `load_state_dict` work as those of the loader. With workers,
-    each worker delivers its share of the batches of this rank. Workers that end after each loop (`persistent_workers=False`) do not
-    know the epochs before: call `set_epoch` before each loop, as for PyTorch's `DistributedSampler`. Otherwise every loop has the same
-    order, and a worker warns once.
+    each worker delivers its share of the batches of this rank, as if it were a rank: `last="drop"` leaves out what does not fill a
+    batch of each worker, and `len` does not know the workers (120 samples in batches of 24 are 5 batches, and 4 with two workers).
+    Workers that end after each loop (`persistent_workers=False`) do not know the epochs before: call `set_epoch` before each loop, as
+    for PyTorch's `DistributedSampler`. Otherwise every loop has the same order, and a worker warns once.
 
     To save the state in the middle of an epoch with workers, use `torchdata.stateful_dataloader.StatefulDataLoader`: it collects the
     states of the workers, and continues exactly, with the same number of workers.
@@ -251,7 +252,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         return _Share(iter(self._share), self._end)
 
     def __len__(self) -> int:
-        """Returns the number of batches of a whole epoch, also after `load_state_dict`."""
+        """Returns the number of batches of a whole epoch without workers, also after `load_state_dict`."""
         return len(self._loader)
 
 
