@@ -367,7 +367,7 @@ pub struct Explain {
     /// Number of dependent requests: each waits for the response of the one before.
     pub hops: usize,
     /// Number of reads of local files: long values are read page by page, and long ranges in pieces. 0 for other stores. A page of
-    /// lists may need one more: the nulls of their items stand before the values.
+    /// lists, or of tensors with null elements, may need one more: the nulls of their items stand before the values.
     pub file_reads: usize,
 }
 
