@@ -37,6 +37,13 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("expected an integer") from None
+
+
 def _locality(text: str) -> Any:
     return text if text == "none" else json.loads(text)
 
@@ -47,8 +54,8 @@ READ: Parsers = {
     "payload": _truth,
     "where": pl.sql_expr,
     "pushdown": _truth,
-    "splits": int,
-    "split_bytes": int,
+    "splits": _whole,
+    "split_bytes": _whole,
     "allow": _texts,
 }
 """Options of `spark.read`."""
@@ -65,7 +72,7 @@ WRITE: Parsers = {
     "required": _texts,
     "bloom_filters": _texts,
     "properties": _members,
-    "write_memory": int,
+    "write_memory": _whole,
     "reference": _texts,
     "reuse": str,
     "locality": _locality,
