@@ -155,3 +155,12 @@ def test_samples_of_other_data_sets_are_not_collated(drives: str) -> None:
         samples.collate([one.keys()])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="samples, column `lidar.points`: expected tensors of 2 dimensions"):
         samples.collate([one, {**two, "lidar.points": torch.zeros(3)}])
+
+
+@pytest.mark.torch
+def test_rows_of_different_shapes_are_not_joined(drives: str) -> None:
+    from tetrys.petastorm.pytorch import BatchedDataLoader
+
+    loader = BatchedDataLoader(make_reader(drives, schema_fields=["lidar_points"], shuffle_row_groups=False), batch_size=3)
+    with pytest.raises(RuntimeError, match="field `lidar_points`: numpy cannot join values of different shapes"):
+        next(iter(loader))

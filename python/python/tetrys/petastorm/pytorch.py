@@ -277,7 +277,14 @@ def _joined(samples: list[Any], join: Callable[[list[Any]], Any], transform: Cal
     made: dict[Any, Any] = {}
     for name, first in samples[0].items():
         values = [sample[name] for sample in samples]
-        made[name] = _joined(values, join, transform) if isinstance(first, dict) else transform(_promoted(str(name), join(values)))
+        if isinstance(first, dict):
+            made[name] = _joined(values, join, transform)
+            continue
+        try:
+            array = join(values)
+        except ValueError as error:
+            raise UnequalShapesError(f"field `{name}`: numpy cannot join values of different shapes: {short(error)}") from error
+        made[name] = transform(_promoted(str(name), array))
     return made
 
 

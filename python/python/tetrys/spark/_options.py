@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from .._errors import short
 from .._tetrys import Invalid
 
 STORE = "store."
@@ -101,6 +102,6 @@ def options_of(given: Mapping[str, str], parsers: Parsers, where: str) -> tuple[
         else:
             try:
                 made[name] = parsers[name](text)
-            except (ValueError, pl.exceptions.PolarsError) as error:
-                raise Invalid(f"{where}: option {name}: `{text}`: {error}") from error
+            except (ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+                raise Invalid(f"{where}: option {name}: `{short(text)}`: {short(error)}") from error
     return url, made
