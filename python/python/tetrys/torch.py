@@ -135,11 +135,11 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         """The entries of a column of variable shape."""
         rank, dtype = self._varying[name]
         windows = values if name in self._in_windows else [[one] for one in values]
-        flat = [one for window in windows for one in window] if all(isinstance(window, list) for window in windows) else [windows]
+        if not all(isinstance(window, list) for window in windows) or len({len(window) for window in windows}) > 1:
+            raise WrongType(f"samples, column `{name}`: expected windows of one length, each a list of tensors")
+        flat: list[Any] = [one for window in windows for one in window]
         if wrong := [one for one in flat if one is not None and (not torch.is_tensor(one) or one.dim() != rank)]:
             raise WrongType(f"samples, column `{name}`: expected tensors of {rank} dimensions or None, found {found(wrong[0])}")
-        if {len(window) for window in windows} != {len(windows[0])}:
-            raise WrongType(f"samples, column `{name}`: expected windows of one length")
         outer = (len(values), len(windows[0])) if name in self._in_windows else (len(values),)
         shapes = torch.tensor([[0] * rank if one is None else list(one.shape) for one in flat], dtype=torch.int64).reshape(len(flat), rank)
         if self._ragged == "offsets":

@@ -140,12 +140,11 @@ def make_spark_converter(
         raise WrongType(f"df: expected a DataFrame or a URL, found {found(df)}")
     spark = imported("pyspark.sql", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").SparkSession.builder.getOrCreate()
     if isinstance(df, (str, os.PathLike)):
-        url = table_url(df)
         try:
-            table = Table(url)
+            table = Table(table_url(df))
             return SparkDatasetConverter(table.url, [table.url], len(table))
         except NotFound:
-            df = _of_parquet(spark, url)
+            df = _of_parquet(spark, os.fspath(df))
     parent = spark.conf.get(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, None)
     if not parent:
         name = SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF
