@@ -36,7 +36,7 @@ def test_a_silly_argument_of_a_loader_of_jax_is_an_error_of_tetrys_or_has_a_mean
     def batch(**given: Any) -> Any:
         return next(iter(tt.DataLoader(index, to="jax", **given)))
 
-    good = {"batch_size": 4, "columns": ["camera.intrinsics"], "offsets": None, "ragged": "list", "device": None, "decode": None, "transform": None}
+    good = {"batch_size": 4, "columns": ["camera.intrinsics"], "offsets": None, "ragged": "list", "device": None, "decode": None}
     odd = {"device": {"a device of JAX": lambda: jax.devices()[0]}, "offsets": {"an array of JAX": lambda: jax.numpy.arange(2)}}
     assert not (wrong := wrong_answers(lambda: (batch, good), odd)), "\n".join(wrong)
 
