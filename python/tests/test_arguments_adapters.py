@@ -77,11 +77,21 @@ def test_a_silly_argument_of_the_spark_parts_of_petastorm_is_refused_before_spar
                 register_delete_dir_handler(value)
 
 
-# --- PyTorch
-
-
 def reader(drives: str) -> Any:
     return make_reader(drives, schema_fields=["timestamp"], shuffle_row_groups=False)
+
+
+def test_a_state_without_its_end_is_refused_and_moves_nothing(drives: str) -> None:
+    first = reader(drives)
+    state = {**first.state_dict(), "loader": {**first.state_dict()["loader"], "offset": 5}}
+    without = {name: value for name, value in state.items() if name != "end"}
+    for wrong in (without, {**state, "end": "x"}, {**state, "end": -1}):
+        with pytest.raises(tt.Invalid, match="a state is the dict|its last epoch"):
+            first.load_state_dict(wrong)
+    assert len(list(first)) == 20
+
+
+# --- PyTorch
 
 
 def batches(drives: str) -> Any:
@@ -164,3 +174,32 @@ def test_rows_of_different_shapes_are_not_joined(drives: str) -> None:
     loader = BatchedDataLoader(make_reader(drives, schema_fields=["lidar_points"], shuffle_row_groups=False), batch_size=3)
     with pytest.raises(RuntimeError, match="field `lidar_points`: numpy cannot join values of different shapes"):
         next(iter(loader))
+
+
+@pytest.mark.torch
+def test_samples_of_several_kinds_are_not_collated() -> None:
+    from tetrys.petastorm.pytorch import decimal_friendly_collate
+
+    for wrong in (range(10**12), {"b": 1}, "x"):
+        with pytest.raises(TypeError, match="batch: expected samples as the first one, int 1, found"):
+            decimal_friendly_collate([{"a": 1}, {"a": wrong}])
+
+
+@pytest.mark.torch
+def test_what_a_function_makes_of_rows_in_memory_has_an_entry_for_each(drives: str) -> None:
+    from tetrys.petastorm.pytorch import InMemBatchedDataLoader
+
+    for made in (1, None, [1] * 20, {"a": 1}):
+        with pytest.raises(TypeError, match="transform_fn, field `timestamp`: expected an array or a tensor with an entry for each row, found"):
+            InMemBatchedDataLoader(batches(drives), transform_fn=lambda array, made=made: made)  # type: ignore[misc]
+
+
+@pytest.mark.torch
+def test_a_tensor_that_numpy_does_not_take_is_no_position(drives: str) -> None:
+    import torch
+    from tetrys.torch import Dataset
+
+    samples = Dataset(tt.open_table(drives), columns=["camera.*"])
+    for wrong in (torch.ones(1, requires_grad=True), torch.ones(1, dtype=torch.bfloat16), torch.ones(1, device="meta"), torch.eye(3).to_sparse()):
+        with pytest.raises(TypeError, match="rows are chosen by integers or a mask of booleans"):
+            samples[wrong]

@@ -79,6 +79,8 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Sequence) or len(sample) != len(first)]:
             raise WrongType(f"batch: expected samples of {len(first)} values, found {found(wrong[0])}")
         return [decimal_friendly_collate(list(samples)) for samples in zip(*batch, strict=True)]
+    if wrong := [sample for sample in batch if isinstance(sample, (collections.abc.Mapping, collections.abc.Sequence))]:
+        raise WrongType(f"batch: expected samples as the first one, {found(first)}, found {found(wrong[0])}")
     try:
         return default_collate(batch)
     except RuntimeError as error:
@@ -330,7 +332,7 @@ class InMemBatchedDataLoader:
         whole_batch = BatchedDataLoader(reader, capacity, transform_fn)
         self._fields: dict[Any, Any] = next(iter(whole_batch), {})
         reader.stop()
-        self._rows = len(_first(self._fields)) if self._fields else 0
+        self._rows = _rows(self._fields)
         self._in_iter = False
 
     def __len__(self) -> int:
@@ -362,9 +364,15 @@ def _function(what: str, given: Any) -> Callable[..., Any]:
     return function
 
 
-def _first(fields: dict[Any, Any]) -> Any:
-    first = next(iter(fields.values()))
-    return _first(first) if isinstance(first, dict) else first
+def _rows(fields: dict[Any, Any]) -> int:
+    """Returns the number of rows of arrays or tensors, which may be those of each offset of an n-gram."""
+    rows = 0
+    for name, values in fields.items():
+        there = (_rows(values),) if isinstance(values, dict) else getattr(values, "shape", ())
+        if not there or there[0] != (rows or there[0]):
+            raise WrongType(f"transform_fn, field `{name}`: expected an array or a tensor with an entry for each row, found {found(values)}")
+        rows = int(there[0])
+    return rows
 
 
 def _chosen(fields: dict[Any, Any], rows: Any) -> dict[Any, Any]:
