@@ -553,7 +553,7 @@ def test_a_task_carries_the_name_of_its_source_and_no_rows(tmp_path: Path) -> No
 # --- arguments
 
 # Values that no argument means: a try then runs no job.
-NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "type", "array[2,2]", "endless", "NA"]
+NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "array[2,2]", "endless", "NA"]
 OPTIONS: dict[str, dict[str, Callable[[], object]]] = {
     "ray_remote_args": {"unknown": lambda: {"cpus": 1}, "text": lambda: {"num_cpus": "x"}, "negative": lambda: {"num_cpus": -1}},
     "retries": {"too many": lambda: 2**31},

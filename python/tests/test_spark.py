@@ -426,7 +426,7 @@ def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Pa
 
 
 # Values that no argument means: a try then runs no job.
-NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "type", "array[2,2]", "endless", "NA"]
+NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "array[2,2]", "endless", "NA"]
 
 
 @pytest.mark.slice
