@@ -75,6 +75,9 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Mapping) or sample.keys() != first.keys()]:
             raise WrongType(f"batch: expected samples with the keys {short(', '.join(map(str, first)))}, found {found(wrong[0])}")
         return {key: decimal_friendly_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, range):
+        # It may have more values than memory holds.
+        raise WrongType(f"batch: expected lists or arrays, found {found(first)}")
     if isinstance(first, collections.abc.Sequence):
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Sequence) or len(sample) != len(first)]:
             raise WrongType(f"batch: expected samples of {len(first)} values, found {found(wrong[0])}")
