@@ -4,7 +4,8 @@ adapters of TensorFlow, JAX, Ray, Spark and Daft are tried in the files of their
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ ROWS = {"i": [1], "x": [1.5]}
 
 
 def plan() -> cluster.WritePlan:
-    """Starts a session of one partition in the working folder."""
-    return cluster.plan_write("w", schema={"i": "i64", "x": "f32"}, index="i", partitions=1)
+    """Starts a session of one partition below the working folder."""
+    return cluster.plan_write(uuid.uuid4().hex, schema={"i": "i64", "x": "f32"}, index="i", partitions=1)
 
 
 def committed() -> Call:
@@ -113,7 +114,8 @@ def calls_of_torch(drives: str) -> dict[str, Callable[[], Call]]:
 
     def converted(**given: Any) -> Any:
         with SparkDatasetConverter(drives, [drives], 20).make_torch_dataloader(schema_fields=["timestamp"], num_epochs=1, **given) as made:
-            return three(made)
+            # It is what `data_loader_fn` returned.
+            return three(made) if isinstance(made, Iterable) else made
 
     made: dict[str, Callable[[], Call]] = {
         "Dataset": lambda: (Dataset, {"source": table, "columns": ["camera.*"], "offsets": None, "decode": None, "ragged": "list"}),
