@@ -24,6 +24,7 @@ import tetrys as tt
 from conftest import points
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from silly import RUST, Mute
 from tetrys import cluster, l5
 
 NONSENSE = st.one_of(
@@ -38,8 +39,6 @@ NONSENSE = st.one_of(
     st.sampled_from([object(), {1, 2}, 1j, np.float32(1.5), np.array([]), np.array(5), np.array(True), pd.NA, pd.NaT, range(10**12), {"a": object()}, np.zeros((2, 2)), timedelta(days=-1), date(2024, 1, 1), len, int, Path("x")]),
     st.sampled_from([pl.Series([1.5]), pa.array(["a"]), pd.Series([None]), pl.col("nothing"), pl.DataFrame({"a": [1]}), np.datetime64("NaT"), np.timedelta64("NaT")]),
 )
-
-RUST = re.compile(r"[A-Z]\w+::\w+|PyO3|PyString|Option<|Vec<|unwrap|panicked|&str|\bisize\b|\busize\b|ssize_t|C long")
 
 
 def called(name: str, folder: Path) -> Callable[..., Any]:
@@ -543,13 +542,6 @@ def test_shares_are_numbers_of_any_library(folder: Path) -> None:
     for wrong in (True, "1", None, [1], 10**5000, np.bool_(True), float("nan"), float("inf"), -1, 0):
         with pytest.raises(tt.Invalid, match="share"):
             index.split("timestamp", {"all": wrong})  # type: ignore[dict-item]
-
-
-class Mute:
-    """A value of a caller whose text fails."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no text")
 
 
 def test_a_value_without_text_is_named_by_its_type(folder: Path) -> None:

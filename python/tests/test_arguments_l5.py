@@ -5,51 +5,21 @@ meaning. Each call begins with good arguments, of which one is changed.
 from __future__ import annotations
 
 import inspect
-import io
 import shutil
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import l5_maps
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
-from test_arguments import RUST, Mute
+from silly import SILLY, wrong_answer
 from tetrys import cluster, l5, petastorm
 from tetrys.petastorm import codecs, ngram, predicates, selectors, spark_utils, transform, unischema, weighted_sampling_reader
 from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
-
-
-def closed() -> Any:
-    file = io.BytesIO()
-    file.close()
-    return file
-
-
-SILLY: dict[str, Callable[[], Any]] = {
-    "None": lambda: None, "-1": lambda: -1, "0": lambda: 0, "2**40": lambda: 2**40, "-2**70": lambda: -(2**70), "10**5000": lambda: 10**5000,
-    "True": lambda: True, "1.5": lambda: 1.5, "nan": lambda: float("nan"), "1j": lambda: 1j, "empty text": lambda: "", "x": lambda: "x",
-    "a megabyte": lambda: "x" * 10**6, "surrogate": lambda: "a\ud800", "nul": lambda: "a\0b", "pattern": lambda: "re:(", "bytes": lambda: b"x",
-    "bytearray": lambda: bytearray(b"xy"), "[]": list, "[[]]": lambda: [[]], "ragged": lambda: [[1], [1, 2]], "[None]": lambda: [None],
-    "mixed": lambda: [1, "a"], "[object]": lambda: [object()], "()": tuple, "{}": dict, "{1: 2}": lambda: {1: 2}, "set": lambda: {1},
-    "object": object, "mute": Mute, "function": lambda: lambda *_, **__: 1, "type": lambda: int, "array()": lambda: np.array(5),
-    "array[0]": lambda: np.array([]), "array[2,2]": lambda: np.zeros((2, 2)), "texts": lambda: np.array(["a"]), "objects": lambda: np.array([object()]),
-    "complex": lambda: np.zeros(3, complex), "bools": lambda: np.array([True, False]), "nans": lambda: np.full((4, 4), np.nan),
-    "masked": lambda: np.ma.masked_array([1.0, 2.0], [True, False]), "other fields": lambda: np.zeros(2, [("q", "i4")]), "int64": lambda: np.int64(-1),
-    "float32": lambda: np.float32(1.5), "NaT": lambda: np.datetime64("NaT"), "timedelta64": lambda: np.timedelta64(1, "s"), "timedelta": lambda: timedelta(1),
-    "Decimal": lambda: Decimal("1.5"), "used up": lambda: iter([]), "endless": lambda: range(10**12), "path": lambda: Path("x"), "folder": lambda: Path("."),
-    "closed": closed, "open": lambda: io.BytesIO(b"abc"), "NA": lambda: pd.NA, "frame": lambda: pd.DataFrame({"a": [1]}), "series": lambda: pl.Series([1.5]),
-    "column": lambda: pl.col("a"), "arrow": lambda: pa.table({"a": [1]}), "slice": lambda: slice(None),
-}  # fmt: skip
 
 
 @dataclass
@@ -344,21 +314,10 @@ def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(world: World, n
     wrong = []
     for what, arguments in variations(given, [one for one in parameters or given if not one.startswith("_")]):
         call, _ = CALLS[name](world)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                options = arguments()
-                call(*options.values()) if any(one.kind is one.VAR_POSITIONAL for one in signature) else call(**options)
-        except tt.Error as error:
-            said = str(error)
-            if isinstance(error, tt.Internal) or not said or RUST.search(said) or len(said) > 2500 or "ambiguous" in said:
-                wrong.append(f"{what}: {type(error).__name__}: {said[:200]}")
-        except OSError as error:
-            # The errors of the operating system name the file.
-            if not error.filename and not isinstance(error, FileNotFoundError):
-                wrong.append(f"{what}: {error!r:.200}")
-        except Exception as error:
-            wrong.append(f"{what}: {type(error).__name__}: {error!s:.200}".encode(errors="backslashreplace").decode())
+        options = arguments()
+        positional = any(one.kind is one.VAR_POSITIONAL for one in signature)
+        if said := wrong_answer(lambda: call(*options.values()) if positional else call(**options)):
+            wrong.append(f"{what}: {said}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
+from silly import wrong_answers
 
 pytestmark = pytest.mark.slice
 
@@ -109,6 +110,11 @@ def test_daft_reads_a_fixed_version_and_empty_tables(reading: Any, tmp_path: Pat
         reading.read(tmp_path / "none")
     with pytest.raises(tt.NotFound, match="nothing"):
         reading.read(tmp_path / "t", columns="nothing.*")
+
+
+def test_a_silly_argument_of_daft_is_an_error_of_tetrys_or_has_a_meaning(reading: Any, drives: str) -> None:
+    given = {"url": drives, "columns": ["timestamp"], "splits": 2, "allow": (), "storage_options": None, "store_options": None}
+    assert not (wrong := wrong_answers(lambda: (reading.read, given))), "\n".join(wrong)
 
 
 def test_the_lines_of_the_guide_run(reading: Any, drives: str, tmp_path: Path) -> None:

@@ -137,6 +137,23 @@ def test_a_parquet_folder_is_read_by_spark(spark: Any, tmp_path: Path) -> None:
     assert len(make_spark_converter(f"file://{tmp_path}/parquet")) == 10
 
 
+def test_odd_frames_and_urls_are_materialized_or_refused(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    frame = spark.range(3).selectExpr("id", "cast(id as double) as `a.x`", "array(1D) as `b``c`")
+    table = tt.Table(make_spark_converter(frame).cache_dir_url)
+    assert [column for _, columns in table.groups for column in columns] == [("a.x", "f32"), ("b`c", "f32[?]")]
+    assert len(make_spark_converter(Path(table.url.removeprefix("file://")))) == 3
+    with pytest.raises(tt.Invalid, match="two columns `x`: rename one"):
+        make_spark_converter(frame.selectExpr("1.5D as x", "2.5D as x"))
+    with pytest.raises(tt.NotFound, match="df: .* has no table, and Spark reads no Parquet files there"):
+        make_spark_converter(str(tmp_path / "nothing"))
+    for wrong in (pyspark.sql.DataFrame, spark, frame.groupBy("id"), [frame]):
+        with pytest.raises(TypeError, match="df: expected a DataFrame or a URL, found"):
+            make_spark_converter(wrong)
+    with pytest.raises(TypeError, match="spark_session: expected a Spark session"):
+        dataset_as_rdd(table.url, pyspark.sql.SparkSession)
+
+
 def test_a_block_that_writes_nothing_is_an_error(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(PetastormMetadataError, match="no table was written"), materialize_dataset(spark, str(tmp_path / "t"), SCHEMA):
         pass

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tetrys as tt
+from silly import wrong_answers
 from tetrys.petastorm import TransformSpec, make_batch_reader, make_reader
 from tetrys.petastorm.ngram import NGram
+from tetrys.petastorm.spark import SparkDatasetConverter
 
 tf = pytest.importorskip("tensorflow")
 tf_utils = pytest.importorskip("tetrys.petastorm.tf_utils")
@@ -130,3 +132,42 @@ def test_silly_arguments_are_errors(table: tt.Table) -> None:
     odd = TransformSpec(lambda row: row, [("z", np.complex64, (), False)])
     with pytest.raises(ValueError, match="field `z`: TensorFlow has no dtype"):
         tf_utils.make_petastorm_dataset(make_reader(table, schema_fields=["id"], transform_spec=odd))
+
+
+def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(table: tt.Table) -> None:
+    def reader() -> Any:
+        return make_reader(table, schema_fields=["id", "f32"], shuffle_row_groups=False)
+
+    def dataset(**given: Any) -> Any:
+        with SparkDatasetConverter(table.url, [table.url], ROWS).make_tf_dataset(schema_fields=["id"], num_epochs=1, **given) as made:
+            return next(iter(made))
+
+    odd = {"reader": {"class": lambda: type(reader()), "list": lambda: [reader()], "table": lambda: table, "schema": lambda: reader().schema}}
+    calls: dict[str, Any] = {
+        "make_petastorm_dataset": lambda: (lambda **given: next(iter(tf_utils.make_petastorm_dataset(**given))), {"reader": reader()}),
+        "tf_tensors": lambda: (tf_utils.tf_tensors, {"reader": reader(), "shuffling_queue_capacity": 0, "min_after_dequeue": 0}),
+        "make_tf_dataset": lambda: (dataset, {"batch_size": 4, "prefetch": 1, "workers_count": None, "shuffling_queue_capacity": None}),
+    }
+    for name, make in calls.items():
+        assert not (wrong := wrong_answers(make, odd)), f"{name}\n" + "\n".join(wrong)
+
+
+def test_values_that_do_not_fit_the_schema_name_the_field(table: tt.Table) -> None:
+    for changed, said in (
+        ({"id": "x"}, "field `id`: expected int64, as its schema says, found str 'x'"),
+        ({"id": object()}, "field `id`: expected int64"),
+        ({"image": np.zeros((3, 2))}, r"field `image`: expected the shape \(2, None\), as its schema says, found \(3, 2\)"),
+    ):
+        spec = TransformSpec(lambda row, changed=changed: {**row, **changed})
+        with make_reader(table, schema_fields=["id", "image"], transform_spec=spec, shuffle_row_groups=False) as reader:
+            with pytest.raises(tf.errors.OpError, match=said):
+                next(iter(tf_utils.make_petastorm_dataset(reader)))
+            with pytest.raises(tt.Invalid, match=said):
+                tf_utils.tf_tensors(reader)
+
+
+def test_a_reader_that_has_ended_ends_tensors_as_tensorflow_does(table: tt.Table) -> None:
+    with make_reader(table, schema_fields=["id"]) as reader:
+        assert len(list(reader)) == ROWS
+        with pytest.raises(tf.errors.OutOfRangeError):
+            tf_utils.tf_tensors(reader)

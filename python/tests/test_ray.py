@@ -26,6 +26,7 @@ import pytest
 import tetrys as tt
 from hypothesis import given
 from hypothesis import strategies as st
+from silly import wrong_answers
 from tetrys import cluster
 
 ray = pytest.importorskip("ray", reason="no Ray")
@@ -547,6 +548,51 @@ def test_silly_extractions_are_refused(engine: str, tmp_path: Path, arguments: d
 def test_a_task_carries_the_name_of_its_source_and_no_rows(tmp_path: Path) -> None:
     plan = cluster.plan_write(str(tmp_path / "t"), schema=data.SCHEMA, labels=LOGS, **data.LAYOUT)
     assert len(pickle.dumps(plan.task(3))) < 4096
+
+
+# --- arguments
+
+# Values that no argument means: a try then runs no job.
+NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "array[2,2]", "endless", "NA"]
+OPTIONS: dict[str, dict[str, Callable[[], object]]] = {
+    "ray_remote_args": {"unknown": lambda: {"cpus": 1}, "text": lambda: {"num_cpus": "x"}, "negative": lambda: {"num_cpus": -1}},
+    "retries": {"too many": lambda: 2**31},
+    "schema": {"a class": lambda: {"id": int}, "unknown": lambda: {"id": "int"}, "pairs": lambda: [("id", "i64")]},
+    "fn": {"not sent": lambda: (lambda lock: lambda name: [lock])(threading.Lock())},
+    "partitions": {"too many": lambda: 2**40},
+    "predicate_expr": {"polars": lambda: pl.col("time") > 1, "SQL": lambda: "time > 1"},
+    "ds": {"a list": lambda: [{"id": 1}], "a table": lambda: pa.table({"id": [1]}), "class": lambda: ray.data.Dataset},
+}
+
+
+@pytest.mark.slice
+def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(engine: str, drives: tt.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    read = {"columns": ["time"], "offsets": None, "where": None, "view": None, "batch_bytes": 1000, "allow": (), "storage_options": None}
+    layout: dict[str, Any] = {"url": "t", "schema": {"id": "i64"}, "index": ["id"], "sequence_by": (), "order_by": (), "mode": "create"}
+    source = TetrysDatasource(drives, columns=["time"])
+    calls: dict[str, Any] = {
+        "read": lambda: (tetrys.ray.read, {"source": drives, **read, "concurrency": None, "override_num_blocks": 1}),
+        "TetrysDatasource": lambda: (TetrysDatasource, {"source": drives, **read}),
+        "apply_predicate": lambda: (source.apply_predicate, {"predicate_expr": col("time") > 1}),
+        "get_read_tasks": lambda: (source.get_read_tasks, {"parallelism": 1}),
+        "write": lambda: (tetrys.ray.write, {"ds": ray.data.range(3), **layout, "partitions": None, "concurrency": None, "ray_remote_args": None}),
+        "TetrysDatasink": lambda: (lambda **given: TetrysDatasink(**given).on_write_start(), {**layout, "write_memory": None}),
+        "extract": lambda: (tetrys.ray.extract, {"sources": ["a"], "fn": data.rows, **layout, "retries": 0, "ray_remote_args": None, "progress": False, "resume": False}),
+    }
+    for name, make in calls.items():
+        assert not (wrong := wrong_answers(make, OPTIONS, NEVER)), f"{name}\n" + "\n".join(wrong)
+
+
+def test_what_ray_refuses_starts_no_session(engine: str, tmp_path: Path) -> None:
+    url, layout = str(tmp_path / "t"), {"schema": {"id": "i64"}, "index": ["id"]}
+    with pytest.raises(ValueError, match="ray_remote_args: .*cpus"):
+        tetrys.ray.write(ray.data.range(3), url, ray_remote_args={"cpus": 1}, **layout)
+    with pytest.raises(ValueError, match="ray_remote_args: .*cpus"):
+        tetrys.ray.extract(["a"], data.rows, url, ray_remote_args={"cpus": 1}, **layout)
+    with pytest.raises(TypeError, match="fn: Ray cannot send it to the workers"):
+        tetrys.ray.extract(["a"], OPTIONS["fn"]["not sent"](), url, **layout)  # type: ignore[arg-type]
+    assert cluster.open_sessions(url) == []
 
 
 # --- faults

@@ -36,6 +36,7 @@ import pyspark
 import tetrys
 import tetrys.spark as ts
 from pyspark.errors import AnalysisException, PySparkException
+from silly import wrong_answers
 from test_spark_types import EVERY, INDEX, assert_same, every
 
 FULL = os.environ.get("TETRYS_FULL") == "1"
@@ -299,6 +300,7 @@ def test_empty_tables_and_empty_selections_are_read(spark: Any, tmp_path: Path) 
     [
         ({"colums": "a"}, "no option `colums`; there are columns, payload"),
         ({"payload": "no"}, "option payload: `no`: expected true or false"),
+        ({"splits": "many"}, "option splits: `many`: expected an integer"),
         ({"splits": "many"}, "option splits: `many`"),
         ({"where": "time >"}, "option where: `time >`"),
         ({"columns": "nothing.*"}, "nothing"),
@@ -421,6 +423,32 @@ def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Pa
         spark.range(3).withColumnRenamed("id", "i").write.format("tetrys").mode("append").options(**options).save(str(tmp_path / "t"))
     with pytest.raises(tt.NotFound):
         tt.open_table(str(tmp_path / "t"))
+
+
+# Values that no argument means: a try then runs no job.
+NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "array[2,2]", "endless", "NA"]
+
+
+@pytest.mark.slice
+def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout: dict[str, Any] = {"url": "t", "schema": {"i": "i64"}, "index": ["i"], "sequence_by": (), "mode": "error"}
+    sessions = {"class": lambda: pyspark.sql.SparkSession, "context": lambda: spark.sparkContext, "reader": lambda: spark.read}
+    odd: dict[str, Any] = {
+        "spark": sessions,
+        "df": {"class": lambda: pyspark.sql.DataFrame, "session": lambda: spark, "groups": lambda: spark.range(3).groupBy("id"), "list": lambda: [{"i": 1}]},
+        "schema": {"a class": lambda: {"i": int}, "unknown": lambda: {"i": "int"}, "pairs": lambda: [("i", "i64")], "name": lambda: "i"},
+        "profile": {"dict": lambda: {"cpus": 1}, "class": lambda: pyspark.resource.ResourceProfile},
+        "partitions": {"too many": lambda: 2**31},
+    }
+    calls: dict[str, Any] = {
+        "register": lambda: (ts.register, {"spark": spark}),
+        "write": lambda: (ts.write, {"df": spark.range(3).withColumnRenamed("id", "i"), **layout, "order_by": (), "partitions": None}),
+        "extract": lambda: (ts.extract, {"spark": spark, "sources": ["a"], "fn": logs_of, **layout, "resume": False, "profile": None}),
+    }
+    for name, make in calls.items():
+        assert not (wrong := wrong_answers(make, odd, NEVER)), f"{name}\n" + "\n".join(wrong)
+    assert cluster.open_sessions("t") == []
 
 
 def test_cells_of_10_megabytes_pass_through_spark(spark: Any, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ import pytest
 import tensorflow as tf
 import tetrys as tt
 import tetrys.tensorflow
-from conftest import ROWS, damaged_table
+from conftest import ROWS, damaged_table, picture
+from silly import SILLY, wrong_answers
 
 KINDS: dict[str, Any] = {
     "n.bool": np.arange(ROWS) % 3 == 0,
@@ -156,7 +157,7 @@ def test_the_spec_has_the_types_of_the_columns_and_the_batch_size_where_it_is_fi
         }
         assert all(isinstance(spec[name], tf.RaggedTensorSpec) == (None in shape) for name, (shape, _) in EXPECTED.items())
         assert spec["positions"] == tf.TensorSpec([size], tf.int64)
-        assert spec.get("padding") == (tf.TensorSpec([size], tf.bool) if arguments.get("last") == "pad" else None)
+        assert spec.get("padding") == (tf.TensorSpec([size], tf.bool) if arguments.get("last") == "pad" or "on_error" in arguments else None)
         check_specs(batches)
 
 
@@ -286,7 +287,7 @@ def test_errors_of_the_loader_keep_their_text_and_damaged_rows_can_be_left_out(t
 
 def test_foreign_loaders_and_columns_are_refused(index: tt.Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in (None, index, tt.row_loader(index), [1]):
-        with pytest.raises(TypeError, match="expected a tetrys.DataLoader, found"):
+        with pytest.raises(TypeError, match="loader: expected a tetrys.DataLoader, found"):
             tetrys.tensorflow.dataset(wrong)  # type: ignore[arg-type]
     with pytest.raises(tt.Invalid, match='made with to="torch": make it with to="numpy"'):
         dataset(index, columns=["camera.*"], to="torch")
@@ -300,6 +301,34 @@ def test_foreign_loaders_and_columns_are_refused(index: tt.Index, tmp_path: Path
     for name in columns:
         with pytest.raises(tt.Unsupported, match=f"column `{name}`: values of list<.*> do not become tensors: leave it out"):
             dataset(table, columns=[name])
+
+
+def test_a_silly_loader_is_an_error_of_tetrys(index: tt.Index) -> None:
+    good: dict[str, Any] = {"loader": tt.DataLoader(index, batch_size=4, columns=["camera.*"])}
+    odd = {"a mix": lambda: tt.mix([good["loader"], tt.DataLoader(index, batch_size=4, columns=["camera.*"])], weights=[1, 1]), "class": lambda: tt.DataLoader}
+    assert not (wrong := wrong_answers(lambda: (tetrys.tensorflow.dataset, good), {"loader": odd})), "\n".join(wrong)
+    for value in SILLY.values():
+        with pytest.raises(TypeError, match="loader: expected a tetrys.DataLoader, found"):
+            tetrys.tensorflow.dataset(value())
+
+
+def test_a_loader_of_computed_samples_is_refused(index: tt.Index) -> None:
+    class Squares:
+        def loader_source(self) -> tt.Index:
+            return index
+
+        def batch(self, indices: Any) -> dict[str, Any]:
+            return {"square": np.asarray(indices) ** 2}
+
+    with pytest.raises(tt.Invalid, match="loader: it computes samples from rows"):
+        tetrys.tensorflow.dataset(tt.DataLoader(Squares(), batch_size=4))
+
+
+def test_pictures_are_decoded_by_pattern_as_by_decoder(tmp_path: Path) -> None:
+    table = tt.write_table(str(tmp_path / "t"), {"i": np.arange(4), "a.jpeg": [picture(row) for row in range(4)]}, index=["i"])
+    for decode in ("a.jpeg", ["a.*"], {"a.jpeg": tt.image()}):
+        (batch,) = dataset(table, shuffle="none", decode=decode)
+        assert batch["a.jpeg"].to_tensor().shape == (4, 6, 8, 3)
 
 
 def test_a_model_of_keras_trains(tmp_path: Path) -> None:

@@ -314,7 +314,11 @@ def _plain(rows: object) -> np.ndarray[Any, Any]:
         raise WrongType(f"rows are chosen by integers or a mask of booleans, found {found(rows)}")
     values = list(rows)
     made = np.empty(len(values), object)
-    made[:] = values
+    try:
+        made[:] = values
+    except Exception as error:
+        # As of a tensor among them that numpy does not take.
+        raise WrongType(f"rows are chosen by integers or a mask of booleans: {short(error)}") from error
     return made
 
 

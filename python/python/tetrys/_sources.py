@@ -14,6 +14,7 @@ import numpy as np
 from . import cluster
 from ._arguments import Url, urls_of
 from ._errors import WrongType, found
+from ._options import types
 from ._places import option_of
 from ._records import ROWS_BYTES, bytes_of, columns_of_rows
 from ._table import Table
@@ -88,8 +89,8 @@ def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], opt
     if not plans:
         return None
     plan = plans[0] if len(plans) == 1 else max(plans, key=lambda plan: len(cluster.found(plan)))
-    if plan.schema != dict(schema):
-        raise Invalid(f"schema: the session to resume has {plan.schema}, found {dict(schema)}: pass that schema, or `resume=False`")
+    if plan.schema != (given := types("schema", schema)):
+        raise Invalid(f"schema: the session to resume has {plan.schema}, found {given}: pass that schema, or `resume=False`")
     return plan
 
 

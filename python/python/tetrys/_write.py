@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -342,7 +343,7 @@ def batches_of(data: Data | Iterable[Data], known: Iterable[str] = (), *, even: 
     if isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__"):
         yield cast("Data", data)
         return
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable) or getattr(data, "shape", None) == ():
+    if isinstance(data, (str, bytes, io.IOBase)) or not isinstance(data, Iterable) or getattr(data, "shape", None) == ():
         raise WrongType(f"expected a dict of columns, a frame, or an iterable of these or of row dicts, found {found(data)}")
     batches = iter(data)
     for first in batches:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ._epochs import _Epoch as _Batches
 from ._errors import WrongType, found
-from ._loader import Batch, DataLoader, _has_padding, _windows
+from ._loader import Batch, DataLoader, _decoders, _has_padding, _windows
 from ._rows import _window
 from ._tetrys import Invalid, Ragged, Rows, Unsupported
 from ._torch import refuse_null_elements
@@ -82,12 +82,15 @@ def dataset(loader: DataLoader) -> tf.data.Dataset:
 
     Raises:
         TypeError (an `Invalid`): `loader` is no `DataLoader`.
-        Invalid: the loader makes other arrays than those of numpy, or has `transform`, `ragged` or `progress`.
+        Invalid: the loader makes other arrays than those of numpy, computes its samples (`tetrys.l5`), or has `transform`, `ragged` or
+            `progress`.
         Unsupported: a column is a list of lists, of times or of bytes.
         tf.errors.OpError: raised by the iteration; its text has the error of the loader, or names a null. The next batch follows.
     """
     if not isinstance(loader, DataLoader):
-        raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
+        raise WrongType(f"loader: expected a tetrys.DataLoader, found {found(loader)}")
+    if loader._samples is not None:
+        raise Invalid("loader: it computes samples from rows, whose types are not known before: make a loader of an Index or a Table")
     if (to := loader._settings["to"]) != "numpy":
         raise Invalid(f'the loader was made with to="{to}": make it with to="numpy", the default')
     for name in ("transform", "ragged", "progress"):
@@ -132,7 +135,7 @@ def _spec(loader: DataLoader) -> dict[str, tf.TypeSpec]:
     if _has_padding(settings):
         spec["padding"] = tf.TensorSpec([size], tf.bool)
     types = rows.take([]).types
-    for pattern, decoder in (settings["decode"] or {}).items():
+    for pattern, decoder in _decoders(settings["decode"]):
         types.update(dict.fromkeys(rows._native.selected(pattern, None), decoder.type))
     for pattern, window in _windows(settings["offsets"]):
         time = rows._native.get_windows([], None, _window(window))[2]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import torch
 import torch.utils.data
 
-from ._arguments import choice, chosen
-from ._errors import WrongType, found
+from ._arguments import choice, chosen, each
+from ._errors import WrongType, found, short
 from ._images import decode_all, decode_with
 from ._index import Index
 from ._loader import Batch, DataLoader, MixedLoader, Raggeds, _decoders, _windows
@@ -117,13 +117,16 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         as `NAME.shapes`, i64 [batch, rank]; with `"offsets"`, the flat values of all samples, `NAME.shapes`, and `NAME.offsets`,
         i64 [batch + 1].
         """
+        samples = each("samples", samples, dict, "samples of this data set")
         batch: dict[str, Any] = {}
         for name in samples[0] if samples else ():
+            if not all(name in sample for sample in samples):
+                raise WrongType(f"samples: one lacks `{short(name)}` of the first one: expected samples of one data set")
             values = [sample[name] for sample in samples]
             if name in self._varying and self._ragged != "list":
                 batch.update(self._collated(name, values))
             elif name not in self._varying and torch.is_tensor(values[0]):
-                batch[name] = torch.stack(values)
+                batch[name] = _stacked(name, values)
             else:
                 batch[name] = values
         return batch
@@ -131,8 +134,13 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
     def _collated(self, name: str, values: list[Any]) -> Iterator[tuple[str, Any]]:
         """The entries of a column of variable shape."""
         rank, dtype = self._varying[name]
-        outer = (len(values), len(values[0])) if name in self._in_windows else (len(values),)
-        flat = [one for window in values for one in window] if name in self._in_windows else values
+        windows = values if name in self._in_windows else [[one] for one in values]
+        if not all(isinstance(window, list) for window in windows) or len({len(window) for window in windows}) > 1:
+            raise WrongType(f"samples, column `{name}`: expected windows of one length, each a list of tensors")
+        flat: list[Any] = [one for window in windows for one in window]
+        if wrong := [one for one in flat if one is not None and (not torch.is_tensor(one) or one.dim() != rank)]:
+            raise WrongType(f"samples, column `{name}`: expected tensors of {rank} dimensions or None, found {found(wrong[0])}")
+        outer = (len(values), len(windows[0])) if name in self._in_windows else (len(values),)
         shapes = torch.tensor([[0] * rank if one is None else list(one.shape) for one in flat], dtype=torch.int64).reshape(len(flat), rank)
         if self._ragged == "offsets":
             yield name, torch.cat([torch.zeros(0, dtype=dtype), *(one.reshape(-1) for one in flat if one is not None)])
@@ -144,6 +152,13 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
                     padded[(number, *map(slice, one.shape))] = one
             yield name, padded.reshape(*outer, *padded.shape[1:])
         yield f"{name}.shapes", shapes.reshape(*outer, rank)
+
+
+def _stacked(name: str, values: list[Any]) -> torch.Tensor:
+    try:
+        return torch.stack(values)
+    except (TypeError, RuntimeError) as error:
+        raise WrongType(f"samples, column `{name}`: PyTorch cannot stack the values: {short(error)}") from error
 
 
 def _zeros(decoder: Image, pictures: int) -> npt.NDArray[Any]:
@@ -187,7 +202,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
 
     def __init__(self, loader: DataLoader | MixedLoader) -> None:
         if not isinstance(loader, (DataLoader, MixedLoader)):
-            raise WrongType(f"expected a tetrys.DataLoader, found {found(loader)}")
+            raise WrongType(f"loader: expected a tetrys.DataLoader, found {found(loader)}")
         self._loader = loader._with(to="torch")
         self._share: DataLoader | MixedLoader | None = None
         # The epoch that `set_epoch` chose, how often, and how many loops began in new workers since: shared with the workers.
@@ -213,6 +228,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues behind a state, as `tetrys.DataLoader.load_state_dict` does."""
         if torch.utils.data.get_worker_info() is not None:
+            if not isinstance(state, Mapping):
+                raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")
             if "share" not in state or "is_over" not in state:
                 raise Invalid("the state of a data set without workers: load it without workers")
             self._loaded = state

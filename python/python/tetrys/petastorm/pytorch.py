@@ -75,10 +75,15 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Mapping) or sample.keys() != first.keys()]:
             raise WrongType(f"batch: expected samples with the keys {short(', '.join(map(str, first)))}, found {found(wrong[0])}")
         return {key: decimal_friendly_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, range):
+        # It may have more values than memory holds.
+        raise WrongType(f"batch: expected lists or arrays, found {found(first)}")
     if isinstance(first, collections.abc.Sequence):
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Sequence) or len(sample) != len(first)]:
             raise WrongType(f"batch: expected samples of {len(first)} values, found {found(wrong[0])}")
         return [decimal_friendly_collate(list(samples)) for samples in zip(*batch, strict=True)]
+    if wrong := [sample for sample in batch if isinstance(sample, (collections.abc.Mapping, collections.abc.Sequence))]:
+        raise WrongType(f"batch: expected samples as the first one, {found(first)}, found {found(wrong[0])}")
     try:
         return default_collate(batch)
     except RuntimeError as error:
@@ -277,7 +282,14 @@ def _joined(samples: list[Any], join: Callable[[list[Any]], Any], transform: Cal
     made: dict[Any, Any] = {}
     for name, first in samples[0].items():
         values = [sample[name] for sample in samples]
-        made[name] = _joined(values, join, transform) if isinstance(first, dict) else transform(_promoted(str(name), join(values)))
+        if isinstance(first, dict):
+            made[name] = _joined(values, join, transform)
+            continue
+        try:
+            array = join(values)
+        except ValueError as error:
+            raise UnequalShapesError(f"field `{name}`: numpy cannot join values of different shapes: {short(error)}") from error
+        made[name] = transform(_promoted(str(name), array))
     return made
 
 
@@ -323,7 +335,7 @@ class InMemBatchedDataLoader:
         whole_batch = BatchedDataLoader(reader, capacity, transform_fn)
         self._fields: dict[Any, Any] = next(iter(whole_batch), {})
         reader.stop()
-        self._rows = len(_first(self._fields)) if self._fields else 0
+        self._rows = _rows(self._fields)
         self._in_iter = False
 
     def __len__(self) -> int:
@@ -355,9 +367,15 @@ def _function(what: str, given: Any) -> Callable[..., Any]:
     return function
 
 
-def _first(fields: dict[Any, Any]) -> Any:
-    first = next(iter(fields.values()))
-    return _first(first) if isinstance(first, dict) else first
+def _rows(fields: dict[Any, Any]) -> int:
+    """Returns the number of rows of arrays or tensors, which may be those of each offset of an n-gram."""
+    rows = 0
+    for name, values in fields.items():
+        there = (_rows(values),) if isinstance(values, dict) else getattr(values, "shape", ())
+        if not there or there[0] != (rows or there[0]):
+            raise WrongType(f"transform_fn, field `{name}`: expected an array or a tensor with an entry for each row, found {found(values)}")
+        rows = int(there[0])
+    return rows
 
 
 def _chosen(fields: dict[Any, Any], rows: Any) -> dict[Any, Any]:

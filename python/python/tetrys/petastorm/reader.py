@@ -404,11 +404,12 @@ class Reader(Iterator[Any]):
         Raises:
             Invalid: the state is none of a reader, or belongs to other tables, versions, rows, fields or another order.
         """
-        if not isinstance(state, Mapping) or not is_whole(state.get("format")) or state["format"] != 1 or not isinstance(state.get("loader"), Mapping):
+        known = isinstance(state, Mapping) and is_whole(state.get("format")) and state["format"] == 1 and isinstance(state.get("loader"), Mapping)
+        if not known or "end" not in state:
             raise WrongType(f"a state is the dict that state_dict of a reader returned, found {found(state)}")
-        end = state.get("end")
+        end = None if state["end"] is None else whole("the state, its last epoch", state["end"])
         self._load(state["loader"])
-        self._end = None if end is None else whole("the state, its last epoch", end)
+        self._end = end
 
     def _load(self, state: Mapping[str, Any]) -> None:
         self._loader.load_state_dict(state)

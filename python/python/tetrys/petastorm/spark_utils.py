@@ -36,7 +36,7 @@ def dataset_as_rdd(
         ValueError (an `Invalid`): a field does not exist.
     """
     del hdfs_driver
-    if not hasattr(spark_session, "sparkContext"):
+    if not hasattr(getattr(spark_session, "sparkContext", None), "parallelize"):
         raise WrongType(f"spark_session: expected a Spark session with a SparkContext, found {found(spark_session)}")
     source = opened(dataset_url)
     table = source.tables[0]

@@ -9,8 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._arguments import whole
+from .._tetrys import Invalid
 from .errors import WrongType, WrongValue, found
 from .ngram import NGram
 from .unischema import Unischema
@@ -69,6 +71,20 @@ def _shape(schema: Unischema, name: str, is_batch: bool) -> tf.TensorShape:
     return tf.TensorShape(([None] if is_batch else []) + list(schema.fields[name].shape))
 
 
+def _fitted(value: tuple[str, Any], dtype: tf.DType, shape: tf.TensorShape) -> npt.NDArray[Any]:
+    """Returns a value of a field as an array of the dtype and shape of its tensor."""
+    name, given = value
+    try:
+        array = np.asarray(_sanitized(name, given), dtype.as_numpy_dtype)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, Invalid):
+            raise
+        raise WrongType(f"field `{name}`: expected {dtype.name}, as its schema says, found {found(given)}") from error
+    if not shape.is_compatible_with(array.shape):
+        raise WrongValue(f"field `{name}`: expected the shape {tuple(shape)}, as its schema says, found {array.shape}")
+    return array
+
+
 class _Layout:
     """How the items of a reader become a flat list of tensors, and namedtuples again."""
 
@@ -86,7 +102,8 @@ class _Layout:
         rows = item if isinstance(item, Mapping) else {0: item}
         if missing := [offset for offset, row in rows.items() if row is None]:
             raise WrongType(f'an n-gram has no row at offset {missing[0]}, and TensorFlow has no null: use padding="repeat"')
-        return tuple(_sanitized(name, value) for row in rows.values() for name, value in row._asdict().items())
+        values = [(name, value) for row in rows.values() for name, value in row._asdict().items()]
+        return tuple(_fitted(*one) for one in zip(values, self.dtypes, self.shapes, strict=True))
 
     def item(self, tensors: Any) -> Any:
         """Returns an item of tensors."""
@@ -98,7 +115,8 @@ class _Layout:
 
 
 def _check_reader(reader: Any) -> None:
-    if isinstance(reader, type) or not all(hasattr(reader, name) for name in ("schema", "ngram", "batched_output")):
+    known = isinstance(getattr(reader, "schema", None), Unischema) and isinstance(getattr(reader, "ngram", 0), (NGram, type(None)))
+    if not known or not all(hasattr(reader, name) for name in ("batched_output", "last_row_consumed")):
         raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
 
 
@@ -164,10 +182,11 @@ def tf_tensors(reader: Any, shuffling_queue_capacity: int = 0, min_after_dequeue
         reader._mix()
     layout = _Layout(reader)
 
-    def row() -> list[Any]:
-        return [np.asarray(value, dtype.as_numpy_dtype) for value, dtype in zip(layout.flat(next(reader)), layout.dtypes, strict=True)]
-
-    made = tf.compat.v1.py_func(row, [], layout.dtypes)
+    try:
+        made = tf.compat.v1.py_func(lambda: list(layout.flat(next(reader))), [], layout.dtypes)
+    except StopIteration:
+        # In eager mode. In a graph, TensorFlow makes this error.
+        raise tf.errors.OutOfRangeError(None, None, "the reader has no more items") from None
     # In eager mode, one tensor comes without a list.
     tensors = made if isinstance(made, (list, tuple)) else [made]
     for tensor, shape in zip(tensors, layout.shapes, strict=True):

@@ -13,11 +13,12 @@ import ray
 import ray.exceptions
 
 from .. import cluster
-from .._arguments import Url, members, texts, truth, whole
-from .._errors import WrongType, found, imported
+from .._arguments import Url, texts, truth, whole
+from .._errors import WrongType, found, imported, short
 from .._sources import open_session, write_source
 from .._table import Table
 from .._tetrys import Error, Receipt, Unavailable
+from ._write import task_options
 
 AHEAD = 1000
 """Tasks that run or wait for a worker at a time."""
@@ -100,19 +101,22 @@ def extract(
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source's name, found {found(fn)}")
     names = texts("sources", sources)
-    whole("retries", retries)
-    remote_args = members("ray_remote_args", ray_remote_args)
+    whole("retries", retries, 0, 2**31 - 1)
+    remote = ray.remote(write_source).options(max_retries=retries, retry_exceptions=True, **task_options(ray_remote_args))
     if not callable(progress):
         truth("progress", progress)
+    try:
+        shipped = ray.put(fn)
+    except TypeError as error:
+        raise WrongType(f"fn: Ray cannot send it to the workers: {short(error)}") from error
     plan = open_session(url, names, schema, options) if truth("resume", resume) else None
     done: dict[int, Receipt] = {}
     if plan is None:
         plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=names, **options)
     else:
         done = {receipt.partition: receipt for receipt in cluster.found(plan)}
-    remote = ray.remote(write_source).options(max_retries=retries, retry_exceptions=True, **remote_args)
     with _told(progress, len(names)) as tell:
-        _run(plan, done, partial(remote.remote, fn=ray.put(fn), index=texts("index", index)), tell)
+        _run(plan, done, partial(remote.remote, fn=shipped, index=texts("index", index)), tell)
     return cluster.commit(plan, done.values())
 
 

@@ -19,6 +19,7 @@ from ray.data.expressions import BinaryExpr, ColumnExpr, Expr, Operation
 
 from .. import cluster
 from .._arguments import Url, size, whole
+from .._errors import WrongType, found
 from .._index import Index
 from .._places import StorageOptions
 from .._rows import Columns, Window
@@ -158,6 +159,8 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
 
     def apply_predicate(self, predicate_expr: Expr) -> TetrysDatasource:
         """Returns this datasource for the rows for which the predicate is true."""
+        if not isinstance(predicate_expr, Expr):
+            raise WrongType(f"predicate_expr: expected an expression of Ray, as ray.data.expressions.col(..) > 3, found {found(predicate_expr)}")
         made: TetrysDatasource = super().apply_predicate(predicate_expr)
         made._chosen = None
         for condition in _conditions(predicate_expr):

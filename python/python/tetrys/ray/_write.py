@@ -18,7 +18,7 @@ from ray.data.datasource import Datasink
 from .. import cluster
 from .._arguments import Url, members, texts, whole
 from .._columns import column
-from .._errors import NoColumn, WrongType, found
+from .._errors import NoColumn, WrongType, WrongValue, found, short
 from .._places import option_of
 from .._sources import COMMIT_AGAIN, end_session
 from .._table import Table
@@ -92,10 +92,10 @@ def write(
     known = ds.schema(fetch_if_missing=False)
     if known is not None and (missing := [name for name in [*keys, *order] if name not in known.names]):
         raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known.names)}")
-    count = None if partitions is None else whole("partitions", partitions, 1)
+    count = None if partitions is None else whole("partitions", partitions, 1, cluster.MOST_PARTITIONS + 1)
     if concurrency is not None:
         whole("concurrency", concurrency, 1)
-    remote = members("ray_remote_args", ray_remote_args)
+    remote = task_options(ray_remote_args)
     sink = TetrysDatasink(
         url,
         schema=_types_of(ds, url, mode, option_of(options)) if schema is None else schema,
@@ -133,6 +133,16 @@ def write(
     finally:
         settings.preserve_order = before
     return sink.table
+
+
+def task_options(given: object) -> dict[str, Any]:
+    """Returns options of tasks. Ray checks them here, before a session starts."""
+    options = members("ray_remote_args", given)
+    try:
+        ray.remote(_types_of).options(**options)
+    except (TypeError, ValueError) as error:
+        raise WrongValue(f"ray_remote_args: {short(error)}") from error
+    return options
 
 
 class TetrysDatasink(Datasink):  # type: ignore[misc]

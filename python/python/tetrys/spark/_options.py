@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from .._errors import short
 from .._tetrys import Invalid
 
 STORE = "store."
@@ -37,6 +38,13 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("expected an integer") from None
+
+
 def _locality(text: str) -> Any:
     return text if text == "none" else json.loads(text)
 
@@ -47,8 +55,8 @@ READ: Parsers = {
     "payload": _truth,
     "where": pl.sql_expr,
     "pushdown": _truth,
-    "splits": int,
-    "split_bytes": int,
+    "splits": _whole,
+    "split_bytes": _whole,
     "allow": _texts,
 }
 """Options of `spark.read`."""
@@ -65,7 +73,7 @@ WRITE: Parsers = {
     "required": _texts,
     "bloom_filters": _texts,
     "properties": _members,
-    "write_memory": int,
+    "write_memory": _whole,
     "reference": _texts,
     "reuse": str,
     "locality": _locality,
@@ -94,6 +102,6 @@ def options_of(given: Mapping[str, str], parsers: Parsers, where: str) -> tuple[
         else:
             try:
                 made[name] = parsers[name](text)
-            except (ValueError, pl.exceptions.PolarsError) as error:
-                raise Invalid(f"{where}: option {name}: `{text}`: {error}") from error
+            except (ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+                raise Invalid(f"{where}: option {name}: `{short(text)}`: {short(error)}") from error
     return url, made

@@ -13,7 +13,6 @@ from pyspark.sql.types import StructType
 
 from .. import cluster
 from .._arguments import exactly
-from .._errors import WrongType, found
 from .._places import place_of
 from .._rows import RowLoader
 from .._table import Table, opened
@@ -21,7 +20,7 @@ from .._tetrys import Invalid, Receipt
 from .._write import types_of
 from ._options import READ, WRITE, options_of
 from ._types import BATCH_BYTES, BATCH_ROWS, arrow_schema, field, spark_type, to_spark, types_of_frame
-from ._write import MODES, advice, write_partition
+from ._write import MODES, advice, check_session, write_partition
 
 
 def register(spark: Any) -> None:
@@ -52,8 +51,7 @@ def register(spark: Any) -> None:
     Spark refuses its default mode `errorifexists` for sources in Python. `mode("append")` with `option("mode", "create")` does the
     same: it fails if there is a table.
     """
-    if not hasattr(spark, "dataSource"):
-        raise WrongType(f"spark: expected a Spark session, found {found(spark)}")
+    check_session(spark)
     spark.dataSource.register(TetrysDataSource)
 
 

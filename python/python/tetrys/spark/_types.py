@@ -28,6 +28,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from .._errors import NoColumn
+from .._options import types
 from .._tetrys import Invalid
 
 TYPE = "tetrys.type"
@@ -120,11 +121,12 @@ def types_of_frame(schema: st.StructType, declared: Mapping[str, str] | None) ->
         Invalid: there is no Tetrys type for a Spark type, or two columns have one name.
     """
     names = schema.fieldNames()
-    if strangers := [name for name in declared or {} if name not in names]:
+    declared = types("schema", declared)
+    if strangers := [name for name in declared if name not in names]:
         raise NoColumn(f"schema: no column `{strangers[0]}`; the columns are {', '.join(names)}")
     if twice := [name for name in names if names.count(name) > 1]:
         raise Invalid(f"two columns `{twice[0]}`: rename one")
-    given = {one.name: one.metadata[TYPE] for one in schema.fields if TYPE in one.metadata} | dict(declared or {})
+    given = {one.name: one.metadata[TYPE] for one in schema.fields if TYPE in one.metadata} | declared
     return {one.name: given.get(one.name) or _inferred(one.name, one.dataType) for one in schema.fields}
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.resource import ResourceProfile
 from pyspark.sql import functions as F
 
 from .. import _tetrys, cluster
@@ -75,7 +76,7 @@ def write(
     """
     choice("mode", mode, [*MODES, "ignore"])
     keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
-    if not hasattr(df, "sparkSession") or not hasattr(df, "mapInArrow"):
+    if isinstance(df, type) or not hasattr(df, "sparkSession") or not hasattr(df, "mapInArrow"):
         raise WrongType(f"df: expected a DataFrame of Spark, found {found(df)}")
     count = None if partitions is None else whole("partitions", partitions, 1, 2**31 - 1)
     kinds = types_of_frame(df.schema, schema)
@@ -153,8 +154,9 @@ def extract(
     labels = texts("sources", sources)
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source, found {found(fn)}")
-    if not callable(getattr(spark, "range", None)):
-        raise WrongType(f"spark: expected a Spark session, found {found(spark)}")
+    check_session(spark)
+    if profile is not None and not isinstance(profile, ResourceProfile):
+        raise WrongType(f"profile: expected a pyspark.resource.ResourceProfile, found {found(profile)}")
     plan = open_session(url, labels, schema, options) if truth("resume", resume) else None
     done = [] if plan is None else cluster.found(plan)
     plan = plan or cluster.plan_write(url, schema=schema, index=index, mode=MODES[mode], labels=labels, **options)
@@ -166,6 +168,12 @@ def extract(
         receipts = _receipts(numbers.mapInArrow(_Extraction(plan, left, fn, texts("index", index)), _RECEIPT, **arguments))
     first = {receipt.partition: receipt for receipt in reversed(done)}
     return cluster.commit(plan, [*first.values(), *receipts])
+
+
+def check_session(spark: Any) -> None:
+    """Raises an error for what is no Spark session. Sessions of Spark Connect have a class of their own."""
+    if isinstance(spark, type) or not hasattr(spark, "dataSource") or not callable(getattr(spark, "range", None)):
+        raise WrongType(f"spark: expected a Spark session, found {found(spark)}")
 
 
 _RECEIPT = "receipt binary"

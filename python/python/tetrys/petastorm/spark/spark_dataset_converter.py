@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from ..._arguments import whole
-from ..._errors import imported
+from ..._errors import imported, short
 from ..._table import Table
 from ..._tetrys import NotFound
 from .._source import table_url
@@ -124,26 +124,27 @@ def make_spark_converter(
     The same DataFrame is materialized once. The table is deleted when the process ends, or by `SparkDatasetConverter.delete`.
 
     Args:
-        df: A DataFrame; the URL of a table, which is read in place; or the URL of a Parquet folder, which Spark reads.
+        df: A DataFrame; the URL or path of a table, which is read in place; or the URL of a Parquet folder, which Spark reads.
         parquet_row_group_size_bytes, compression_codec: Unused: a table has no row groups, and compresses by its preset.
         dtype: Floats become `"float32"` or `"float64"`; None keeps them. Vectors of Spark ML become arrays.
 
     Raises:
         ValueError (an `Invalid`): the setting is missing, or `dtype` is unknown.
+        NotFound: there is neither a table nor a Parquet folder at a URL.
         Unsupported: pyspark is not installed.
     """
     del parquet_row_group_size_bytes, compression_codec
     if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float64")):
         raise WrongValue(f"dtype: expected float32, float64 or None, found {found(dtype)}")
+    if isinstance(df, type) or not isinstance(df, (str, os.PathLike)) and not (hasattr(df, "sparkSession") and hasattr(df, "mapInArrow")):
+        raise WrongType(f"df: expected a DataFrame or a URL, found {found(df)}")
     spark = imported("pyspark.sql", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").SparkSession.builder.getOrCreate()
-    if isinstance(df, str):
+    if isinstance(df, (str, os.PathLike)):
         try:
             table = Table(table_url(df))
             return SparkDatasetConverter(table.url, [table.url], len(table))
         except NotFound:
-            df = spark.read.parquet(df)
-    if not hasattr(df, "sparkSession"):
-        raise WrongType(f"df: expected a DataFrame or a URL, found {found(df)}")
+            df = _of_parquet(spark, os.fspath(df))
     parent = spark.conf.get(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, None)
     if not parent:
         name = SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF
@@ -159,10 +160,20 @@ def make_spark_converter(
     return converter
 
 
+def _of_parquet(spark: Any, url: str) -> Any:
+    try:
+        return spark.read.parquet(url)
+    except imported("pyspark.errors", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").PySparkException as error:
+        raise NotFound(f"df: {url} has no table, and Spark reads no Parquet files there: {short(error)}") from error
+
+
 def _materialized(df: Any, parent: str, dtype: str | None) -> SparkDatasetConverter:
     from ...spark import write
+    from ...spark._types import types_of_frame
 
-    frame = _precise(_without_vectors(df, dtype), dtype)
+    frame = _without_vectors(df, dtype)
+    types_of_frame(frame.schema, None)
+    frame = _precise(frame, dtype)
     scalars = [name for name, kind in frame.dtypes if not kind.startswith(("array", "struct", "map", "binary", "float", "double"))]
     if not scalars:
         functions = imported("pyspark.sql.functions", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow")
@@ -178,7 +189,7 @@ def _without_vectors(df: Any, dtype: str | None) -> Any:
     if not vectors:
         return df
     convert = imported("pyspark.ml.functions", "vectors of Spark ML need pyspark with numpy").vector_to_array
-    return df.withColumns({name: convert(df[name], dtype or "float64") for name in vectors})
+    return df.withColumns({name: convert(_column(df, name), dtype or "float64") for name in vectors})
 
 
 def _precise(df: Any, dtype: str | None) -> Any:
@@ -186,8 +197,13 @@ def _precise(df: Any, dtype: str | None) -> Any:
         return df
     old, new = ("double", "float") if dtype == "float32" else ("float", "double")
     casts = {old: new, f"array<{old}>": f"array<{new}>"}
-    changed = {name: df[name].cast(casts[kind]) for name, kind in df.dtypes if kind in casts}
+    changed = {name: _column(df, name).cast(casts[kind]) for name, kind in df.dtypes if kind in casts}
     return df.withColumns(changed) if changed else df
+
+
+def _column(df: Any, name: str) -> Any:
+    """Returns the column of this name, which may have dots."""
+    return df["`" + name.replace("`", "``") + "`"]
 
 
 def _delete_folder(url: str) -> None:
