@@ -22,6 +22,7 @@ from typing import Any
 import cluster_data as data
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 import tetrys as tt
 from hypothesis import given
@@ -35,6 +36,7 @@ import ray.data  # noqa: E402
 from ray_jobs import HEAD, LOGS, alone, chunks, content, is_absent, job  # noqa: E402
 import tetrys.ray  # noqa: E402
 from ray.data.expressions import col  # noqa: E402
+from tetrys.ray._arrow import to_ray  # noqa: E402
 from tetrys.ray import TetrysDatasink, TetrysDatasource, _arrow  # noqa: E402
 from tetrys._sources import batches_of  # noqa: E402
 
@@ -150,6 +152,15 @@ def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Tabl
         there = windows.mask[number]
         np.testing.assert_array_equal(row["camera.intrinsics"][there], windows["camera.intrinsics"][number][there])
         np.testing.assert_array_equal(row["labels.count"][there], windows["labels.count"][number][there])
+
+
+def test_a_window_has_zeros_where_no_row_is_and_no_null_in_a_row() -> None:
+    kind, flags = pa.list_(pa.int64(), 2), pa.list_(pa.bool_(), 2)
+    windows = pa.table({"n": pa.array([[None, 7], [5, 3]], kind), "n.mask": pa.array([[False, True], [True, True]], flags)})
+    np.testing.assert_array_equal(to_ray(windows)["n"].chunk(0).to_numpy(zero_copy_only=False), [[0, 7], [5, 3]])
+    null = pa.table({"n": pa.array([[4, 7], [None, 3]], kind), "n.mask": pa.array([[False, True], [True, True]], flags)})
+    with pytest.raises(tt.Unsupported, match="column `n`: an element of a tensor is null"):
+        to_ray(null)
 
 
 CONDITIONS = st.recursive(

@@ -28,7 +28,8 @@ def to_ray(batch: Any) -> pa.Table:
     Raises:
         Unsupported: an element of a tensor is null.
     """
-    columns = [_to_ray(_one(column), name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+    arrays = {name: _one(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    columns = [_to_ray(_without_gaps(array, arrays.get(f"{name}.mask")), name) for name, array in arrays.items()]
     return pa.Table.from_arrays(columns, names=batch.schema.names) if columns else pa.table(batch)
 
 
@@ -76,6 +77,17 @@ def _flat(array: pa.Array) -> pa.Array:
     if isinstance(array.type, pa.FixedShapeTensorType):
         return _flat(array.storage)
     return _flat(_items(array)) if pa.types.is_fixed_size_list(array.type) else array
+
+
+def _without_gaps(array: pa.Array, mask: pa.Array | None) -> pa.Array:
+    """Returns a window [time] of numbers with zeros in place of the rows that do not exist, as `mask` says; other columns as they are."""
+    if mask is None or not pa.types.is_fixed_size_list(array.type) or not _is_number(array.type.value_type):
+        return array
+    items = _items(array)
+    if not items.null_count:
+        return array
+    filled = pc.if_else(_items(mask).fill_null(False), items, pa.scalar(0, items.type))
+    return pa.FixedSizeListArray.from_arrays(filled, type=array.type, mask=array.is_null() if array.null_count else None)
 
 
 def _refuse_null_elements(array: pa.Array, name: str) -> None:
