@@ -143,6 +143,7 @@ def test_a_read_may_be_the_first_call_of_ray_in_a_process(drives: tt.Table) -> N
     assert ended.stdout.split()[-2:] == [str(len(drives)), str(tt.read_index(drives)["time"].sum())]
 
 
+@pytest.mark.slice
 def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Table) -> None:
     ds = tetrys.ray.read(drives, columns=["camera.intrinsics", "labels.count"], offsets=range(-2, 1), override_num_blocks=1)
     rows = ds.take_all()
@@ -154,6 +155,7 @@ def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Tabl
         np.testing.assert_array_equal(row["labels.count"][there], windows["labels.count"][number][there])
 
 
+@pytest.mark.slice
 def test_a_window_has_zeros_where_no_row_is_and_no_null_in_a_row() -> None:
     kind, flags = pa.list_(pa.int64(), 2), pa.list_(pa.bool_(), 2)
     windows = pa.table({"n": pa.array([[None, 7], [5, 3]], kind), "n.mask": pa.array([[False, True], [True, True]], flags)})
