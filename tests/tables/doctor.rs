@@ -137,6 +137,26 @@ fn what_writers_left_is_found_when_it_is_old() {
 }
 
 #[test]
+fn a_table_that_lost_its_manifests_is_not_taken_for_one_that_was_never_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let first = table(store(folder.path(), "t")).await;
+        let user = Table::create_in(store(folder.path(), "user"), first.schema().clone(), cut_by(tiny_cuts())).await.unwrap();
+        let user = user.references([&first]).await.unwrap();
+        let mut partition = user.partition().unwrap();
+        partition.write(&two_partitions(3).1[0]).await.unwrap();
+        user.commit([partition.finish().await.unwrap()]).await.unwrap();
+        std::fs::remove_dir_all(folder.path().join("t/manifests")).unwrap();
+        let finding = only(Table::diagnose(first.store(), HOUR, later(2)).await.unwrap());
+        assert!(finding.cure == Cure::Copy && finding.what.contains("its manifests were lost"), "{finding:?}");
+        let before = first.store().list("").await.unwrap();
+        let error = Table::collect_abandoned(first.store(), HOUR, later(2)).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Exists && error.to_string().contains("have left 1 pin, each"), "{error}");
+        assert_eq!(first.store().list("").await.unwrap(), before, "nothing was deleted");
+    });
+}
+
+#[test]
 fn condemned_objects_are_due_an_age_later() {
     block_on(async {
         let (_, store) = memory();

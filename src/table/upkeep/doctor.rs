@@ -206,6 +206,13 @@ impl Doctor {
 
     /// Notes what a writer left that never committed a first version. Returns whether there is anything.
     async fn abandoned(&mut self) -> Result<bool> {
+        // A pin is put for a version that exists.
+        let pins = self.store.list_expected("pins", NAMES, |_| true).await?;
+        if let Some(pin) = pins.iter().find(|listed| Pin::is_name(&listed.name)) {
+            let what = "no manifest is there, but other tables use versions of this one: its manifests were lost";
+            self.damage(what, "manifests", Some(pin.modified_ms));
+            return Ok(true);
+        }
         for folder in ["sessions", "chunks", "index"] {
             let first = self.store.list_expected(folder, 1, |_| true).await?;
             if let Some(Listed { name, modified_ms, .. }) = first.into_iter().next() {

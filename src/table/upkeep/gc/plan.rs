@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::pins::pins;
 use crate::{
     commit,
-    error::{Error, Result},
+    error::{Error, Result, counted},
     format::{Condemned, Manifest, Pin, manifest_name, version_of_name},
     id::{Hash, ObjectRef},
     store::{Listed, Store},
@@ -202,7 +202,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Res
 /// Plans the deletion of the objects of writers that never committed a first version, if all of them are old enough.
 ///
 /// # Errors
-/// - `Exists`: there is a table.
+/// - `Exists`: there is a table, or other tables have pinned one.
 /// - `NotFound`: there are no objects.
 /// - Errors of the store.
 pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
@@ -210,6 +210,16 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
         return Err(Error::exists(format!(
             "{}: a table is there, at version {version}, so nothing was abandoned; collect its garbage instead (`tetrys gc`, `Table.gc`)",
             store.url()
+        )));
+    }
+    // A pin is put for a version that exists, so there was a table here.
+    let pins = store.list_all("pins").await?.into_iter().filter(|listed| Pin::is_name(&listed.name)).count();
+    if pins > 0 {
+        return Err(Error::exists(format!(
+            "{}: no manifest is there, and other tables have left {}, each of which names the version that it uses: the manifests of a table were lost, \
+             and nothing is deleted; restore them from a copy, or delete the pins if the table is given up",
+            store.url(),
+            counted(pins, "pin")
         )));
     }
     let mut all = listed(store, &NAMED).await?;
