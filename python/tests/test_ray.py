@@ -157,9 +157,12 @@ def test_windows_become_tensors_with_the_time_first(engine: str, drives: tt.Tabl
 
 @pytest.mark.slice
 def test_a_window_has_zeros_where_no_row_is_and_no_null_in_a_row() -> None:
-    kind, flags = pa.list_(pa.int64(), 2), pa.list_(pa.bool_(), 2)
-    windows = pa.table({"n": pa.array([[None, 7], [5, 3]], kind), "n.mask": pa.array([[False, True], [True, True]], flags)})
-    np.testing.assert_array_equal(to_ray(windows)["n"].chunk(0).to_numpy(zero_copy_only=False), [[0, 7], [5, 3]])
+    flags = pa.list_(pa.bool_(), 2)
+    for kind in [pa.list_(one, 2) for one in (pa.bool_(), pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.int64())]:
+        given = pa.array([[None, 7], [5, 3]], pa.list_(pa.float64(), 2)).cast(kind)
+        windows = pa.table({"n": given, "n.mask": pa.array([[False, True], [True, True]], flags)})
+        expected = np.array([[0, 7], [5, 3]]).astype(kind.value_type.to_pandas_dtype())
+        np.testing.assert_array_equal(to_ray(windows)["n"].chunk(0).to_numpy(zero_copy_only=False), expected)
     null = pa.table({"n": pa.array([[4, 7], [None, 3]], kind), "n.mask": pa.array([[False, True], [True, True]], flags)})
     with pytest.raises(tt.Unsupported, match="column `n`: an element of a tensor is null"):
         to_ray(null)

@@ -27,6 +27,15 @@ async fn table(store: Store) -> Table {
     tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap()
 }
 
+/// Writes a table that uses blocks of `owner`, a table that [`table`] wrote, and so leaves a pin there.
+async fn use_blocks_of(owner: &Table, store: Store) {
+    let writer = Table::create_in(store, owner.schema().clone(), cut_by(tiny_cuts())).await.unwrap();
+    let writer = writer.references([owner]).await.unwrap();
+    let mut partition = writer.partition().unwrap();
+    partition.write(&two_partitions(3).1[0]).await.unwrap();
+    writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+}
+
 async fn diagnose(store: &Store) -> Diagnosis {
     Table::diagnose(store, HOUR, now_ms()).await.unwrap()
 }
@@ -141,11 +150,7 @@ fn a_table_that_lost_its_manifests_is_not_taken_for_one_that_was_never_committed
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let first = table(store(folder.path(), "t")).await;
-        let user = Table::create_in(store(folder.path(), "user"), first.schema().clone(), cut_by(tiny_cuts())).await.unwrap();
-        let user = user.references([&first]).await.unwrap();
-        let mut partition = user.partition().unwrap();
-        partition.write(&two_partitions(3).1[0]).await.unwrap();
-        user.commit([partition.finish().await.unwrap()]).await.unwrap();
+        use_blocks_of(&first, store(folder.path(), "user")).await;
         std::fs::remove_dir_all(folder.path().join("t/manifests")).unwrap();
         let finding = only(Table::diagnose(first.store(), HOUR, later(2)).await.unwrap());
         assert!(finding.cure == Cure::Copy && finding.what.contains("its manifests were lost"), "{finding:?}");
@@ -179,11 +184,7 @@ fn a_tag_and_a_pin_of_a_version_that_is_gone_are_found() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let first = table(store(folder.path(), "t")).await;
-        let user = Table::create_in(store(folder.path(), "user"), first.schema().clone(), cut_by(tiny_cuts())).await.unwrap();
-        let user = user.references([&first]).await.unwrap();
-        let mut partition = user.partition().unwrap();
-        partition.write(&two_partitions(3).1[0]).await.unwrap();
-        user.commit([partition.finish().await.unwrap()]).await.unwrap();
+        use_blocks_of(&first, store(folder.path(), "user")).await;
         let second = first.edit().tag("gold", 1).commit().await.unwrap();
         assert!(diagnose(second.store()).await.findings.is_empty());
         second.store().delete(&manifest_name(1)).await.unwrap();

@@ -19,7 +19,7 @@ use crate::{
 #[command(
     after_help = "Garbage collection has two phases, so that running readers and writers lose nothing. The first call with --yes condemns objects that are older than --age and that no kept version needs: a new version lists them, and nothing is deleted. A call at least --age later deletes the objects that are still condemned. Run it from a scheduler, for example once a day.
 
-Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins whose view has collected the version that left them.
+Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins left by versions of other tables that no longer exist.
 
 Only files whose names a writer of tables makes are deleted. Where there is no manifest, nothing is deleted without --abandoned: such a folder may be a copy of a table that is not complete yet. A copy that lacks only its newest manifests looks like an older table with objects that nobody needs, so complete a copy before you run the command on it.
 

@@ -207,7 +207,7 @@ impl Doctor {
     /// Notes what a writer left that never committed a first version. Returns whether there is anything.
     async fn abandoned(&mut self) -> Result<bool> {
         // A pin is put for a version that exists.
-        let pins = self.store.list_expected("pins", NAMES, |_| true).await?;
+        let (pins, _) = self.listed("pins").await?;
         if let Some(pin) = pins.iter().find(|listed| Pin::is_name(&listed.name)) {
             let what = "no manifest is there, but other tables use versions of this one: its manifests were lost";
             self.damage(what, "manifests", Some(pin.modified_ms));

@@ -62,14 +62,15 @@ def _fixed_shape(kind: pa.DataType) -> tuple[pa.DataType, tuple[int, ...]] | Non
         return kind.value_type, tuple(kind.shape)
     if pa.types.is_fixed_size_list(kind):
         inner = _fixed_shape(kind.value_type)
-        if inner is None and (pa.types.is_boolean(kind.value_type) or _is_number(kind.value_type)):
+        if inner is None and _is_element(kind.value_type):
             inner = kind.value_type, ()
         return None if inner is None else (inner[0], (kind.list_size, *inner[1]))
     return None
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+def _is_element(kind: pa.DataType) -> bool:
+    """Whether a tensor may have elements of this type."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def _flat(array: pa.Array) -> pa.Array:
@@ -80,13 +81,13 @@ def _flat(array: pa.Array) -> pa.Array:
 
 
 def _without_gaps(array: pa.Array, mask: pa.Array | None) -> pa.Array:
-    """Returns a window [time] of numbers with zeros in place of the rows that do not exist, as `mask` says; other columns as they are."""
-    if mask is None or not pa.types.is_fixed_size_list(array.type) or not _is_number(array.type.value_type):
+    """Returns windows [time] of numbers or booleans with 0 or false where `mask` says that no row exists. Returns any other column as it is."""
+    if mask is None or not pa.types.is_fixed_size_list(array.type) or not _is_element(array.type.value_type):
         return array
     items = _items(array)
     if not items.null_count:
         return array
-    filled = pc.if_else(_items(mask).fill_null(False), items, pa.scalar(0, items.type))
+    filled = pc.if_else(_items(mask).fill_null(False), items, pa.scalar(0).cast(items.type))
     return pa.FixedSizeListArray.from_arrays(filled, type=array.type, mask=array.is_null() if array.null_count else None)
 
 

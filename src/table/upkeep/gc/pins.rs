@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Returns the versions that other tables use, and the dead pins with their sizes in bytes. A pin that was written after `before`
-/// (in milliseconds since 1970) is never dead. Files in `pins/` that have no name of a pin are not of the table.
+/// (in milliseconds since 1970) is never dead.
 ///
 /// # Errors
 /// - `Corrupt`: a pin cannot be read. It may keep any version, so nothing may be deleted.
@@ -33,8 +33,7 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         let is_dead = listed.modified_ms <= before && is_gone(store, &pin).await;
         Ok(Some((listed, pin.owner.version, is_dead)))
     };
-    let listed = store.list_all("pins").await?.into_iter().filter(|listed| Pin::is_name(&listed.name));
-    let looks: Vec<_> = listed.map(look).collect();
+    let looks: Vec<_> = listed_pins(store).await?.into_iter().map(look).collect();
     let (mut versions, mut dead) = (BTreeSet::new(), BTreeMap::new());
     for (listed, version, is_dead) in together(looks).await?.into_iter().flatten() {
         match is_dead {
@@ -43,6 +42,16 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
         }
     }
     Ok((versions, dead))
+}
+
+/// Lists the pins of a table. Files in `pins/` that have no name of a pin are not of the table.
+///
+/// # Errors
+/// - Errors of the store.
+pub(super) async fn listed_pins(store: &Store) -> Result<Vec<Listed>> {
+    let mut listed = store.list_all("pins").await?;
+    listed.retain(|listed| Pin::is_name(&listed.name));
+    Ok(listed)
 }
 
 /// Returns the error for a pin that cannot be read, with what to do.

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::pins::pins;
+use super::pins::{listed_pins, pins};
 use crate::{
     commit,
     error::{Error, Result, counted},
@@ -213,7 +213,7 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
         )));
     }
     // A pin is put for a version that exists, so there was a table here.
-    let pins = store.list_all("pins").await?.into_iter().filter(|listed| Pin::is_name(&listed.name)).count();
+    let pins = listed_pins(store).await?.len();
     if pins > 0 {
         return Err(Error::exists(format!(
             "{}: no manifest is there, and other tables have left {}, each of which names the version that it uses: the manifests of a table were lost, \
