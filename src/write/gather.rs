@@ -16,7 +16,7 @@ use super::{
     chunk::OpenChunk,
     groups::WrittenGroup,
     known::Place,
-    locality::{Locality, Spot, Worst, mend},
+    locality::{Locality, Spot, Worst, excess, mend},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -77,7 +77,17 @@ pub struct Gatherer {
     /// The last blocks of the previous segment, as many as a window may touch.
     tail: Vec<Spot>,
     stretch: u64,
-    gathered: Gathered,
+}
+
+/// The blocks of a segment that must move, and what windows cost before they do.
+#[derive(Debug)]
+pub struct Scattered {
+    /// Numbers of the blocks.
+    pub blocks: Vec<usize>,
+    /// Cost of the most expensive windows as the blocks lie now.
+    pub before: Worst,
+    /// What windows cost beyond the bound, summed over all of them; 0 if no block must move.
+    pub excess: u64,
 }
 
 /// The open chunk, the logical bytes in it and in its last sequence, and the hash of its last block.
@@ -89,49 +99,38 @@ struct Open {
     last_hash: u64,
 }
 
+/// What was written of a segment.
+#[derive(Debug, Default)]
+struct Out {
+    group: WrittenGroup,
+    gathered: Gathered,
+}
+
 impl Gatherer {
     /// Creates a gatherer for a column group with these column types. New chunks end by `cuts`, as far as the copied blocks
     /// allow. The open chunk moves to a temporary file when it has over `write_memory` bytes.
     pub fn new(types: Vec<ColumnType>, cuts: Cuts, bound: Locality, write_memory: usize) -> Self {
-        let (chunks, tail, stretch, gathered) = Default::default();
-        Self { types, cuts, bound, write_memory, chunks, tail, stretch, gathered }
+        let (chunks, tail, stretch) = Default::default();
+        Self { types, cuts, bound, write_memory, chunks, tail, stretch }
     }
 
-    /// Returns the counts so far.
-    pub fn gathered(&self) -> Gathered {
-        self.gathered
-    }
-
-    /// Returns the numbers of the blocks of the next segment that must move. `starts` says for each row of the segment whether it
-    /// starts a sequence.
-    ///
-    /// A window may take one extra range where a full chunk ends and the next one begins, as in a table without shared blocks.
-    /// Small chunks side by side, such as many small appends leave them, do not justify an extra range.
-    pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Vec<usize> {
+    /// Returns the blocks of the next segment that must move. `starts` says for each row of the segment whether it starts a
+    /// sequence. Call [`Gatherer::pass`] when nothing more moves, before the segment that follows.
+    pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Scattered {
         let fixed = self.tail.len();
-        let mut spots = std::mem::take(&mut self.tail);
-        self.stretch += 1;
-        let (mut row, mut before) = (0, None);
-        for run in &group.runs {
-            let next = self.chunks.len() as u64;
-            let chunk = *self.chunks.entry((run.owner, run.chunk)).or_insert(next);
-            if before.is_some_and(|before| ends_full_chunk(before, self.cuts, &group.columns)) && run.first_block == 0 {
-                self.stretch += 1;
-            }
-            before = Some(run);
-            let mut offset = run.first_offset;
-            for (length, rows) in run.lengths.iter().zip(run.block_rows.iter()) {
-                let bytes = 8 * u64::from(length);
-                spots.push(Spot { rows, starts: starts(row), bytes, stretch: self.stretch, shared: Some((chunk, offset)) });
-                offset += bytes;
-                row += u64::from(rows);
-            }
-        }
+        let (mut spots, _) = self.spots(group, starts);
         let held = spots.len();
         let (_, before) = mend(&mut spots, held, self.bound);
-        let (again, after) = mend(&mut spots, fixed, self.bound);
-        self.gathered.before = self.gathered.before.or(before);
-        self.gathered.after = self.gathered.after.or(after);
+        let lying = spots.clone();
+        let (again, _) = mend(&mut spots, fixed, self.bound);
+        let blocks: Vec<usize> = again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect();
+        let excess = if blocks.is_empty() { 0 } else { excess(&lying, self.bound) };
+        Scattered { blocks, before, excess }
+    }
+
+    /// Goes on to the segment behind this one, whose blocks stay as they are in `group`.
+    pub fn pass(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) {
+        let (mut spots, stretch) = self.spots(group, starts);
         let mut rows = 0;
         let near = spots.iter().rev().take_while(|spot| {
             let is_near = rows < self.bound.window;
@@ -140,26 +139,53 @@ impl Gatherer {
         });
         let near = near.count();
         self.tail = spots.split_off(spots.len() - near);
-        again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect()
+        self.stretch = stretch;
+    }
+
+    /// Returns the tail of the previous segment and the blocks of this one, and the number of the last stretch.
+    ///
+    /// A window may take one extra range where a full chunk ends and the next one begins, as in a table without shared blocks.
+    /// Small chunks side by side, such as many small appends leave them, do not justify an extra range.
+    fn spots(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> (Vec<Spot>, u64) {
+        let mut spots = self.tail.clone();
+        let mut stretch = self.stretch + 1;
+        let (mut row, mut before) = (0, None);
+        for run in &group.runs {
+            let next = self.chunks.len() as u64;
+            let chunk = *self.chunks.entry((run.owner, run.chunk)).or_insert(next);
+            if before.is_some_and(|before| ends_full_chunk(before, self.cuts, &group.columns)) && run.first_block == 0 {
+                stretch += 1;
+            }
+            before = Some(run);
+            let mut offset = run.first_offset;
+            for (length, rows) in run.lengths.iter().zip(run.block_rows.iter()) {
+                let bytes = 8 * u64::from(length);
+                spots.push(Spot { rows, starts: starts(row), bytes, stretch, shared: Some((chunk, offset)) });
+                offset += bytes;
+                row += u64::from(rows);
+            }
+        }
+        (spots, stretch)
     }
 
     /// Writes the segment with the blocks that [`Gatherer::plan`] named in new chunks; all other blocks stay where they are.
-    /// `stores` has the store of each owner that blocks are copied from.
+    /// `stores` has the store of each owner that blocks are copied from. Returns also the counts, without the costs.
     ///
     /// # Errors
     /// - `Corrupt`: a block is damaged or does not match its logical hash. The message names block, chunk and owner.
     /// - Errors of the stores.
     pub async fn write(
-        &mut self,
+        &self,
         store: &Store,
         stores: &BTreeMap<u32, Store>,
-        group: WrittenGroup,
+        group: &WrittenGroup,
         again: &[usize],
         starts: impl Fn(u64) -> bool,
-    ) -> Result<WrittenGroup> {
-        let WrittenGroup { runs, hashes, columns } = group;
-        let mut out = WrittenGroup { columns, ..WrittenGroup::default() };
-        let (mut open, mut hashes) = (Open::default(), hashes.into_iter());
+    ) -> Result<(WrittenGroup, Gathered)> {
+        let runs = &group.runs;
+        let mut out = Out::default();
+        out.group.columns.clone_from(&group.columns);
+        let (mut open, mut hashes) = (Open::default(), group.hashes.iter().copied());
         let (mut number, mut row, mut moved) = (0, 0, 0);
         let mut fetched: std::vec::IntoIter<(Place, Result<Bytes>)> = Vec::new().into_iter();
         for (run_number, run) in runs.iter().enumerate() {
@@ -189,15 +215,15 @@ impl Gatherer {
             }
         }
         self.end(&mut open, store, &mut out).await?;
-        Ok(out)
+        Ok((out.group, out.gathered))
     }
 
     /// Appends a stored block to the open chunk.
     async fn copy(
-        &mut self,
+        &self,
         open: &mut Open,
         store: &Store,
-        out: &mut WrittenGroup,
+        out: &mut Out,
         (place, bytes): (&Place, Bytes),
         (starts, hash): (bool, Hash),
     ) -> Result<()> {
@@ -224,17 +250,17 @@ impl Gatherer {
             if !is_same {
                 let encoded = chains.iter().zip(&canonical).map(|((_, chain), page)| encode_page(chain, page));
                 let encoded = encoded.collect::<Result<Vec<_>>>()?;
-                for ((sum, before), now) in out.columns.iter_mut().zip(&pages).zip(&encoded) {
+                for ((sum, before), now) in out.group.columns.iter_mut().zip(&pages).zip(&encoded) {
                     sum.stored = (sum.stored + now.stored_len() as u64).saturating_sub(before.stored_len() as u64);
                 }
                 pages = encoded;
-                self.gathered.encoded += 1;
+                out.gathered.encoded += 1;
             }
         } else if directory.rows != place.rows {
             return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), place.rows)));
         }
         open.chunk.push_encoded(EncodedBlock { rows: place.rows, pages }, starts, hash);
-        self.gathered.blocks += 1;
+        out.gathered.blocks += 1;
         if starts {
             open.sequence_bytes = 0;
         }
@@ -250,15 +276,15 @@ impl Gatherer {
     }
 
     /// Ends and stores the open chunk.
-    async fn end(&mut self, open: &mut Open, store: &Store, out: &mut WrittenGroup) -> Result<()> {
+    async fn end(&self, open: &mut Open, store: &Store, out: &mut Out) -> Result<()> {
         let cut = std::mem::take(open).chunk.finish(self.types.len())?;
         if let Some(chunk) = cut.chunk {
-            self.gathered.chunks += 1;
-            self.gathered.bytes += chunk.bytes.len() as u64;
+            out.gathered.chunks += 1;
+            out.gathered.bytes += chunk.bytes.len() as u64;
             store.put_content(&chunk.id.object_name(), chunk.bytes.into()).await?;
         }
-        out.runs.extend(cut.runs);
-        out.hashes.extend(cut.hashes);
+        out.group.runs.extend(cut.runs);
+        out.group.hashes.extend(cut.hashes);
         Ok(())
     }
 }

@@ -171,6 +171,15 @@ pub(super) fn mend(spots: &mut [Spot], fixed: usize, bound: Locality) -> (Vec<us
     (again, worst)
 }
 
+/// Returns what the windows cost beyond the bound, summed over all of them: percents, and 100 for each range.
+pub(super) fn excess(spots: &[Spot], bound: Locality) -> u64 {
+    let costs = (0..spots.len()).flat_map(|last| windows_to(spots, last, bound)).map(|(_, cost)| {
+        let ranges = cost.extra_ranges.saturating_sub(bound.extra_ranges as u64);
+        cost.percent.saturating_sub(bound.percent).saturating_add(ranges.saturating_mul(100))
+    });
+    costs.fold(0, u64::saturating_add)
+}
+
 /// Repeats until every window is within the bound: stores again the blocks of the chunk that `which` returns, or all blocks of
 /// the window if `which` returns `None`.
 fn mend_by(

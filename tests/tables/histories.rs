@@ -183,9 +183,15 @@ fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
     });
 }
 
+/// Seeds of histories that failed before the mend of what they found.
+const FAILED_ONCE: [u64; 1] = [
+    // The new chunks of `compact_runs` ended where windows needed a range more, and each call moved the same blocks again.
+    0x9ef3_33cf_4cf5_a324,
+];
+
 #[test]
 fn random_histories_match_a_plain_model() {
-    let histories = if common::full() { 4_000 } else { 200 };
+    let histories = common::cases(100) as u64;
     // One history alone, by the seed that a failure prints.
     if let Ok(seed) = std::env::var("TETRYS_HISTORY") {
         let seed = u64::from_str_radix(seed.trim_start_matches("0x"), 16).unwrap();
@@ -195,6 +201,9 @@ fn random_histories_match_a_plain_model() {
         };
         let (error, told) = run(seed, &shorter).unwrap_err();
         panic!("history of seed {seed:#x}: {error}\n{}\n{shorter:#?}", told.join("\n"));
+    }
+    for seed in FAILED_ONCE {
+        run(seed, &steps(seed)).unwrap_or_else(|(error, told)| panic!("history of seed {seed:#x}: {error}\n{}", told.join("\n")));
     }
     let first = common::seed();
     let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));

@@ -14,6 +14,7 @@ use crate::{
     format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
     schema::ColumnGroup,
+    store::Store,
     table::{table::Table, tails::TAILS_AT_ONCE},
     waves::waves,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
@@ -82,7 +83,7 @@ impl Table {
             bound.map(|bound| Gatherer::new(types.collect(), self.manifest().cuts, bound, options.write_memory))
         };
         let mut gatherers: Vec<Option<Gatherer>> = self.schema().groups().iter().map(gatherer).collect();
-        let (mut segments, mut bytes) = (Vec::new(), 0);
+        let (mut segments, mut bytes, mut gathered) = (Vec::new(), 0, Gathered::default());
         for part in parts {
             let mut groups = Vec::new();
             for (number, gatherer) in gatherers.iter_mut().enumerate() {
@@ -91,8 +92,9 @@ impl Table {
                     (None, [_]) => None,
                     (None, _) => Some(self.joined(part, number).await?),
                     (Some(gatherer), _) => {
-                        let (group, has_moved) = self.gathered(part, number, gatherer).await?;
-                        moved = has_moved;
+                        let (group, of_group) = self.gathered(part, number, gatherer).await?;
+                        moved = of_group.blocks > 0;
+                        gathered = gathered.and(of_group);
                         Some(group)
                     }
                 };
@@ -118,7 +120,6 @@ impl Table {
             bytes += segment.index.bytes;
             segments.push(segment);
         }
-        let gathered = gatherers.iter().flatten().map(Gatherer::gathered).fold(Gathered::default(), Gathered::and);
         if segments == self.manifest().segments {
             session.owners.unpin(|_| false).await;
             return Ok((self.clone(), gathered));
@@ -156,28 +157,44 @@ impl Table {
         Ok(found)
     }
 
-    /// Joins a column group of neighbouring segments, with its scattered blocks in new chunks. Returns also whether any block
-    /// moved.
-    async fn gathered(&self, part: &[&Segment], number: usize, gatherer: &mut Gatherer) -> Result<(WrittenGroup, bool)> {
-        let group = self.joined(part, number).await?;
+    /// Joins a column group of neighbouring segments, with its scattered blocks in new chunks. Returns also what moved.
+    ///
+    /// A new chunk ends where its blocks say so, which is not known before they are read. So blocks may lie as badly as before
+    /// when they are written: then they stay where they are, and the next compaction does not move them for ever. As long as the
+    /// windows become cheaper, what is still scattered moves again.
+    async fn gathered(&self, part: &[&Segment], number: usize, gatherer: &mut Gatherer) -> Result<(WrittenGroup, Gathered)> {
+        let mut group = self.joined(part, number).await?;
         let sequences = self.sequences().await?;
         let first_row = part.first().map_or(0, |segment| segment.first_row);
         let starts = |row: u64| sequences.around(first_row + row).is_some_and(|rows| rows.start == first_row + row);
-        let again = gatherer.plan(&group, starts);
-        if again.is_empty() {
-            return Ok((group, false));
+        let mut scattered = gatherer.plan(&group, starts);
+        let mut all = Gathered { before: scattered.before, ..Gathered::default() };
+        while !scattered.blocks.is_empty() {
+            let stores = self.owners_of(&group, &scattered.blocks).await?;
+            let (next, moved) = gatherer.write(self.store(), &stores, &group, &scattered.blocks, starts).await?;
+            let left = gatherer.plan(&next, starts);
+            if left.excess >= scattered.excess {
+                break;
+            }
+            (group, scattered, all) = (next, left, all.and(moved));
         }
-        // Open only the owners from which blocks are copied; the others may be out of reach.
+        all.after = scattered.before;
+        gatherer.pass(&group, starts);
+        Ok((group, all))
+    }
+
+    /// Returns the stores of the owners of these blocks of a group. The stores of other owners may be out of reach.
+    async fn owners_of(&self, group: &WrittenGroup, blocks: &[usize]) -> Result<BTreeMap<u32, Store>> {
         let (mut stores, mut block) = (BTreeMap::new(), 0);
         for run in &group.runs {
             let end = block + run.lengths.len();
-            let first = again.partition_point(|number| *number < block);
-            if again.get(first).is_some_and(|number| *number < end) && !stores.contains_key(&run.owner) {
+            let first = blocks.partition_point(|number| *number < block);
+            if blocks.get(first).is_some_and(|number| *number < end) && !stores.contains_key(&run.owner) {
                 stores.insert(run.owner, self.store_of(run.owner).await?);
             }
             block = end;
         }
-        Ok((gatherer.write(self.store(), &stores, group, &again, starts).await?, true))
+        Ok(stores)
     }
 
     /// Commits a version that uses no other table: copies the chunks of other tables that this version uses, as whole objects,
