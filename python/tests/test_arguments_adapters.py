@@ -4,9 +4,12 @@ adapters of TensorFlow, JAX, Ray, Spark and Daft are tried in the files of their
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +28,11 @@ ROWS = {"i": [1], "x": [1.5]}
 def plan() -> cluster.WritePlan:
     """Starts a session of one partition below the working folder."""
     return cluster.plan_write(uuid.uuid4().hex, schema={"i": "i64", "x": "f32"}, index="i", partitions=1)
+
+
+def replaced(one: Any, given: dict[str, Any]) -> Any:
+    """Returns a plan or a split with other parts, as a caller makes it who keeps the parts in a format of their own."""
+    return dataclasses.replace(one, **given)
 
 
 def committed() -> Call:
@@ -47,6 +55,9 @@ CALLS_OF_CLUSTER: dict[str, Callable[[str], Call]] = {
     "found": lambda drives: (cluster.found, {"plan": plan()}),
     "open_sessions": lambda drives: (cluster.open_sessions, {"url": drives}),
     "plan_read": lambda drives: (cluster.plan_read, {"source": drives, "columns": ["timestamp"], "where": None, "splits": 2, "offsets": None}),
+    "plan_read, bytes": lambda drives: (cluster.plan_read, {"source": drives, "split_bytes": "1KiB"}),
+    "WritePlan": lambda drives: (lambda **given: replaced(plan(), given).task(0), {"url": "w", "session": "s", "partitions": 1, "labels": ["a"], "schema": {}}),
+    "ReadSplit.rows": lambda drives: (lambda **given: replaced(cluster.plan_read(drives)[0], given).rows, {"ranges": [(0, 2)]}),
     "read": lambda drives: (lambda **given: list(cluster.read(**given)), {"split": cluster.plan_read(drives, columns=["timestamp"])[0], "batch_bytes": 1000}),
     "read_index": lambda drives: (cluster.read_index, {"split": cluster.plan_read(drives)[0]}),
 }  # fmt: skip
@@ -56,6 +67,19 @@ CALLS_OF_CLUSTER: dict[str, Callable[[str], Call]] = {
 def test_a_silly_argument_of_cluster_is_an_error_of_tetrys_or_has_a_meaning(drives: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert not (wrong := wrong_answers(lambda: CALLS_OF_CLUSTER[name](drives))), "\n".join(wrong)
+
+
+def test_a_size_that_no_machine_has_is_refused(drives: str) -> None:
+    for wrong in ("9" * 400 + "TB", "99999999999999TB"):
+        with pytest.raises(ValueError, match="split_bytes: .* is too large: expected less than 2\\*\\*63 bytes"):
+            cluster.plan_read(drives, split_bytes=wrong)
+
+
+def test_a_split_is_read_by_ranges_that_went_through_json(drives: str) -> None:
+    [split] = cluster.plan_read(drives, columns=["timestamp"], splits=1)
+    split = replaced(split, {"ranges": json.loads(json.dumps([(3, 5)]))})
+    assert [batch.to_pydict() for batch in cluster.read(split)] == [{"timestamp": [300, 400]}]
+    assert (split.rows, cluster.read_index(split)["timestamp"].to_pylist()) == (2, [300, 400])
 
 
 class Session:
@@ -76,6 +100,13 @@ def test_a_silly_argument_of_the_spark_parts_of_petastorm_is_refused_before_spar
         if value is not None and not callable(value):
             with pytest.raises(TypeError, match="handler: expected a function of a URL, found"):
                 register_delete_dir_handler(value)
+
+
+def test_an_rdd_has_the_rows_of_one_whole_table(drives: str) -> None:
+    session = SimpleNamespace(sparkContext=SimpleNamespace(parallelize=lambda *_: pytest.fail("a job was made"), defaultParallelism=1))
+    for wrong in (tt.read_index(drives)[5:9], [drives, drives]):
+        with pytest.raises(TypeError, match="dataset_url: expected the URL or path of one table, found"):
+            dataset_as_rdd(wrong, session)
 
 
 def reader(drives: str) -> Any:

@@ -23,6 +23,7 @@ from tetrys.petastorm.spark_utils import dataset_as_rdd
 from tetrys.petastorm.unischema import Unischema, UnischemaField, dict_to_spark_row
 
 pyspark = pytest.importorskip("pyspark", reason="no pyspark")
+import tetrys.spark
 types = pytest.importorskip("pyspark.sql.types")
 if shutil.which("java") is None:
     pytest.skip("no Java", allow_module_level=True)
@@ -152,6 +153,65 @@ def test_odd_frames_and_urls_are_materialized_or_refused(spark: Any, tmp_path: P
             make_spark_converter(wrong)
     with pytest.raises(TypeError, match="spark_session: expected a Spark session"):
         dataset_as_rdd(table.url, pyspark.sql.SparkSession)
+
+
+def test_columns_keep_their_values_whatever_their_names(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    for name in ("petastorm_row", "Petastorm_Row"):
+        converter = make_spark_converter(spark.range(2).selectExpr(f"id + 0.5D AS {name}"), dtype=None)
+        table = tt.Table(converter.cache_dir_url)
+        assert table.index_columns == [("petastorm_row_", "i64")]
+        assert sorted(tt.row_loader(table).take([0, 1])[name].tolist()) == [0.5, 1.5]
+    frame = spark.createDataFrame([(1, 2.5, 3.5)], types.StructType([types.StructField(name, kind) for name, kind in CASES.items()]))
+    row = tt.row_loader(tt.Table(make_spark_converter(frame).cache_dir_url), columns=["*"])[0]
+    assert (row["x"], row["X"]) == (2.5, 3.5)
+
+
+CASES = {"i": types.LongType(), "x": types.DoubleType(), "X": types.DoubleType()}
+
+
+def test_null_vectors_are_null_and_a_folder_of_other_files_is_no_parquet_folder(spark: Any, tmp_path: Path) -> None:
+    from pyspark.ml.linalg import Vectors
+
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    frame = spark.createDataFrame([(1, Vectors.dense([1.5])), (2, None)], ["i", "v"]).coalesce(1)
+    rows = tt.row_loader(tt.Table(make_spark_converter(frame).cache_dir_url))
+    assert rows[0]["v"].tolist() == [1.5] and rows[1]["v"] is None
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/a.txt").write_text("no rows")
+    with pytest.raises(tt.NotFound, match="df: .*other has no table, and Spark reads no Parquet files there"):
+        make_spark_converter(str(tmp_path / "other"))
+
+
+def test_a_frame_without_a_field_is_refused_and_publishes_nothing(spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([dict_to_spark_row(SCHEMA, row(1))], SCHEMA.as_spark_schema())
+    for name in ("price", "points"):
+        with pytest.raises(ValueError, match=f"the DataFrame has no column `{name}`, which schema Scan has"), materialize_dataset(spark, str(tmp_path / "t"), SCHEMA) as writer:
+            writer.write(frame.drop(name))
+        with pytest.raises(tt.NotFound):
+            tt.Table(str(tmp_path / "t"))
+
+
+def test_frames_with_other_names_are_materialized_apart(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
+    frame = spark.range(3).selectExpr("id", "id + 1 AS a")
+    assert make_spark_converter(frame) is make_spark_converter(frame.select("*"))
+    table = tt.Table(make_spark_converter(frame.withColumnRenamed("a", "b")).cache_dir_url)
+    assert [column for _, columns in table.groups for column in columns] == [("b", "i64")]
+
+
+def test_a_column_of_spark_is_no_frame_and_no_session(spark: Any, tmp_path: Path) -> None:
+    column = pyspark.sql.functions.col("a")
+    with pytest.raises(TypeError, match="df: expected a DataFrame or a URL, found"):
+        make_spark_converter(column)
+    with pytest.raises(TypeError, match="spark_session: expected a Spark session"):
+        dataset_as_rdd(str(tmp_path), column)
+    with pytest.raises(TypeError, match="rows: expected dicts, or a Spark DataFrame, found"), materialize_dataset(spark, str(tmp_path / "t"), SCHEMA) as writer:
+        writer.write(column)
+    with pytest.raises(TypeError, match="df: expected a DataFrame of Spark, found"):
+        tetrys.spark.write(column, str(tmp_path / "t"), index="a")
+    with pytest.raises(TypeError, match="order_by: expected a list, found"):
+        tetrys.spark.write(spark.range(3), str(tmp_path / "t"), index="id", order_by=column)
 
 
 def test_a_block_that_writes_nothing_is_an_error(spark: Any, tmp_path: Path) -> None:

@@ -425,6 +425,21 @@ def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Pa
         tt.open_table(str(tmp_path / "t"))
 
 
+def test_names_may_differ_in_case_alone(spark: Any, tmp_path: Path) -> None:
+    schema = pyspark.sql.types.StructType().add("i", "long").add("I", "long").add("a.x", "long")
+    df = spark.createDataFrame([(1, 1, 5), (0, 1, 6), (1, 0, 7)], schema)
+    table = ts.write(df, str(tmp_path / "t"), index=["i", "I"], sequence_by="i", order_by="I", partitions=1)
+    frame = tt.read_index(table).to_polars().select("i", "I").with_columns(x=pl.Series(tt.row_loader(table).take(range(3))["a.x"]))
+    assert sorted(frame.rows()) == [(0, 1, 6), (1, 0, 7), (1, 1, 5)]
+
+
+def test_a_stream_is_no_frame_to_write(spark: Any, tmp_path: Path) -> None:
+    df = spark.readStream.format("rate").load()
+    with pytest.raises(TypeError, match="df: expected a DataFrame of all rows, found a stream: write its batches by `foreachBatch`"):
+        ts.write(df, str(tmp_path / "t"), index="value")
+    assert not (tmp_path / "t").exists()
+
+
 # Values that no argument means: a try then runs no job.
 NEVER = ["-1", "10**5000", "1.5", "nan", "surrogate", "bytes", "ragged", "[object]", "{1: 2}", "object", "mute", "array[2,2]", "endless", "NA"]
 

@@ -152,6 +152,12 @@ def test_a_batch_for_spark_has_at_most_10000_rows_and_64_mib() -> None:
         (pa.array([{"data": [1.0], "shape": [2, 1]}]), "f32[?,?]", r"row 0 of the batch has 1 values, its shape is \[2, 1\]"),
         (pa.array([{"data": [1.0], "shape": [1]}]), "f32[?,?]", "a shape of 1 extents, expected 2"),
         (pa.array([{"a": 1}]), "f32[?,?]", "a struct of `data` and `shape`, found one of a"),
+        (pa.array([{"data": [1.0, 2.0], "shape": [1.5, 2.0]}]), "f32[?,?]", "`shape` one of integers"),
+        (pa.array([{"data": [1.0], "shape": ["1", "1"]}]), "f32[?,?]", "`shape` one of integers"),
+        (pa.array([{"data": 1.0, "shape": [1, 1]}]), "f32[?,?]", "expected `data` to be an array of elements"),
+        (pa.array([{"data": [1.0], "shape": [1, 1]}, {"data": None, "shape": [0, 2]}]), "f32[?,?]", "row 1 of the batch has a shape, and null as `data`"),
+        (pa.array([None, {"data": [1.0], "shape": [1, 1]}, {"data": [], "shape": [0, None]}]), "f32[?,?]", "row 2 of the batch has a null extent"),
+        (pa.array([{"data": [1.0, 2.0], "shape": [-1, -2]}]), "f32[?,?]", r"row 0 of the batch has the shape \[-1, -2\]: expected extents of 0 or more"),
     ],
 )
 def test_arrays_without_the_shape_of_their_column_are_refused(values: pa.Array, kind: str, said: str) -> None:
@@ -169,3 +175,18 @@ def test_nested_arrays_are_tensors() -> None:
             {"data": [], "shape": [0, last]},
             {"data": [5, 6], "shape": [1, 2]},
         ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (st.NullType(), "Spark's void: declare it in `schema`, or leave the column out"),
+        (st.ArrayType(st.NullType()), "Spark's void: declare it"),
+        (st.MapType(st.StringType(), st.LongType()), "Spark's map<string,bigint>: cast it"),
+        (st.YearMonthIntervalType(), "Spark's interval year to month: cast it"),
+        (st.StructType([st.StructField("a", st.LongType())]), "Spark's struct<a:bigint>: make each field a column"),
+    ],
+)
+def test_the_error_for_a_type_without_a_column_type_says_what_to_do_with_it(kind: st.DataType, said: str) -> None:
+    with pytest.raises(tt.Invalid, match=f"column `p.x`: no column type for {said}"):
+        _types.types_of_frame(st.StructType([st.StructField("p.x", kind)]), None)

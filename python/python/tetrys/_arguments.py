@@ -72,8 +72,14 @@ def urls_of(what: str, urls: object) -> list[str]:
 
 def several(what: str, values: object) -> Iterable[Any]:
     """Checks that `values` is an iterable, and neither text, a dict nor a file. An array without dimensions is none."""
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray, memoryview, Mapping, io.IOBase)) or getattr(values, "shape", None) == ():
+    is_one = isinstance(values, (str, bytes, bytearray, memoryview, Mapping, io.IOBase))
+    if not isinstance(values, Iterable) or is_one or isinstance(shape := getattr(values, "shape", None), tuple) and not shape:
         raise WrongType(f"{what}: expected a list, found {found(values)}")
+    try:
+        iter(values)
+    except TypeError as error:
+        # As of a column of Spark, which has the method and refuses it.
+        raise WrongType(f"{what}: expected a list, found {found(values)}") from error
     return values
 
 
@@ -175,7 +181,10 @@ def size(what: str, value: object) -> int:
     parsed = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", value)
     if parsed is None or parsed[2] not in units:
         raise Invalid(f"{what}: `{short(value)}`: expected a size such as 512MiB")
-    return int(float(parsed[1]) * units[parsed[2]])
+    made = float(parsed[1]) * units[parsed[2]]
+    if made >= 2**63:
+        raise WrongValue(f"{what}: `{short(value)}` is too large: expected less than 2**63 bytes")
+    return int(made)
 
 
 def members(what: str, value: object) -> dict[str, Any]:

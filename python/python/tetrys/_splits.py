@@ -59,16 +59,17 @@ class ReadSplit:
             texts("columns", self.columns)
         _offsets(self.offsets)
 
-    def _check_ranges(self) -> None:
-        """Checks the ranges of a split that `plan_read` may not have made."""
+    def _checked_ranges(self) -> Ranges:
+        """Checks the ranges of a split that `plan_read` may not have made, and returns them as tuples: JSON has lists."""
         for one in self.ranges:
             if not isinstance(one, (tuple, list)) or len(one) != 2 or not all(map(is_whole, one)) or not 0 <= one[0] <= one[1] < 2**63:
                 raise WrongValue(f"ranges: expected (start, end) with 0 <= start <= end, found {described_value(one)}")
+        return [(start, end) for start, end in self.ranges]
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return sum(end - start for start, end in self.ranges)
+        return sum(end - start for start, end in self._checked_ranges())
 
     def schema(self) -> Any:
         """Returns the pyarrow schema of the batches that `read` yields. Reads the manifest of the table, and no rows.
@@ -210,24 +211,24 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
     """
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
-    split._check_ranges()
+    ranges = split._checked_ranges()
     most = whole("batch_bytes", size("batch_bytes", batch_bytes), 1)
-    return Shared(_read(split, most), "an iterator over the batches of a split", "pickle the split, and call `read` in the other process")
+    return Shared(_read(split, ranges, most), "an iterator over the batches of a split", "pickle the split, and call `read` in the other process")
 
 
-def _read(split: ReadSplit, most: int) -> Iterator[Any]:
+def _read(split: ReadSplit, ranges: Ranges, most: int) -> Iterator[Any]:
     table = split._table()
     loader = split._loader(table)
     index = {name for name, _ in table.index_columns}
     names = loader.columns
     if split.offsets is not None or index.isdisjoint(names):
         # Windows may have index values of rows beside the split.
-        for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, split._parts()):
+        for parts in _tetrys.SplitBatches(loader._native, ranges, most, split._parts()):
             yield _batch(parts)
         return
     # A loader would load the index columns of the whole table: a split needs those of its segments.
     arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
-    rows = arrow.table(_tetrys.IndexRows(table._native, split.ranges)).select([name for name in names if name in index])
+    rows = arrow.table(_tetrys.IndexRows(table._native, ranges)).select([name for name in names if name in index])
     payload = [name for name in names if name not in index]
     if not payload:
         for batch in rows.to_batches():
@@ -235,7 +236,7 @@ def _read(split: ReadSplit, most: int) -> Iterator[Any]:
         return
     start = 0
     loader = RowLoader(table, columns=[exactly(name) for name in payload])
-    for parts in _tetrys.SplitBatches(loader._native, split.ranges, most, []):
+    for parts in _tetrys.SplitBatches(loader._native, ranges, most, []):
         batch = _batch(parts)
         beside = rows.slice(start, len(batch)).combine_chunks()
         start += len(batch)
@@ -268,10 +269,10 @@ def read_index(split: ReadSplit) -> Any:
     """
     if not isinstance(split, ReadSplit):
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
-    split._check_ranges()
+    ranges = split._checked_ranges()
     arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
     table = split._table()
-    rows = arrow.table(_tetrys.IndexRows(table._native, split.ranges))
+    rows = arrow.table(_tetrys.IndexRows(table._native, ranges))
     if split.columns is None:
         return rows
     wanted = set(RowLoader(table, columns=split.columns).columns)

@@ -110,6 +110,22 @@ class WritePlan:
     _ticket: str = field(repr=False)
     _place: Place = field(repr=False)
 
+    def __post_init__(self) -> None:
+        text("url", self.url)
+        text("session", self.session)
+        if self.partitions is not None:
+            whole("partitions", self.partitions, 0, MOST_PARTITIONS + 1)
+        if self.labels is not None:
+            if not isinstance(self.labels, list):
+                raise WrongType(f"labels: expected a list of names, found {described_value(self.labels)}")
+            names = _labels(self.labels)
+            if len(names) != self.partitions:
+                raise Invalid(f"{len(names)} labels for {self.partitions} partitions: expected as many")
+        if not isinstance(self.schema, dict):
+            raise WrongType(f"schema: expected a dict, found {described_value(self.schema)}")
+        text("the text of the plan", self._text)
+        text("the ticket", self._ticket)
+
     def task(self, number: int) -> WriteTask:
         """Returns the task that writes a partition.
 

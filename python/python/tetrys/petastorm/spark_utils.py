@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .._index import read_index
+from .._index import Index, read_index
 from .._table import Table
 from ._source import opened
 from .errors import WrongType, found
@@ -26,18 +26,21 @@ def dataset_as_rdd(
     columns will do.
 
     Args:
-        dataset_url: URL or path of a table that the executors can read.
+        dataset_url: URL or path of a table that the executors can read, or a `Table`.
         spark_session: The Spark session.
         schema_fields: Fields and regular expressions; default: all fields.
         hdfs_driver: Unused.
 
     Raises:
         NotFound: there is no table.
+        TypeError (an `Invalid`): there are several tables, or some rows of one.
         ValueError (an `Invalid`): a field does not exist.
     """
     del hdfs_driver
-    if not hasattr(getattr(spark_session, "sparkContext", None), "parallelize"):
+    if not callable(getattr(getattr(spark_session, "sparkContext", None), "parallelize", None)):
         raise WrongType(f"spark_session: expected a Spark session with a SparkContext, found {found(spark_session)}")
+    if isinstance(dataset_url, (list, tuple, Index)):
+        raise WrongType(f"dataset_url: expected the URL or path of one table, found {found(dataset_url)}: save an index as a view by `Index.save`")
     source = opened(dataset_url)
     table = source.tables[0]
     names = None if schema_fields is None else list(source.schema.create_schema_view(schema_fields).fields)
@@ -45,14 +48,14 @@ def dataset_as_rdd(
     bytes_of_all = rows * source.row_bytes(list(source.fields.values()))
     parts = max(1, min(rows, max(context.defaultParallelism, int(bytes_of_all / _PARTITION_BYTES))))
     ranges = [(part * rows // parts, (part + 1) * rows // parts) for part in range(parts)]
-    version = f"{table.url}@{table.version}"
-    return context.parallelize(ranges, parts).mapPartitions(lambda given: _rows(version, names, given))
+    # It carries its version, and the options of its store.
+    return context.parallelize(ranges, parts).mapPartitions(lambda given: _rows(table, names, given))
 
 
-def _rows(version: str, names: list[str] | None, ranges: Iterable[tuple[int, int]]) -> Iterator[Any]:
+def _rows(table: Table, names: list[str] | None, ranges: Iterable[tuple[int, int]]) -> Iterator[Any]:
     """Reads ranges of rows on an executor."""
     for start, end in ranges:
         if start < end:
             fields = None if names is None else [UnischemaField(name, None, ()) for name in names]
-            with make_reader(read_index(Table(version))[start:end], schema_fields=fields, shuffle_row_groups=False) as reader:
+            with make_reader(read_index(table)[start:end], schema_fields=fields, shuffle_row_groups=False) as reader:
                 yield from reader

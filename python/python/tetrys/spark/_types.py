@@ -136,8 +136,11 @@ def _inferred(name: str, kind: st.DataType) -> str:
     if isinstance(kind, st.ArrayType):
         item = _inferred(name, kind.elementType)
         return f"{item}[?]" if isinstance(kind.elementType, (st.NumericType, st.BooleanType)) else f"list<{item}>"
-    advice = "cast it to a float, an integer or text" if isinstance(kind, st.DecimalType) else "make each field a column of its own"
-    raise Invalid(f"column `{name}`: no column type for Spark's {kind.simpleString()}: {advice}, or declare it in `schema`")
+    said = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
+    if isinstance(kind, st.NullType):
+        raise Invalid(f"{said}: declare it in `schema`, or leave the column out")
+    advice = "make each field a column of its own" if isinstance(kind, st.StructType) else "cast it to a float, an integer or text"
+    raise Invalid(f"{said}: {advice}, or declare it in `schema`")
 
 
 def arrow_schema(schema: st.StructType) -> pa.Schema:
@@ -292,13 +295,25 @@ def _of_struct(array: pa.Array, rank: int) -> pa.Array:
     if names != ["data", "shape"]:
         raise Invalid(f"expected an array, or a struct of `data` and `shape`, found one of {', '.join(names)}")
     data, shape = array.field("data"), array.field("shape")
+    if not _is_list(data.type) or not _is_list(shape.type) or not pa.types.is_integer(shape.type.value_type):
+        raise Invalid("expected `data` to be an array of elements, and `shape` one of integers")
     lengths = pc.list_value_length(shape).fill_null(0).to_numpy()
     valid = array.is_valid().to_numpy(zero_copy_only=False)
     if (wrong := valid & (lengths != rank)).any():
         row = int(np.flatnonzero(wrong)[0])
         raise Invalid(f"row {row} of the batch has a shape of {lengths[row]} extents, expected {rank}")
+    if (wrong := valid & data.is_null().to_numpy(zero_copy_only=False)).any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise Invalid(f"row {row} of the batch has a shape, and null as `data`: expected elements, or null in place of the struct")
+    known = shape.filter(array.is_valid()).flatten()
+    if known.null_count:
+        row = int(np.flatnonzero(valid)[known.is_null().to_numpy(zero_copy_only=False).argmax() // rank])
+        raise Invalid(f"row {row} of the batch has a null extent in its shape")
     extents = np.zeros((len(array), rank), np.int64)
-    extents[valid] = shape.filter(array.is_valid()).flatten().to_numpy(zero_copy_only=False).reshape(-1, rank)
+    extents[valid] = known.to_numpy().reshape(-1, rank)
+    if (wrong := (extents < 0).any(axis=1)).any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise Invalid(f"row {row} of the batch has the shape {extents[row].tolist()}: expected extents of 0 or more")
     kept = data if array.null_count == 0 else pc.if_else(array.is_valid(), data, pa.scalar(None, data.type))
     counts = pc.list_value_length(kept).fill_null(0).to_numpy()
     if (wrong := valid & (counts != extents.prod(axis=1))).any():

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.resource import ResourceProfile
-from pyspark.sql import functions as F
 
 from .. import _tetrys, cluster
 from .._arguments import Url, choice, texts, truth, url_of, whole
@@ -76,8 +75,11 @@ def write(
     """
     choice("mode", mode, [*MODES, "ignore"])
     keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
-    if isinstance(df, type) or not hasattr(df, "sparkSession") or not hasattr(df, "mapInArrow"):
+    # A column of Spark has an attribute of any name.
+    if not isinstance(getattr(df, "isStreaming", None), bool) or not hasattr(df, "mapInArrow"):
         raise WrongType(f"df: expected a DataFrame of Spark, found {found(df)}")
+    if df.isStreaming:
+        raise WrongValue('df: expected a DataFrame of all rows, found a stream: write its batches by `foreachBatch`, with mode="append"')
     count = None if partitions is None else whole("partitions", partitions, 1, 2**31 - 1)
     kinds = types_of_frame(df.schema, schema)
     options |= {"index": index, "sequence_by": keys, "order_by": order}
@@ -88,10 +90,10 @@ def write(
             return opened(place_of(url_of(url), option_of(options), options.get("allow", ())))
         raise
     try:
-        rows = _prepared(df, keys, order, count)
-        # `mapInArrow` finds no columns whose names have dots.
-        plain = rows.toDF(*(f"c{number}" for number in range(len(kinds))))
-        receipts = _receipts(plain.mapInArrow(_Task(plan, list(kinds)), _RECEIPT))
+        # `mapInArrow` finds no columns whose names have dots, and Spark no columns whose names differ in case alone.
+        plain = {name: f"c{number}" for number, name in enumerate(kinds)}
+        rows = _prepared(df.toDF(*plain.values()), [plain[name] for name in keys], [plain[name] for name in order], count)
+        receipts = _receipts(rows.mapInArrow(_Task(plan, list(kinds)), _RECEIPT))
     except BaseException:
         end_session(plan)
         raise
@@ -238,15 +240,9 @@ def advice() -> Iterator[None]:
 
 def _prepared(df: Any, keys: Sequence[str], order: Sequence[str], partitions: int | None) -> Any:
     """Returns the frame with whole sequences in its partitions, in order."""
-    by, after = [_column(name) for name in keys], [_column(name) for name in order]
     count = [] if partitions is None else [partitions]
-    if by:
-        return df.repartition(*count, *by).sortWithinPartitions(*by, *after)
-    if after:
-        return df.repartitionByRange(*count, *after).sortWithinPartitions(*after)
+    if keys:
+        return df.repartition(*count, *keys).sortWithinPartitions(*keys, *order)
+    if order:
+        return df.repartitionByRange(*count, *order).sortWithinPartitions(*order)
     return df.repartition(partitions) if partitions is not None else df
-
-
-def _column(name: str) -> Any:
-    """Returns the column of this name, which may have dots."""
-    return F.col("`" + name.replace("`", "``") + "`")

@@ -148,16 +148,21 @@ class DatasetWriter:
             ValueError, TypeError (both an `Invalid`): a value does not fit its field.
             Exists: there is a table at the URL.
         """
-        if hasattr(rows, "sparkSession"):
+        # A column of Spark has an attribute of any name.
+        if isinstance(getattr(rows, "isStreaming", None), bool):
             self._write_frame(rows)
             return
         if isinstance(rows, Mapping):
             rows = [rows]
-        if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes, io.IOBase)) or getattr(rows, "shape", None) == ():
+        is_one = isinstance(rows, (str, bytes, io.IOBase)) or isinstance(shape := getattr(rows, "shape", None), tuple) and not shape
+        try:
+            rest = None if is_one else iter(rows)
+        except TypeError:
+            rest = None
+        if rest is None:
             raise WrongType(f"rows: expected dicts, or a Spark DataFrame, found {found(rows)}")
         if self._is_written and self._partition is None:
             raise WrongValue("the DataFrame was published already: write all rows as one DataFrame, or all rows as dicts")
-        rest = iter(rows)
         while part := list(itertools.islice(rest, _ROWS)):
             batch = [self._row(number, row) for number, row in enumerate(part)]
             names = list(self._types())
@@ -203,6 +208,8 @@ class DatasetWriter:
             raise WrongValue("rows were written before: write all rows as one DataFrame, or all rows as dicts")
         from ...spark import write
 
+        if missing := [name for name in self._schema.fields if name not in frame.columns]:
+            raise WrongValue(f"the DataFrame has no column `{missing[0]}`, which schema {self._schema._name} has; there are: {', '.join(frame.columns)}")
         self._is_written = True
         for name, field in self._schema.fields.items():
             if field.numpy_dtype is Decimal:

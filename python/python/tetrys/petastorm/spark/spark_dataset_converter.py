@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import shutil
 import threading
@@ -136,7 +137,9 @@ def make_spark_converter(
     del parquet_row_group_size_bytes, compression_codec
     if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float64")):
         raise WrongValue(f"dtype: expected float32, float64 or None, found {found(dtype)}")
-    if isinstance(df, type) or not isinstance(df, (str, os.PathLike)) and not (hasattr(df, "sparkSession") and hasattr(df, "mapInArrow")):
+    # A column of Spark has an attribute of any name.
+    is_frame = isinstance(getattr(df, "isStreaming", None), bool) and hasattr(df, "mapInArrow")
+    if isinstance(df, type) or not isinstance(df, (str, os.PathLike)) and not is_frame:
         raise WrongType(f"df: expected a DataFrame or a URL, found {found(df)}")
     spark = imported("pyspark.sql", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").SparkSession.builder.getOrCreate()
     if isinstance(df, (str, os.PathLike)):
@@ -151,7 +154,8 @@ def make_spark_converter(
         raise WrongValue(f"the Spark setting {name} is missing: spark.conf.set({name!r}, 'file:///..'), a folder that all executors can write")
     with _lock:
         for known, folder, precision, converter in _made:
-            if (folder, precision) == (parent, dtype) and known.sameSemantics(df):
+            # Frames are the same to Spark if the names of their columns alone differ.
+            if (folder, precision) == (parent, dtype) and known.schema == df.schema and known.sameSemantics(df):
                 return converter
     converter = _materialized(df, table_url(parent), dtype)
     with _lock:
@@ -161,9 +165,11 @@ def make_spark_converter(
 
 
 def _of_parquet(spark: Any, url: str) -> Any:
+    refused = imported("pyspark.errors", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").PySparkException
     try:
         return spark.read.parquet(url)
-    except imported("pyspark.errors", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").PySparkException as error:
+    except (refused, imported("py4j.protocol", "a converter needs py4j, which comes with pyspark").Py4JError) as error:
+        # A file without a footer of Parquet makes Spark raise the error of its JVM.
         raise NotFound(f"df: {url} has no table, and Spark reads no Parquet files there: {short(error)}") from error
 
 
@@ -171,39 +177,40 @@ def _materialized(df: Any, parent: str, dtype: str | None) -> SparkDatasetConver
     from ...spark import write
     from ...spark._types import types_of_frame
 
-    frame = _without_vectors(df, dtype)
+    frame = _converted(df, dtype)
     types_of_frame(frame.schema, None)
-    frame = _precise(frame, dtype)
     scalars = [name for name, kind in frame.dtypes if not kind.startswith(("array", "struct", "map", "binary", "float", "double"))]
     if not scalars:
         functions = imported("pyspark.sql.functions", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow")
-        frame, scalars = frame.withColumn("petastorm_row", functions.monotonically_increasing_id()), ["petastorm_row"]
+        # Spark would replace a column of that name, in any case.
+        taken = {name.lower() for name in frame.columns}
+        free = next(name for name in ("petastorm_row" + "_" * more for more in itertools.count()) if name not in taken)
+        frame, scalars = frame.withColumn(free, functions.monotonically_increasing_id()), [free]
     url = f"{parent}/petastorm-{uuid.uuid4()}"
     others = [name for name in frame.columns if name != scalars[0]]
     table = write(frame, url, index=scalars[:1], groups={"columns": others} if others else None)
     return SparkDatasetConverter(table.url, [table.url], len(table))
 
 
-def _without_vectors(df: Any, dtype: str | None) -> Any:
-    vectors = [field.name for field in df.schema if type(field.dataType).__name__ == "VectorUDT"]
-    if not vectors:
-        return df
-    convert = imported("pyspark.ml.functions", "vectors of Spark ML need pyspark with numpy").vector_to_array
-    return df.withColumns({name: convert(_column(df, name), dtype or "float64") for name in vectors})
+def _converted(df: Any, dtype: str | None) -> Any:
+    """Returns the frame with vectors as arrays, and with floats of the dtype. Finds columns by number: names may have dots, and may
+    differ in case alone.
+    """
+    plain = df.toDF(*(f"c{number}" for number in range(len(df.columns))))
+    return plain.select(*(_column(plain[f"c{number}"], field.dataType, dtype).alias(field.name) for number, field in enumerate(df.schema)))
 
 
-def _precise(df: Any, dtype: str | None) -> Any:
-    if dtype is None:
-        return df
+def _column(column: Any, kind: Any, dtype: str | None) -> Any:
+    """Returns a column of a Spark type as the converter stores it."""
+    if type(kind).__name__ == "VectorUDT":
+        convert = imported("pyspark.ml.functions", "vectors of Spark ML need pyspark with numpy").vector_to_array
+        functions = imported("pyspark.sql.functions", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow")
+        # Spark's function fails at a null.
+        return functions.when(column.isNotNull(), convert(column, dtype or "float64"))
     old, new = ("double", "float") if dtype == "float32" else ("float", "double")
-    casts = {old: new, f"array<{old}>": f"array<{new}>"}
-    changed = {name: _column(df, name).cast(casts[kind]) for name, kind in df.dtypes if kind in casts}
-    return df.withColumns(changed) if changed else df
-
-
-def _column(df: Any, name: str) -> Any:
-    """Returns the column of this name, which may have dots."""
-    return df["`" + name.replace("`", "``") + "`"]
+    casts = {} if dtype is None else {old: new, f"array<{old}>": f"array<{new}>"}
+    said = kind.simpleString()
+    return column.cast(casts[said]) if said in casts else column
 
 
 def _delete_folder(url: str) -> None:
