@@ -614,6 +614,18 @@ async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
 /// task runs only once for each step of a call.
 const TURNS: u64 = 200;
 
+/// Asserts that others run often in one call of a few. On a busy machine, the thread that works may be done before the executor goes on.
+async fn assert_turns(what: &str, call: impl AsyncFn() -> u64) {
+    let mut most = 0;
+    for _ in 0..20 {
+        most = call().await.max(most);
+        if most > TURNS {
+            return;
+        }
+    }
+    panic!("{what}: at most {most} turns of others");
+}
+
 #[test]
 fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others() {
     let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
@@ -625,16 +637,23 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let open = || Table::open_in(over(raw.clone()));
         #[cfg(feature = "frame")]
         {
-            let (index, turns) = turns_during(open().await.unwrap().index()).await;
-            assert_eq!(index.unwrap().len(), rows.num_rows());
-            assert!(turns > TURNS, "index: {turns} turns of others");
+            let call = async || {
+                let (index, turns) = turns_during(open().await.unwrap().index()).await;
+                assert_eq!(index.unwrap().len(), rows.num_rows());
+                turns
+            };
+            assert_turns("index", call).await;
         }
         let table = open().await.unwrap();
         let loader = seen(&table);
         loader.get_row(0).await.unwrap();
         let all: Vec<u64> = (0..50_000 * MORE as u64).map(|row| row * 7_919 % table.rows()).collect();
-        let (cost, turns) = turns_during(loader.explain_take(&all)).await;
-        assert!(cost.unwrap().ranges > 0 && turns > TURNS, "explain_take: {turns} turns of others");
+        let call = async || {
+            let (cost, turns) = turns_during(loader.explain_take(&all)).await;
+            assert!(cost.unwrap().ranges > 0);
+            turns
+        };
+        assert_turns("explain_take", call).await;
         // The longest wait is a small part of the call.
         let (_, took, longest) = standstill(loader.explain_take(&all)).await;
         assert_leaves("explain_take", took, longest);
@@ -647,9 +666,12 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let wide = names.iter().map(|name| (name.as_str(), one())).chain([("id", one())]);
         let (raw, store) = memory();
         write(store, schema, WriteOptions::default(), &[RecordBatch::try_from_iter(wide).unwrap()]).await.unwrap();
-        let (table, turns) = turns_during(Table::open_in(over(raw))).await;
-        assert_eq!(table.unwrap().schema().columns().len(), 4_001);
-        assert!(turns > TURNS, "open: {turns} turns of others");
+        let call = async || {
+            let (table, turns) = turns_during(Table::open_in(over(raw.clone()))).await;
+            assert_eq!(table.unwrap().schema().columns().len(), 4_001);
+            turns
+        };
+        assert_turns("open", call).await;
     });
 }
 

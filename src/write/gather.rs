@@ -289,7 +289,8 @@ impl Gatherer {
     }
 }
 
-/// Whether a run ends at the end of its chunk, and the chunk is at least as large as the smallest chunk of a writer.
+/// Whether a run ends at the end of its chunk, and the chunk is about as large as the smallest chunk of a writer. The layout has stored
+/// bytes only, and one chunk may be compressed better than its column group: half the size is enough.
 fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
     // After the last block a chunk stores two numbers for each block, a checksum and the trailer
     // (`format-spec/chunk.md#directory`).
@@ -297,7 +298,7 @@ fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool
     let ends = run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes;
     let sum = |of: fn(&ColumnBytes) -> u64| columns.iter().map(of).map(u128::from).sum::<u128>();
     let (stored, logical) = (sum(|column| column.stored).max(1), sum(|column| column.logical));
-    ends && u128::from(run.chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
+    ends && 2 * u128::from(run.chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
 }
 
 /// Returns the places of the first of these blocks, up to `FETCHED` bytes. `first` is the number of the first block of the runs.

@@ -298,3 +298,69 @@ fn a_change_of_an_older_version_says_which_version_is_newer() {
     tetrys(folder, "edit t@1 --set license=CC0").ok();
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], 2);
 }
+
+#[test]
+fn text_that_changes_a_table_is_parsed_with_the_types_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Alone, each of these files would give other types: digits are numbers, 9 is whole, and a column without values has no type.
+    let files = [
+        ("rows.csv", "id,x,name\n1,1.5,a\n2,2.5,b\n"),
+        ("more.csv", "id,x,name\n3,3,\n"),
+        ("patch.csv", "id,x\n1,9\n"),
+        ("patch.ndjson", "{\"id\": \"2\", \"x\": 4}\n"),
+        ("labels.csv", "id,label\n3,c\n1,a\n2,b\n"),
+        ("new.csv", "id,x,name\n1,7,\n2,8,\n3,9,\n"),
+    ];
+    files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+    let row = |number: u64| {
+        let row = tetrys(folder, &format!("get t {number} --json")).json().to_string();
+        row.chars().filter(|character| !character.is_whitespace()).collect::<String>()
+    };
+    tetrys(folder, "ingest csv rows.csv t --index id --type id=utf8 --type x=f64 --group g=x,name -q").ok();
+    tetrys(folder, "ingest csv more.csv t --append -q").ok();
+    assert!(row(2).contains("\"x\":3.0") && row(2).contains("\"name\":null"), "{}", row(2));
+    tetrys(folder, "patch t patch.csv --on id").ok();
+    tetrys(folder, "patch t patch.ndjson --on id").ok();
+    assert!(row(0).contains("\"x\":9.0") && row(1).contains("\"x\":4.0"), "{} {}", row(0), row(1));
+    tetrys(folder, "add-group t labels labels.csv --on id").ok();
+    assert!(row(0).contains("\"label\":\"a\"") && row(2).contains("\"label\":\"c\""), "{} {}", row(0), row(2));
+    tetrys(folder, "replace-group t g new.csv --on id").ok();
+    assert!(row(2).contains("\"x\":9.0") && row(2).contains("\"name\":null"), "{}", row(2));
+}
+
+#[test]
+fn times_with_an_offset_stay_text_and_a_note_names_their_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("rows.csv"), "id,at\n1,2024-05-01T12:00:00+02:00\n").unwrap();
+    let ran = tetrys(folder, "ingest csv rows.csv t --index id");
+    assert!(ran.err.contains("note: column `at` stays text") && ran.err.contains("--type 'at=timestamp["), "{}", ran.err);
+    assert!(tetrys(folder, "schema t").ok().contains("utf8"));
+}
+
+#[test]
+fn a_tag_on_a_deleted_version_a_part_outside_and_a_folder_without_a_table_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let data = folder.join("data");
+    fs::create_dir_all(data.join("sessions/mine")).unwrap();
+    fs::write(data.join("sessions/mine/notes.txt"), "ours").unwrap();
+    fs::write(data.join("rows.csv"), "id,x\n1,1\n2,2\n").unwrap();
+    tetrys(&data, "ingest csv rows.csv t --index id --group g=x -q").ok();
+    tetrys(&data, "ingest csv rows.csv t --overwrite -q").ok();
+    for _ in 0..2 {
+        tetrys(&data, "gc t --keep 1 --age 0 --yes").ok();
+    }
+    let said = tetrys(&data, "edit t --tag gold=1").fails(1);
+    assert!(said.contains("version 1"), "{said}");
+    let said = tetrys(&data, "select t --split id --shares ../outside=0.5,b=0.5 --out parts").fails(1);
+    assert!(said.contains("../outside") && !data.join("outside").exists(), "{said}");
+    // One folder too high: no table, and nothing of others is deleted.
+    for call in ["gc . --age 0 --yes", "gc . --abandoned --age 0 --yes", "gc .. --abandoned --age 0 --yes"] {
+        let ran = tetrys(&data, call);
+        assert!(ran.code == 1 || call.contains("--abandoned"), "{call}: {}", ran.out);
+        assert_eq!(fs::read_to_string(data.join("sessions/mine/notes.txt")).unwrap(), "ours", "{call}");
+        assert_eq!(tetrys(&data, "info t --json").json()["rows"], 2, "{call}");
+    }
+}
