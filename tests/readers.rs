@@ -614,7 +614,8 @@ async fn turns_during<T>(work: impl Future<Output = T>) -> (T, u64) {
 /// task runs only once for each step of a call.
 const TURNS: u64 = 200;
 
-/// Asserts that others run often in one call of a few. On a busy machine, the thread that works may be done before the executor goes on.
+/// Asserts that other tasks run more than [`TURNS`] times during one of at most 20 calls. On a busy machine, a call may be done
+/// before the executor polls others.
 async fn assert_turns(what: &str, call: impl AsyncFn() -> u64) {
     let mut most = 0;
     for _ in 0..20 {

@@ -31,7 +31,7 @@ def plan() -> cluster.WritePlan:
 
 
 def replaced(one: Any, given: dict[str, Any]) -> Any:
-    """Returns a plan or a split with other parts, as a caller makes it who keeps the parts in a format of their own."""
+    """Returns a plan or a split with some fields replaced, as by a caller who stores the fields in another format."""
     return dataclasses.replace(one, **given)
 
 

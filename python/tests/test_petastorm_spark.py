@@ -155,6 +155,9 @@ def test_odd_frames_and_urls_are_materialized_or_refused(spark: Any, tmp_path: P
         dataset_as_rdd(table.url, pyspark.sql.SparkSession)
 
 
+CASES = {"i": types.LongType(), "x": types.DoubleType(), "X": types.DoubleType()}
+
+
 def test_columns_keep_their_values_whatever_their_names(spark: Any, tmp_path: Path) -> None:
     spark.conf.set(SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF, f"file://{tmp_path}")
     for name in ("petastorm_row", "Petastorm_Row"):
@@ -165,9 +168,6 @@ def test_columns_keep_their_values_whatever_their_names(spark: Any, tmp_path: Pa
     frame = spark.createDataFrame([(1, 2.5, 3.5)], types.StructType([types.StructField(name, kind) for name, kind in CASES.items()]))
     row = tt.row_loader(tt.Table(make_spark_converter(frame).cache_dir_url), columns=["*"])[0]
     assert (row["x"], row["X"]) == (2.5, 3.5)
-
-
-CASES = {"i": types.LongType(), "x": types.DoubleType(), "X": types.DoubleType()}
 
 
 def test_null_vectors_are_null_and_a_folder_of_other_files_is_no_parquet_folder(spark: Any, tmp_path: Path) -> None:

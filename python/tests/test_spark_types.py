@@ -157,7 +157,8 @@ def test_a_batch_for_spark_has_at_most_10000_rows_and_64_mib() -> None:
         (pa.array([{"data": 1.0, "shape": [1, 1]}]), "f32[?,?]", "expected `data` to be an array of elements"),
         (pa.array([{"data": [1.0], "shape": [1, 1]}, {"data": None, "shape": [0, 2]}]), "f32[?,?]", "row 1 of the batch has a shape, and null as `data`"),
         (pa.array([None, {"data": [1.0], "shape": [1, 1]}, {"data": [], "shape": [0, None]}]), "f32[?,?]", "row 2 of the batch has a null extent"),
-        (pa.array([{"data": [1.0, 2.0], "shape": [-1, -2]}]), "f32[?,?]", r"row 0 of the batch has the shape \[-1, -2\]: expected extents of 0 or more"),
+        (pa.array([{"data": [1.0, 2.0], "shape": [-1, -2]}]), "f32[?,?]", r"row 0 of the batch has the shape \[-1, -2\]: expected extents of 0 to 2147483647"),
+        (pa.array([{"data": [], "shape": [2**32, 0]}], pa.struct({"data": pa.list_(pa.float32()), "shape": pa.list_(pa.int64())})), "f32[?,?]", "expected extents of 0 to"),
     ],
 )
 def test_arrays_without_the_shape_of_their_column_are_refused(values: pa.Array, kind: str, said: str) -> None:

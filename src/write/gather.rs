@@ -1,8 +1,9 @@
 //! Compaction of layout runs: copies blocks of one column group that lie scattered over many chunks and owners into new chunks of
 //! the table itself.
 //!
-//! [`Gatherer::plan`] is pure: it finds the blocks that must move so that every window of neighbouring rows stays within the
-//! locality bound, by the rules that writers use. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
+//! [`Gatherer::plan`] finds the blocks that must move so that every window of neighbouring rows stays within the locality bound,
+//! by the rules that writers use. It assumes that they will lie side by side; the caller plans again when the new chunks are
+//! known. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
 //! codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and encoded again. Blocks of
 //! other tables are always decoded and compared with their logical hashes.
 
@@ -37,11 +38,11 @@ const WAITING: usize = 1 << 14;
 /// Result of a compaction of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gathered {
-    /// Blocks that were copied into new chunks.
+    /// Copies of blocks into new chunks. A block that moves twice counts twice.
     pub blocks: u64,
     /// Copied blocks that were encoded again because the new chunk has other codec chains.
     pub encoded: u64,
-    /// Number of new chunks.
+    /// Number of new chunks. A later move may have left one of them unused.
     pub chunks: u64,
     /// Bytes of the new chunks.
     pub bytes: u64,
@@ -99,7 +100,7 @@ struct Open {
     last_hash: u64,
 }
 
-/// What was written of a segment.
+/// A segment while it is written: its runs and hashes, and the counts.
 #[derive(Debug, Default)]
 struct Out {
     group: WrittenGroup,
@@ -121,14 +122,15 @@ impl Gatherer {
         let (mut spots, _) = self.spots(group, starts);
         let held = spots.len();
         let (_, before) = mend(&mut spots, held, self.bound);
-        let lying = spots.clone();
+        let is_within = before.percent <= self.bound.percent && before.extra_ranges <= self.bound.extra_ranges as u64;
+        let beyond = if is_within { 0 } else { excess(&spots, self.bound) };
         let (again, _) = mend(&mut spots, fixed, self.bound);
         let blocks: Vec<usize> = again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect();
-        let excess = if blocks.is_empty() { 0 } else { excess(&lying, self.bound) };
+        let excess = if blocks.is_empty() { 0 } else { beyond };
         Scattered { blocks, before, excess }
     }
 
-    /// Goes on to the segment behind this one, whose blocks stay as they are in `group`.
+    /// Ends a segment whose blocks stay as `group` has them. The next call of [`Gatherer::plan`] is for the segment after it.
     pub fn pass(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) {
         let (mut spots, stretch) = self.spots(group, starts);
         let mut rows = 0;
@@ -169,7 +171,7 @@ impl Gatherer {
     }
 
     /// Writes the segment with the blocks that [`Gatherer::plan`] named in new chunks; all other blocks stay where they are.
-    /// `stores` has the store of each owner that blocks are copied from. Returns also the counts, without the costs.
+    /// `stores` has the store of each owner that blocks are copied from. Also returns the counts; `before` and `after` are 0.
     ///
     /// # Errors
     /// - `Corrupt`: a block is damaged or does not match its logical hash. The message names block, chunk and owner.
@@ -289,8 +291,8 @@ impl Gatherer {
     }
 }
 
-/// Whether a run ends at the end of its chunk, and the chunk is about as large as the smallest chunk of a writer. The layout has stored
-/// bytes only, and one chunk may be compressed better than its column group: half the size is enough.
+/// Whether a run ends at the end of its chunk, and the chunk is a full one: at least about half the smallest chunk of a writer.
+/// The layout has stored bytes only, and a chunk may compress better than the rest of its column group.
 fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
     // After the last block a chunk stores two numbers for each block, a checksum and the trailer
     // (`format-spec/chunk.md#directory`).

@@ -359,7 +359,7 @@ fn a_tag_on_a_deleted_version_a_part_outside_and_a_folder_without_a_table_are_re
     // One folder too high: no table, and nothing of others is deleted.
     for call in ["gc . --age 0 --yes", "gc . --abandoned --age 0 --yes", "gc .. --abandoned --age 0 --yes"] {
         let ran = tetrys(&data, call);
-        assert!(ran.code == 1 || call.contains("--abandoned"), "{call}: {}", ran.out);
+        assert!(ran.code == 1 || ran.code == 0 && call.contains("--abandoned"), "{call}: {}", ran.out);
         assert_eq!(fs::read_to_string(data.join("sessions/mine/notes.txt")).unwrap(), "ours", "{call}");
         assert_eq!(tetrys(&data, "info t --json").json()["rows"], 2, "{call}");
     }

@@ -78,7 +78,7 @@ def several(what: str, values: object) -> Iterable[Any]:
     try:
         iter(values)
     except TypeError as error:
-        # As of a column of Spark, which has the method and refuses it.
+        # A column of Spark has `__iter__`, which raises.
         raise WrongType(f"{what}: expected a list, found {found(values)}") from error
     return values
 

@@ -64,7 +64,7 @@ class ReadSplit:
         for one in self.ranges:
             if not isinstance(one, (tuple, list)) or len(one) != 2 or not all(map(is_whole, one)) or not 0 <= one[0] <= one[1] < 2**63:
                 raise WrongValue(f"ranges: expected (start, end) with 0 <= start <= end, found {described_value(one)}")
-        return [(start, end) for start, end in self.ranges]
+        return [(int(start), int(end)) for start, end in self.ranges]
 
     @property
     def rows(self) -> int:

@@ -120,7 +120,8 @@ class WritePlan:
                 raise WrongType(f"labels: expected a list of names, found {described_value(self.labels)}")
             names = _labels(self.labels)
             if len(names) != self.partitions:
-                raise Invalid(f"{len(names)} labels for {self.partitions} partitions: expected as many")
+                many = "an unplanned number of" if self.partitions is None else self.partitions
+                raise Invalid(f"labels: {len(names)} names for {many} partitions: expected one name for each")
         if not isinstance(self.schema, dict):
             raise WrongType(f"schema: expected a dict, found {described_value(self.schema)}")
         text("the text of the plan", self._text)

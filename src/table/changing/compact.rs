@@ -36,8 +36,9 @@ impl Table {
     }
 
     /// Merges segments as [`Table::compact`] does, and gathers scattered blocks: copies them side by side into new chunks of this
-    /// table, until every window of neighbouring rows keeps `bound`. Many versions, patches, small appends and writers without a
-    /// bound scatter blocks.
+    /// table, as long as that brings windows of neighbouring rows nearer to `bound`. Many versions, patches, small appends and
+    /// writers without a bound scatter blocks. New chunks end by their content, so a few windows may stay beyond the bound:
+    /// [`Gathered::after`] says by how much.
     ///
     /// Only the blocks that must move are copied. Pages are copied as stored if the new chunk has the same codecs, and encoded
     /// again otherwise; blocks of other tables are always decoded and compared with their hashes. Blocks that stay may still lie
@@ -159,9 +160,9 @@ impl Table {
 
     /// Joins a column group of neighbouring segments, with its scattered blocks in new chunks. Returns also what moved.
     ///
-    /// A new chunk ends where its blocks say so, which is not known before they are read. So blocks may lie as badly as before
-    /// when they are written: then they stay where they are, and the next compaction does not move them for ever. As long as the
-    /// windows become cheaper, what is still scattered moves again.
+    /// A new chunk ends by its content, which is not known before its blocks are read. So the new places may be as bad as the old
+    /// ones. Then the version keeps the old places, and garbage collection deletes the new chunks: otherwise each compaction would
+    /// publish the same move again. While windows become cheaper, the loop moves what is still scattered.
     async fn gathered(&self, part: &[&Segment], number: usize, gatherer: &mut Gatherer) -> Result<(WrittenGroup, Gathered)> {
         let mut group = self.joined(part, number).await?;
         let sequences = self.sequences().await?;

@@ -33,14 +33,15 @@ def dataset_as_rdd(
 
     Raises:
         NotFound: there is no table.
-        TypeError (an `Invalid`): there are several tables, or some rows of one.
+        TypeError (an `Invalid`): `dataset_url` is a list or an `Index`.
         ValueError (an `Invalid`): a field does not exist.
     """
     del hdfs_driver
     if not callable(getattr(getattr(spark_session, "sparkContext", None), "parallelize", None)):
         raise WrongType(f"spark_session: expected a Spark session with a SparkContext, found {found(spark_session)}")
     if isinstance(dataset_url, (list, tuple, Index)):
-        raise WrongType(f"dataset_url: expected the URL or path of one table, found {found(dataset_url)}: save an index as a view by `Index.save`")
+        advice = ": save an index as a view by `Index.save`" if isinstance(dataset_url, Index) else ""
+        raise WrongType(f"dataset_url: expected the URL or path of one table, found {found(dataset_url)}{advice}")
     source = opened(dataset_url)
     table = source.tables[0]
     names = None if schema_fields is None else list(source.schema.create_schema_view(schema_fields).fields)
@@ -48,7 +49,7 @@ def dataset_as_rdd(
     bytes_of_all = rows * source.row_bytes(list(source.fields.values()))
     parts = max(1, min(rows, max(context.defaultParallelism, int(bytes_of_all / _PARTITION_BYTES))))
     ranges = [(part * rows // parts, (part + 1) * rows // parts) for part in range(parts)]
-    # It carries its version, and the options of its store.
+    # The table carries its version and the options of its store.
     return context.parallelize(ranges, parts).mapPartitions(lambda given: _rows(table, names, given))
 
 

@@ -139,6 +139,8 @@ def _inferred(name: str, kind: st.DataType) -> str:
     said = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
     if isinstance(kind, st.NullType):
         raise Invalid(f"{said}: declare it in `schema`, or leave the column out")
+    if isinstance(kind, st.UserDefinedType):
+        raise Invalid(f"{said}: convert it to an array first, or declare it in `schema`")
     advice = "make each field a column of its own" if isinstance(kind, st.StructType) else "cast it to a float, an integer or text"
     raise Invalid(f"{said}: {advice}, or declare it in `schema`")
 
@@ -311,9 +313,9 @@ def _of_struct(array: pa.Array, rank: int) -> pa.Array:
         raise Invalid(f"row {row} of the batch has a null extent in its shape")
     extents = np.zeros((len(array), rank), np.int64)
     extents[valid] = known.to_numpy().reshape(-1, rank)
-    if (wrong := (extents < 0).any(axis=1)).any():
+    if (wrong := ((extents < 0) | (extents >= 2**31)).any(axis=1)).any():
         row = int(np.flatnonzero(wrong)[0])
-        raise Invalid(f"row {row} of the batch has the shape {extents[row].tolist()}: expected extents of 0 or more")
+        raise Invalid(f"row {row} of the batch has the shape {extents[row].tolist()}: expected extents of 0 to {2**31 - 1}")
     kept = data if array.null_count == 0 else pc.if_else(array.is_valid(), data, pa.scalar(None, data.type))
     counts = pc.list_value_length(kept).fill_null(0).to_numpy()
     if (wrong := valid & (counts != extents.prod(axis=1))).any():

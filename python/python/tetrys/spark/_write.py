@@ -75,11 +75,11 @@ def write(
     """
     choice("mode", mode, [*MODES, "ignore"])
     keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
-    # A column of Spark has an attribute of any name.
+    # A `Column` of Spark answers every attribute name, so `hasattr` says nothing.
     if not isinstance(getattr(df, "isStreaming", None), bool) or not hasattr(df, "mapInArrow"):
         raise WrongType(f"df: expected a DataFrame of Spark, found {found(df)}")
     if df.isStreaming:
-        raise WrongValue('df: expected a DataFrame of all rows, found a stream: write its batches by `foreachBatch`, with mode="append"')
+        raise WrongType('df: expected a DataFrame of all rows, found a stream: write its batches by `foreachBatch`, with mode="append"')
     count = None if partitions is None else whole("partitions", partitions, 1, 2**31 - 1)
     kinds = types_of_frame(df.schema, schema)
     options |= {"index": index, "sequence_by": keys, "order_by": order}

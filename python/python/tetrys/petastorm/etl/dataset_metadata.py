@@ -148,7 +148,7 @@ class DatasetWriter:
             ValueError, TypeError (both an `Invalid`): a value does not fit its field.
             Exists: there is a table at the URL.
         """
-        # A column of Spark has an attribute of any name.
+        # A `Column` of Spark answers every attribute name, so `hasattr` says nothing.
         if isinstance(getattr(rows, "isStreaming", None), bool):
             self._write_frame(rows)
             return
@@ -211,10 +211,13 @@ class DatasetWriter:
         if missing := [name for name in self._schema.fields if name not in frame.columns]:
             raise WrongValue(f"the DataFrame has no column `{missing[0]}`, which schema {self._schema._name} has; there are: {', '.join(frame.columns)}")
         self._is_written = True
-        for name, field in self._schema.fields.items():
-            if field.numpy_dtype is Decimal:
-                # A table stores decimals as text with all digits.
-                frame = frame.withColumn(name, frame[name].cast("string"))
+        decimals = {name for name, field in self._schema.fields.items() if field.numpy_dtype is Decimal}
+        if decimals:
+            # A table stores decimals as text with all digits. Spark finds no columns whose names differ in case alone, but by number.
+            names = frame.columns
+            plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
+            columns = zip(names, (plain[f"c{number}"] for number in range(len(names))), strict=True)
+            frame = plain.select(*((column.cast("string") if name in decimals else column).alias(name) for name, column in columns))
         write(frame, self.url, **self._layout(self._schema.fields))
 
     def _finish(self) -> Table:

@@ -137,7 +137,7 @@ def make_spark_converter(
     del parquet_row_group_size_bytes, compression_codec
     if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float64")):
         raise WrongValue(f"dtype: expected float32, float64 or None, found {found(dtype)}")
-    # A column of Spark has an attribute of any name.
+    # A `Column` of Spark answers every attribute name, so `hasattr` says nothing.
     is_frame = isinstance(getattr(df, "isStreaming", None), bool) and hasattr(df, "mapInArrow")
     if isinstance(df, type) or not isinstance(df, (str, os.PathLike)) and not is_frame:
         raise WrongType(f"df: expected a DataFrame or a URL, found {found(df)}")
@@ -154,7 +154,7 @@ def make_spark_converter(
         raise WrongValue(f"the Spark setting {name} is missing: spark.conf.set({name!r}, 'file:///..'), a folder that all executors can write")
     with _lock:
         for known, folder, precision, converter in _made:
-            # Frames are the same to Spark if the names of their columns alone differ.
+            # `sameSemantics` ignores the names of columns.
             if (folder, precision) == (parent, dtype) and known.schema == df.schema and known.sameSemantics(df):
                 return converter
     converter = _materialized(df, table_url(parent), dtype)
@@ -168,7 +168,7 @@ def _of_parquet(spark: Any, url: str) -> Any:
     refused = imported("pyspark.errors", "a converter needs pyspark: pip install 'pyspark>=4.0' pyarrow").PySparkException
     try:
         return spark.read.parquet(url)
-    except (refused, imported("py4j.protocol", "a converter needs py4j, which comes with pyspark").Py4JError) as error:
+    except (refused, imported("py4j.protocol", "a converter needs py4j, which comes with pyspark").Py4JJavaError) as error:
         # A file without a footer of Parquet makes Spark raise the error of its JVM.
         raise NotFound(f"df: {url} has no table, and Spark reads no Parquet files there: {short(error)}") from error
 
