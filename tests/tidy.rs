@@ -413,6 +413,25 @@ fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     none(complaints);
 }
 
+/// Cargo takes missing files out of the manifest that it packages, the source distribution of the Python package has it as it is.
+#[test]
+fn every_example_and_benchmark_that_the_manifest_names_is_packaged() {
+    let manifest = read(Path::new("Cargo.toml"));
+    let included = manifest.lines().find(|line| line.starts_with("include = ")).unwrap();
+    let (mut complaints, mut named) = (Vec::new(), 0);
+    for (kind, folder) in [("[[example]]", "examples"), ("[[bench]]", "benches")] {
+        for table in manifest.split(kind).skip(1) {
+            let name = table.split("name = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            named += 1;
+            if !root().join(folder).join(format!("{name}.rs")).exists() || !included.contains(&format!("\"/{folder}/*.rs\"")) {
+                complaints.push(format!("Cargo.toml: {folder}/{name}.rs is named, and not in `include`"));
+            }
+        }
+    }
+    assert!(named > 15, "{named}");
+    none(complaints);
+}
+
 #[test]
 fn the_rust_of_the_readme_runs_in_an_example() {
     let page = read(Path::new("README.md"));
