@@ -413,7 +413,8 @@ fn nothing_tells_a_user_to_install_a_package_that_nobody_has_published() {
     none(complaints);
 }
 
-/// Cargo takes missing files out of the manifest that it packages, the source distribution of the Python package has it as it is.
+/// `cargo package` removes missing examples and benchmarks from the manifest. The source distribution of the Python package keeps the
+/// manifest as it is, and cargo refuses it if a file is missing.
 #[test]
 fn every_example_and_benchmark_that_the_manifest_names_is_packaged() {
     let manifest = read(Path::new("Cargo.toml"));

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use super::{
     chunk::{CutChunk, OpenChunk},
     known::{Known, Place},
-    locality::{Locality, Spot, Worst, keep_within},
+    locality::{Locality, Spot, Worst, keep_within, last_rows},
     receipt::Sharing,
 };
 use crate::{
@@ -123,14 +123,7 @@ impl Adopter {
         all.extend(spots);
         let (again, worst) = keep_within(&mut all, fixed, self.bound);
         self.sharing.worst = Worst::or(self.sharing.worst, worst);
-        let mut rows = 0;
-        let kept = all.iter().rev().take_while(|spot| {
-            let is_near = rows < self.bound.window;
-            rows += u64::from(spot.rows);
-            is_near
-        });
-        let kept = kept.count();
-        self.tail = all.split_off(all.len() - kept);
+        self.tail = last_rows(&all, self.bound.window).to_vec();
         // Only a few at a time, because decoded blocks are held in memory.
         let again: Vec<usize> = again.into_iter().map(|number| number - fixed).collect();
         for numbers in again.chunks(AT_ONCE) {

@@ -17,7 +17,7 @@ use super::{
     chunk::OpenChunk,
     groups::WrittenGroup,
     known::Place,
-    locality::{Locality, Spot, Worst, excess, mend},
+    locality::{Locality, Spot, Worst, excess, last_rows, mend},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -87,8 +87,11 @@ pub struct Scattered {
     pub blocks: Vec<usize>,
     /// Cost of the most expensive windows as the blocks lie now.
     pub before: Worst,
-    /// What windows cost beyond the bound, summed over all of them; 0 if no block must move.
+    /// Sum over all windows of the cost that exceeds the bound; 0 if no block must move.
     pub excess: u64,
+    /// The last blocks of the segment as they lie now, and the number of its last stretch.
+    tail: Vec<Spot>,
+    stretch: u64,
 }
 
 /// The open chunk, the logical bytes in it and in its last sequence, and the hash of its last block.
@@ -116,10 +119,11 @@ impl Gatherer {
     }
 
     /// Returns the blocks of the next segment that must move. `starts` says for each row of the segment whether it starts a
-    /// sequence. Call [`Gatherer::pass`] when nothing more moves, before the segment that follows.
+    /// sequence. Pass the last plan of a segment to [`Gatherer::pass`] before the plan of the next segment.
     pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Scattered {
         let fixed = self.tail.len();
-        let (mut spots, _) = self.spots(group, starts);
+        let (mut spots, stretch) = self.spots(group, starts);
+        let tail = last_rows(&spots, self.bound.window).to_vec();
         let held = spots.len();
         let (_, before) = mend(&mut spots, held, self.bound);
         let is_within = before.percent <= self.bound.percent && before.extra_ranges <= self.bound.extra_ranges as u64;
@@ -127,21 +131,13 @@ impl Gatherer {
         let (again, _) = mend(&mut spots, fixed, self.bound);
         let blocks: Vec<usize> = again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect();
         let excess = if blocks.is_empty() { 0 } else { beyond };
-        Scattered { blocks, before, excess }
+        Scattered { blocks, before, excess, tail, stretch }
     }
 
-    /// Ends a segment whose blocks stay as `group` has them. The next call of [`Gatherer::plan`] is for the segment after it.
-    pub fn pass(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) {
-        let (mut spots, stretch) = self.spots(group, starts);
-        let mut rows = 0;
-        let near = spots.iter().rev().take_while(|spot| {
-            let is_near = rows < self.bound.window;
-            rows += u64::from(spot.rows);
-            is_near
-        });
-        let near = near.count();
-        self.tail = spots.split_off(spots.len() - near);
-        self.stretch = stretch;
+    /// Ends a segment whose blocks stay where they lay at this plan. The next call of [`Gatherer::plan`] is for the segment after
+    /// it.
+    pub fn pass(&mut self, scattered: Scattered) {
+        (self.tail, self.stretch) = (scattered.tail, scattered.stretch);
     }
 
     /// Returns the tail of the previous segment and the blocks of this one, and the number of the last stretch.

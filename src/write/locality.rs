@@ -335,6 +335,12 @@ fn within_rows<'a>(spots: impl Iterator<Item = &'a Spot>, rows: u64) -> Option<u
     })
 }
 
+/// Returns the last blocks that have `rows` rows together, or all blocks if they have fewer.
+pub(super) fn last_rows(spots: &[Spot], rows: u64) -> &[Spot] {
+    let count = within_rows(spots.iter().rev(), rows).unwrap_or(spots.len());
+    &spots[spots.len() - count..]
+}
+
 /// Returns the first block and the cost of every window that ends in block `last`, the shortest first.
 fn windows_to(spots: &[Spot], last: usize, bound: Locality) -> impl Iterator<Item = (usize, Worst)> {
     let mut price = Price::default();

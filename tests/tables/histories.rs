@@ -183,7 +183,8 @@ fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
     });
 }
 
-/// Seeds of histories that failed before their bug was fixed. A change of how histories are drawn makes others of them.
+/// Seeds of histories that failed before their bug was fixed. If the drawing of histories changes, these seeds draw
+/// other histories.
 const FAILED_ONCE: [u64; 1] = [
     // The new chunks of `compact_runs` ended where windows needed a range more, and each call moved the same blocks again.
     0x9ef3_33cf_4cf5_a324,

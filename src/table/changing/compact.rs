@@ -180,7 +180,7 @@ impl Table {
             (group, scattered, all) = (next, left, all.and(moved));
         }
         all.after = scattered.before;
-        gatherer.pass(&group, starts);
+        gatherer.pass(scattered);
         Ok((group, all))
     }
 
