@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use tetrys::table::{DiffOptions, GcSettings, Locality, now_ms};
+use tetrys::{
+    commit::{fate_of, settle},
+    table::{DiffOptions, GcSettings, Locality, now_ms},
+};
 
 use crate::{
     diff::Diff,
@@ -354,6 +357,22 @@ impl Table {
             }
         };
         to_python(py, &wait_long(py, work)?)
+    }
+
+    /// Tells what became of the commit with this id that was to make this version. `settles` rules out that it arrives late.
+    #[staticmethod]
+    #[pyo3(signature = (url, version, commit, settles))]
+    fn resolve(py: Python<'_>, url: String, version: u64, commit: &str, settles: bool) -> PyResult<String> {
+        let id =
+            commit.parse().map_err(|_| Invalid::new_err(format!("commit: expected the id of a commit, found {commit:?}")))?;
+        let work = async move {
+            let store = tetrys::Store::open(&url)?;
+            match settles {
+                true => settle(&store, version, id).await,
+                false => fate_of(&store, version, id).await,
+            }
+        };
+        Ok(wait_long(py, work)?.to_string())
     }
 
     fn __len__(&self) -> usize {

@@ -1,22 +1,24 @@
 //! Commits: the receipts of a session become one manifest, exactly once. Follows `format-spec/manifest.md#commit`.
 //!
 //! [`in_order`] and [`planned`] decide which receipts make the table (pure). [`merge`] joins their parts into segments. [`publish`] claims the
-//! version. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the other tables whose chunks a table
-//! uses.
+//! version, and [`fate_of`] tells what became of a claim. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the
+//! other tables whose chunks a table uses.
 
+mod claim;
 mod index_segments;
 mod merge;
 mod owners;
-mod publish;
 mod rebase;
 mod receipts;
 mod statistics;
+mod versions;
 
+pub use claim::{Fate, fate_of, publish, settle};
 pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
-pub(crate) use publish::manifests;
-pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};
 pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
 pub use receipts::{first_attempts, in_order, in_order_without, planned};
+pub(crate) use versions::manifests;
+pub use versions::{Look, hash_of, load, load_newest, load_sealed, newest_version, sealed, versions};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::publish::{hash_of, load, load_newest};
+use super::versions::{hash_of, load, load_newest};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{Condemned, ForeignTable, MAX_PIN, Pin, PinOwner},

@@ -1,11 +1,11 @@
-//! A backend with a hook. Before each operation the hook decides whether it passes, fails before or after it is done, or ends the
-//! process. Operations are numbered from 0 in the order in which they start.
+//! A backend with a hook. Before each operation the hook decides whether it passes, fails before or after it is done, arrives later,
+//! or ends the process. Operations are numbered from 0 in the order in which they start.
 
 use std::{
     fmt,
     ops::Range,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -25,6 +25,21 @@ pub enum Act {
     Before(Error),
     /// The operation is done and returns this error.
     After(Error),
+    /// The put returns this error and is still under way: [`Late::arrive`] does it. Other operations pass.
+    Later(Error),
+}
+
+/// Puts that are still under way.
+#[derive(Clone, Default)]
+pub struct Late(Arc<Mutex<Vec<(Path, PutPayload, PutOptions)>>>);
+
+impl Late {
+    /// The puts arrive at this backend, in the order in which they were sent. The sender gets no answer any more.
+    pub fn arrive(&self, at: &dyn ObjectStore) {
+        for (location, payload, options) in std::mem::take(&mut *self.0.lock().unwrap()) {
+            let _ = futures::executor::block_on(at.put_opts(&location, payload, options));
+        }
+    }
 }
 
 type Hook = dyn Fn(u64, &str, &str) -> Act + Send + Sync;
@@ -35,11 +50,17 @@ pub struct Hooked {
     inner: Arc<dyn ObjectStore>,
     hook: Arc<Hook>,
     begun: Arc<AtomicU64>,
+    late: Late,
 }
 
 impl Hooked {
     pub fn new(inner: Arc<dyn ObjectStore>, hook: impl Fn(u64, &str, &str) -> Act + Send + Sync + 'static) -> Self {
-        Self { inner, hook: Arc::new(hook), begun: Arc::default() }
+        Self { inner, hook: Arc::new(hook), begun: Arc::default(), late: Late::default() }
+    }
+
+    /// Keeps puts that are still under way in `late`.
+    pub fn with_late(self, late: Late) -> Self {
+        Self { late, ..self }
     }
 
     /// Returns the number of operations that have started.
@@ -47,10 +68,14 @@ impl Hooked {
         self.begun.load(Ordering::Relaxed)
     }
 
+    fn act(&self, verb: &str, place: &Path) -> Act {
+        (self.hook)(self.begun.fetch_add(1, Ordering::Relaxed), verb, place.as_ref())
+    }
+
     /// Asks the hook. Returns the error to return after the operation is done, if any.
     fn begin(&self, verb: &str, place: &Path) -> Result<Option<Error>> {
-        match (self.hook)(self.begun.fetch_add(1, Ordering::Relaxed), verb, place.as_ref()) {
-            Act::Pass => Ok(None),
+        match self.act(verb, place) {
+            Act::Pass | Act::Later(_) => Ok(None),
             Act::Before(error) => Err(error),
             Act::After(error) => Ok(Some(error)),
         }
@@ -76,8 +101,15 @@ impl fmt::Debug for Hooked {
 #[async_trait]
 impl ObjectStore for Hooked {
     async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        let failure = self.begin("put", location)?;
-        end(self.inner.put_opts(location, payload, opts).await, failure)
+        match self.act("put", location) {
+            Act::Pass => self.inner.put_opts(location, payload, opts).await,
+            Act::Before(error) => Err(error),
+            Act::After(error) => end(self.inner.put_opts(location, payload, opts).await, Some(error)),
+            Act::Later(error) => {
+                self.late.0.lock().unwrap().push((location.clone(), payload, opts));
+                Err(error)
+            }
+        }
     }
 
     async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {

@@ -1,5 +1,6 @@
 //! Stores: directories, memory, and S3 servers on the loopback interface, with faults, lost responses and killed processes.
 
+mod claims;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;

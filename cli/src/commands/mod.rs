@@ -24,6 +24,7 @@ mod limits;
 mod plan;
 mod query;
 mod rebind;
+mod resolve;
 mod restore;
 mod schema;
 mod selftest;
@@ -108,6 +109,8 @@ Example:
     Delete(delete::Delete),
     /// Make an earlier version the newest again, as a new version that copies no payload
     Restore(restore::Restore),
+    /// Tell what became of a commit whose outcome was unknown
+    Resolve(resolve::Resolve),
     /// Merge small index segments and, with --runs, copy scattered blocks side by side
     Compact(compact::Compact),
     /// Copy the chunks that a table uses of other tables, so that it needs no other table
@@ -176,6 +179,7 @@ impl Command {
                 | Self::AddGroup(_)
                 | Self::Delete(_)
                 | Self::Restore(_)
+                | Self::Resolve(_)
                 | Self::Compact(_)
                 | Self::Materialize(_)
                 | Self::Gc(_)
@@ -195,6 +199,7 @@ impl Command {
             Self::Edit(command) => command.run(out).await,
             Self::Delete(command) => command.run(out).await,
             Self::Restore(command) => command.run(out).await,
+            Self::Resolve(command) => command.run(out).await,
             Self::Doctor(command) => command.run(out).await,
             Self::Patch(command) => command.run(out).await,
             Self::ReplaceGroup(command) => command.run(out).await,

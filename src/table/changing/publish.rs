@@ -6,7 +6,7 @@
 //!    -> rebase our change onto it, merge small segments (fold)          |
 //!    -> withdraw condemnations of objects that we name; marks: Conflict |
 //!    -> pin the owners, then check what they delete                     |
-//!    -> listing recent enough? -> claim newest + 1 -- number is taken --+
+//!    -> claim newest + 1, settled by the newest version --- not ours ---+
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use super::{
     session::{Session, join_sequences},
 };
 use crate::{
-    commit::{self, Borrower, Look, Owners, Unpinned},
+    commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
     format::{Manifest, Parent},
     id::Hash,
@@ -80,26 +80,19 @@ impl Session {
 
     async fn claim(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         for _ in 0..REBASES {
-            let mut look = Look::take(&self.store).await?;
-            let manifest = match self.prepared(look, ours, rebases).await {
+            let newest = commit::newest_version(&self.store).await?;
+            let manifest = match self.prepared(newest, ours, rebases).await {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
                     // A garbage collection may have deleted the missing object. If there is a newer version, start again from it.
-                    if self.base.is_some() && is_missing(&error) && Look::take(&self.store).await?.newest != look.newest {
+                    if self.base.is_some() && is_missing(&error) && commit::newest_version(&self.store).await? != newest {
                         continue;
                     }
                     return Err(error);
                 }
             };
-            if look.is_stale() {
-                let again = Look::take(&self.store).await?;
-                if again.newest != look.newest {
-                    continue;
-                }
-                look = again;
-            }
-            match commit::claim(&self.store, &manifest, Some(look)).await {
+            match commit::publish(&self.store, &manifest).await {
                 Ok(hash) => return Ok(self.made(manifest, hash)),
                 Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
                     self.commit_id = Uuid::new_v4();
@@ -117,19 +110,22 @@ impl Session {
     }
 
     /// Prepares the manifest of the next version.
-    async fn prepared(&mut self, look: Look, ours: &Manifest, rebases: bool) -> Result<Prepared> {
+    async fn prepared(&mut self, newest: Option<u64>, ours: &Manifest, rebases: bool) -> Result<Prepared> {
         let by_another = |version: u64| {
             let url = self.store.url();
             Error::conflict(format!("{url}: version {version} was committed by another writer; reload and retry"))
         };
         let Some(base) = self.base.clone() else {
-            return match look.newest {
+            return match newest {
                 None => self.ready(Manifest { commit_id: self.commit_id, ..ours.clone() }).await,
                 Some(newest) => self.committed().await?.map(Prepared::Done).ok_or_else(|| by_another(newest)),
             };
         };
-        // On some stores a listing lags behind; the base is known to exist.
-        let newest = look.newest.unwrap_or(0).max(base.version());
+        // On some stores a listing lags behind; the base was there when the change began.
+        let newest = newest.unwrap_or(0).max(base.version());
+        if newest == base.version() {
+            self.is_there(&base).await?;
+        }
         if newest > base.version()
             && self.shared.is_some()
             && let Some(table) = self.committed_after(base.version()).await?
@@ -169,6 +165,26 @@ impl Session {
             }
         }
         self.ready(manifest).await
+    }
+
+    /// Checks that the version that the change starts from is still there: somebody may have deleted the table and made another one.
+    ///
+    /// # Errors
+    /// - `Conflict`: the version is gone, or it is another one.
+    /// - Errors of the store.
+    async fn is_there(&self, base: &Table) -> Result<()> {
+        let (url, version) = (base.url(), base.version());
+        match commit::hash_of(&self.store, version).await {
+            Ok(hash) if hash == base.manifest_hash() => Ok(()),
+            Ok(_) => Err(Error::conflict(format!(
+                "{url}: another table is there now, with a version {version} of its own; open it again"
+            ))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::conflict(format!(
+                "{url}: version {version}, from which this change starts, is no longer there; open the table again"
+            ))
+            .with_source(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Pins the owners for this manifest, then checks that they keep the objects that it uses.

@@ -18,7 +18,7 @@ use crate::{
 pub(crate) const VERSIONS: usize = 8;
 /// The number of objects.
 pub(crate) const OBJECTS: usize = 4;
-/// `ATTEMPTS` of `src/commit/publish.rs`.
+/// `ATTEMPTS` of `src/commit/claim.rs`.
 const ATTEMPTS: u8 = 3;
 
 /// A manifest as today's builds write it.

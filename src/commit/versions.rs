@@ -1,5 +1,4 @@
-//! Claims a version: reads the newest version, puts the next version's manifest with a create-only write, and resolves unclear
-//! answers of the store. Follows `format-spec/manifest.md#commit`.
+//! Reads manifests: the newest version, all versions, one version. Follows `format-spec/manifest.md`.
 
 use std::{
     collections::BTreeMap,
@@ -10,20 +9,18 @@ use bytes::Bytes;
 use futures::future::join;
 
 use crate::{
-    error::{Error, ErrorKind, Result, counted},
+    error::{Error, ErrorKind, Result},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
     offload::offload_large,
-    store::{Listed, Put, Store},
+    store::{Listed, Store},
 };
 
 /// Maximum size of a manifest.
-const MAX_MANIFEST: u64 = 256 << 20;
-/// Maximum attempts to put a manifest that is absent after an error.
-const ATTEMPTS: usize = 3;
+pub(super) const MAX_MANIFEST: u64 = 256 << 20;
 
 /// Maximum attempts to find the newest version while listings lack a version that exists.
-const LOOKS: usize = 3;
+pub(super) const LOOKS: usize = 3;
 
 const MANIFESTS: &str = "manifests";
 
@@ -118,9 +115,7 @@ async fn has_successor(store: &Store, version: u64) -> Result<bool> {
     }
 }
 
-/// The newest version of a table at a moment. A writer claims the next version no later than [`Look::MAX_AGE`] after its look.
-/// Within this time the next version number is free because it was never used, not because garbage collection removed the version
-/// that had it.
+/// The newest version of a table at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// The newest version; `None` if there is no table.
@@ -129,8 +124,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Maximum age of a look when a claim is sent. Garbage collection beside writers must only remove versions that are far older
-    /// than this.
+    /// Maximum age of a look while a garbage collection deletes: another one may have removed a mark because of its age.
     pub const MAX_AGE: Duration = Duration::from_secs(60);
 
     /// Looks up the newest version.
@@ -142,7 +136,7 @@ impl Look {
         Ok(Self { newest: newest_version(store).await?, at })
     }
 
-    /// Whether the look is too old to claim or to delete anything because of it.
+    /// Whether the look is too old to delete anything because of it.
     pub fn is_stale(&self) -> bool {
         self.at.elapsed() > Self::MAX_AGE
     }
@@ -207,102 +201,4 @@ pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
 /// - Errors of the store.
 pub async fn hash_of(store: &Store, version: u64) -> Result<Hash> {
     sealed(store, version).await.map(|(_, hash)| hash)
-}
-
-/// Makes a version exist, exactly once.
-///
-/// After any unclear answer of the store, the writer reads the manifest back: its own manifest means success, another one means a
-/// conflict, and if there is none, the writer tries again. If the manifest may not be durable, the outcome stays unknown even if
-/// it can be read back, because a power failure may still lose it.
-///
-/// # Errors
-/// - `Unsupported`: the store ignores create-only conditions, so that two writers could both believe that they won.
-/// - `Conflict`: another writer claimed the version.
-/// - `OutcomeUnknown`: the manifest cannot be read back, or it may not be durable.
-/// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
-/// - Other errors of the store: the version was not committed.
-pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
-    claim(store, manifest, None).await
-}
-
-/// Makes a version exist as [`publish`] does, after a look that showed no such version. Looks again before an attempt that starts
-/// later than [`Look::MAX_AGE`] after the look.
-///
-/// # Errors
-/// The same as those of [`publish`]:
-/// - `Unsupported`: the store ignores create-only conditions.
-/// - `Conflict`: another writer claimed the version.
-/// - `OutcomeUnknown`: the manifest cannot be read back, or it may not be durable.
-/// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
-/// - Other errors of the store: the version was not committed.
-pub async fn claim(store: &Store, manifest: &Manifest, mut look: Option<Look>) -> Result<Hash> {
-    let (bytes, hash) = manifest.to_bytes()?;
-    // A manifest that readers refuse (too large, or properties nested too deep) must not become a version.
-    let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
-    let fits = if bytes.len() as u64 <= MAX_MANIFEST {
-        Ok(())
-    } else {
-        Err(Error::invalid(format!("{}, expected at most {MAX_MANIFEST}", counted(bytes.len(), "byte"))))
-    };
-    fits.and(parsed).map_err(|error| {
-        Error::invalid(format!("{}: readers would refuse version {}: {error}", store.url(), manifest.version)).with_source(error)
-    })?;
-    let name = manifest_name(manifest.version);
-    let place = format!("{}: version {}", store.url(), manifest.version);
-    let unknown = |why: &str| {
-        let commit = manifest.commit_id;
-        Error::outcome_unknown(format!(
-            "{place}: {why}; look for commit_id {commit} in version {} before retrying",
-            manifest.version
-        ))
-    };
-    store.ensure_create_only().await.map_err(|error| error.at(&place))?;
-    let by_another = || Error::conflict(format!("{place} was committed by another writer; reload and retry"));
-    let (mut last, mut taken) = (None, false);
-    for _ in 0..ATTEMPTS {
-        if look.is_some_and(|look| look.is_stale()) {
-            let again = Look::take(store).await?;
-            if again.newest >= Some(manifest.version) {
-                return Err(by_another());
-            }
-            look = Some(again);
-        }
-        let cause = match store.put_new(&name, bytes.clone().into()).await {
-            Ok(Put::Created) => return Ok(hash),
-            // The store client also answers this if its first try got through and it retried.
-            Ok(Put::AlreadyThere) => {
-                taken = true;
-                None
-            }
-            Err(error) => Some(error),
-        };
-        match store.get(&name, MAX_MANIFEST).await {
-            // The bytes contain our commit_id, so equal bytes are ours. The manifest of another winner may be unreadable to this
-            // build.
-            Ok(found) if found == bytes => {
-                return match cause {
-                    Some(error) if error.kind() == ErrorKind::OutcomeUnknown => {
-                        Err(unknown("its manifest exists, but may not be durable").with_source(error))
-                    }
-                    _ => Ok(hash),
-                };
-            }
-            Ok(_) => return Err(by_another()),
-            Err(error) if error.kind() == ErrorKind::NotFound => last = cause.or(Some(error)),
-            Err(error) => {
-                let unknown = unknown("the store's answer was unclear, and the manifest cannot be read back");
-                return Err(unknown.with_source(cause.unwrap_or(error)));
-            }
-        }
-    }
-    if taken {
-        // The read lags behind the put, so it is unknown whose manifest has the name.
-        let unknown = unknown("a manifest with its name exists, but cannot be read back");
-        return Err(match last {
-            Some(error) => unknown.with_source(error),
-            None => unknown,
-        });
-    }
-    let cause = last.unwrap_or_else(|| Error::unavailable("no answer"));
-    Err(Error::new(cause.kind(), format!("{place} was not committed: {cause}")).with_source(cause))
 }

@@ -1,0 +1,80 @@
+//! `tetrys resolve`: tells what became of a commit whose outcome was unknown.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::json;
+use tetrys::{
+    Error,
+    commit::{Fate, fate_of, settle},
+};
+
+use super::write_json;
+use crate::{
+    failure::{Failure, Outcome},
+    numbers::whole,
+    opening,
+};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "When a store gives no clear answer to a commit, the command or call that made it says so, with the version that it was to make and the id of the commit. Give both here.
+
+  committed      the change is in the table: do not repeat it
+  not committed  another commit made this version, and the change never becomes one: repeat it
+  open           there is no such version yet, and a request that is still under way may make it. --settle rules that out: it makes this version one without a change
+  given up       a garbage collection has deleted this version, and nobody can tell whose it was: look at the rows
+
+Examples:
+  tetrys resolve drives --version 4 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b
+  tetrys resolve drives --version 4 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b --settle"
+)]
+pub(crate) struct Resolve {
+    /// The table: a path or URL
+    table: String,
+    /// The version that the commit was to make
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
+    version: u64,
+    /// The id of the commit
+    #[arg(long, value_name = "ID")]
+    commit: String,
+    /// If there is no such version yet, make one without a change, so that the commit cannot arrive any more
+    #[arg(long)]
+    settle: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Resolve {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let Self { version, commit, .. } = &self;
+        let id = commit.parse().map_err(|_| {
+            let found = short(commit);
+            Error::invalid(format!("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `{found}`"))
+        })?;
+        let (store, version) = (opening::store(&self.table)?, *version);
+        let fate = match self.settle {
+            true => settle(&store, version, id).await?,
+            false => fate_of(&store, version, id).await?,
+        };
+        let url = store.url();
+        if self.json {
+            write_json(out, &json!({"url": url, "version": version, "commit": commit, "outcome": fate.to_string()}))?;
+            return Ok(Outcome::Done);
+        }
+        let more = match fate {
+            Fate::Committed => format!("it made version {version}; do not repeat the change"),
+            Fate::Void => format!("another commit made version {version}; repeat the change"),
+            Fate::Open if version == 1 => {
+                "there is no version 1 yet; write the table again, and one of the two makes it".to_owned()
+            }
+            Fate::Open => format!("there is no version {version} yet; wait, or rule it out with --settle"),
+            Fate::GivenUp => {
+                format!("a garbage collection has deleted version {version}; look at the rows before you repeat the change")
+            }
+        };
+        writeln!(out, "{url}: commit {commit}: {fate}: {more}")?;
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,358 @@
+//! Claims a version, and finds out what became of a claim. Neither the answer of the store nor a clock decides, but the newest version
+//! and the versions that it descends from. Follows `format-spec/manifest.md#commit`.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::versions::{LOOKS, MAX_MANIFEST, hash_of, load, newest_version};
+use crate::{
+    error::{Error, ErrorKind, Result, counted},
+    format::{Manifest, manifest_name},
+    id::Hash,
+    store::{Put, Store},
+};
+
+/// Maximum attempts to put a manifest that is absent after an unclear answer.
+const ATTEMPTS: usize = 3;
+
+/// What became of a commit.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// # use tetrys::{Schema, Table, WriteOptions};
+/// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+/// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+/// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+/// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+/// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+/// # let mut partition = writer.partition()?;
+/// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("x", column())])?).await?;
+/// # let table = writer.commit([partition.finish().await?]).await?;
+/// use tetrys::commit::{Fate, fate_of};
+///
+/// let commit = table.manifest().commit_id;
+/// assert_eq!(fate_of(table.store(), 1, commit).await?, Fate::Committed);
+/// assert_eq!(fate_of(table.store(), 2, commit).await?, Fate::Open);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is a version of the table.
+    Committed,
+    /// It is no version, and never becomes one: another commit has its number.
+    Void,
+    /// No version has its number yet. A request that is under way may still make it one.
+    Open,
+    /// A garbage collection has deleted the version with this number: nobody can tell whose it was.
+    GivenUp,
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Committed => "committed",
+            Self::Void => "not committed",
+            Self::Open => "open",
+            Self::GivenUp => "given up",
+        })
+    }
+}
+
+/// The manifest that the chain of parents has for a number.
+enum InChain {
+    /// The newest version has a smaller number.
+    Later,
+    /// The number has this manifest.
+    Has(Hash),
+    /// The chain steps over the number.
+    Skips,
+    /// The number has a manifest that is damaged, or is none.
+    Unreadable(Error),
+    /// The chain cannot be followed to the number: a garbage collection deleted a version on the way.
+    Cut,
+}
+
+/// Finds out which manifest has this number in the chain of versions. Usually lists once and reads one manifest.
+///
+/// # Errors
+/// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
+/// - Errors of the store.
+async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
+    let mut missing = None;
+    for _ in 0..LOOKS {
+        let newest = newest_version(store).await?.unwrap_or(0);
+        if newest <= version {
+            // Where a listing lags, the name itself tells.
+            match hash_of(store, version).await {
+                Ok(hash) => return Ok(InChain::Has(hash)),
+                Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(InChain::Unreadable(error)),
+                Err(error) if error.kind() == ErrorKind::NotFound && newest < version => return Ok(InChain::Later),
+                // The listing has a name that does not exist, or there is a newer version by now.
+                Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
+                Err(error) => return Err(error),
+            }
+            continue;
+        }
+        let (mut child, _) = match load(store, newest).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                missing = Some(error);
+                continue;
+            }
+            loaded => loaded?,
+        };
+        loop {
+            let Some(parent) = child.parent.take() else { return Ok(InChain::Skips) };
+            if parent.version <= version {
+                return Ok(if parent.version == version { InChain::Has(parent.blake3) } else { InChain::Skips });
+            }
+            child = match load(store, parent.version).await {
+                Ok((manifest, hash)) if hash == parent.blake3 => manifest,
+                // A late put has used the number of a version that was deleted.
+                Ok(_) => return Ok(InChain::Cut),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(InChain::Cut),
+                Err(error) => return Err(error),
+            };
+        }
+    }
+    Err(missing.unwrap_or_else(|| Error::unavailable(format!("{}: versions come and go; retry", store.url()))))
+}
+
+/// Finds out what became of a commit, by the version that it was to make and its id. Both are in the message of
+/// [`ErrorKind::OutcomeUnknown`].
+///
+/// # Errors
+/// - `NotFound`: there is no table.
+/// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
+/// - Errors of the store.
+pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+    match in_chain(store, version).await? {
+        InChain::Later if version > 1 && newest_version(store).await?.is_none() => {
+            Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())))
+        }
+        InChain::Later => Ok(Fate::Open),
+        InChain::Skips => Ok(Fate::Void),
+        InChain::Cut => Ok(Fate::GivenUp),
+        InChain::Unreadable(error) => Err(error),
+        InChain::Has(hash) => match load(store, version).await {
+            Ok((manifest, found)) if found == hash => Ok(if manifest.commit_id == commit { Fate::Committed } else { Fate::Void }),
+            // A late put has used the number of a version that was deleted.
+            Ok(_) => Ok(Fate::GivenUp),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Fate::GivenUp),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// Settles a commit whose outcome is unknown: where no version has its number, an empty change takes it, so that a request which
+/// arrives late cannot. Never returns [`Fate::Open`], except if the commit was to create the table.
+///
+/// # Errors
+/// - `NotFound`: there is no table.
+/// - `Invalid`: the version is not the next one.
+/// - `Unsupported`: the newest version needs a later writer.
+/// - `OutcomeUnknown`: the store does not answer.
+/// - Errors of the store.
+pub async fn settle(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+    let fate = fate_of(store, version, commit).await?;
+    if fate != Fate::Open || version <= 1 {
+        return Ok(fate);
+    }
+    let (newest, blake3) = load(store, version - 1).await.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::invalid(format!(
+            "{}: version {version} cannot be settled: the version before it does not exist; expected the version that the message \
+             of the commit names",
+            store.url()
+        )),
+        _ => error,
+    })?;
+    if let Some(feature) = newest.write_features.first() {
+        let url = store.url();
+        return Err(Error::unsupported(format!("{url}: version {} needs a writer that knows `{feature}`", newest.version)));
+    }
+    take_number(store, &newest, blake3, commit).await?;
+    fate_of(store, version, commit).await
+}
+
+/// Puts a version without a change after `newest`, in place of a commit that may arrive late.
+async fn take_number(store: &Store, newest: &Manifest, blake3: Hash, commit: Uuid) -> Result<()> {
+    let version = newest.version + 1;
+    let lineage = json!({
+        "writer": concat!("tetrys ", env!("CARGO_PKG_VERSION")),
+        "operation": "empty",
+        "instead_of": commit.to_string(),
+    });
+    let parent = Some(crate::format::Parent { version: newest.version, blake3 });
+    let empty = Manifest { version, parent, commit_id: Uuid::new_v4(), lineage, ..newest.clone() };
+    let (bytes, _) = empty.to_bytes()?;
+    store.ensure_create_only().await?;
+    match store.put_new(&manifest_name(version), bytes.into()).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::outcome_unknown(format!(
+            "{}: whether commit {commit} makes version {version} is still unknown: {error}; retry",
+            store.url()
+        ))
+        .with_source(error)),
+    }
+}
+
+/// A claim: this manifest as this version.
+struct Claim<'a> {
+    store: &'a Store,
+    manifest: &'a Manifest,
+    bytes: Bytes,
+    hash: Hash,
+    /// URL and version, for messages.
+    place: String,
+}
+
+/// Makes a version exist, exactly once.
+///
+/// Whatever the store answers, the versions that are there afterwards decide: the version counts if the newest one is it or descends
+/// from it. If the store gives no clear answer and no version has the number, the writer puts the manifest again, and after that a
+/// version without a change: whoever has the number then decides. So "was not committed" means never, also where a request arrives
+/// late. If the manifest may not be durable, the outcome stays unknown even if it can be read back, because a power failure may still
+/// lose it.
+///
+/// # Errors
+/// - `Unsupported`: the store ignores create-only conditions, so that two writers could both believe that they won.
+/// - `Conflict`: another writer made this version.
+/// - `OutcomeUnknown`: it is unknown whether the version exists, or it may not be durable. [`fate_of`] tells later.
+/// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
+/// - Other errors of the store: the version was not committed, and never will be.
+pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
+    let (bytes, hash) = manifest.to_bytes()?;
+    // A manifest that readers refuse (too large, or properties nested too deep) must not become a version.
+    let parsed = Manifest::parse(&bytes, manifest.version).map(drop);
+    let fits = if bytes.len() as u64 <= MAX_MANIFEST {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("{}, expected at most {MAX_MANIFEST}", counted(bytes.len(), "byte"))))
+    };
+    fits.and(parsed).map_err(|error| {
+        Error::invalid(format!("{}: readers would refuse version {}: {error}", store.url(), manifest.version)).with_source(error)
+    })?;
+    let place = format!("{}: version {}", store.url(), manifest.version);
+    store.ensure_create_only().await.map_err(|error| error.at(&place))?;
+    Claim { store, manifest, bytes: bytes.into(), hash, place }.publish().await
+}
+
+impl Claim<'_> {
+    async fn publish(self) -> Result<Hash> {
+        let name = manifest_name(self.manifest.version);
+        // The last error after which the manifest may still arrive.
+        let mut unclear = None;
+        for _ in 0..ATTEMPTS {
+            let put = self.store.put_new(&name, self.bytes.clone().into()).await;
+            let cause = match put {
+                Ok(Put::Created) => {
+                    return match self.counts().await {
+                        // Only a listing that lags lacks what was just created.
+                        Ok(Fate::Committed | Fate::Open) => Ok(self.hash),
+                        Ok(Fate::Void) => Err(self.by_another()),
+                        Ok(Fate::GivenUp) => Err(self.unknown("a garbage collection gave the number up meanwhile")),
+                        Err(error) => {
+                            Err(self.unknown("its manifest was put, and the newest version cannot be read").with_source(error))
+                        }
+                    };
+                }
+                // Also the answer to a put that arrived twice, or whose first answer was lost.
+                Ok(Put::AlreadyThere) => None,
+                Err(error) if unclear.is_none() && self.is_refusal(&error) => return Err(self.not_committed(error)),
+                Err(error) => Some(error),
+            };
+            match self.fate().await {
+                Ok(Fate::Committed) => {
+                    return match cause {
+                        Some(error) if error.kind() == ErrorKind::OutcomeUnknown => {
+                            Err(self.unknown("its manifest exists, but may not be durable").with_source(error))
+                        }
+                        _ => Ok(self.hash),
+                    };
+                }
+                Ok(Fate::Void) => return Err(self.by_another()),
+                Ok(Fate::GivenUp) => return Err(self.unknown("a garbage collection gave the number up meanwhile")),
+                Ok(Fate::Open) => unclear = cause.or(unclear),
+                Err(error) => {
+                    let unknown = self.unknown("the store's answer was unclear, and the versions there cannot be read");
+                    return Err(unknown.with_source(cause.unwrap_or(error)));
+                }
+            }
+        }
+        let cause =
+            unclear.unwrap_or_else(|| Error::unavailable(format!("{}: the name is taken and cannot be read back", self.place)));
+        self.give_up(cause).await
+    }
+
+    /// Ends a claim that got no clear answer: an empty change takes its number.
+    async fn give_up(&self, cause: Error) -> Result<Hash> {
+        let Some(parent) = &self.manifest.parent else {
+            // Nothing can take the number of the first version.
+            return Err(self.unknown("the store gave no clear answer").with_source(cause));
+        };
+        let taken = async {
+            let (before, found) = load(self.store, parent.version).await?;
+            match found == parent.blake3 {
+                true => take_number(self.store, &before, found, self.manifest.commit_id).await,
+                false => Err(Error::conflict("the version before it was replaced")),
+            }
+        };
+        match taken.await {
+            Ok(()) => match self.fate().await {
+                Ok(Fate::Committed) => Ok(self.hash),
+                Ok(Fate::Void) => Err(self.not_committed(cause)),
+                _ => Err(self.unknown("the store gave no clear answer").with_source(cause)),
+            },
+            Err(_) => Err(self.unknown("the store gave no clear answer").with_source(cause)),
+        }
+    }
+
+    /// What became of the claim, if the store says that it created the manifest.
+    async fn counts(&self) -> Result<Fate> {
+        let version = self.manifest.version;
+        match newest_version(self.store).await? {
+            Some(newest) if newest > version => self.fate().await,
+            Some(newest) if newest == version => Ok(Fate::Committed),
+            _ => Ok(Fate::Open),
+        }
+    }
+
+    async fn fate(&self) -> Result<Fate> {
+        Ok(match in_chain(self.store, self.manifest.version).await? {
+            InChain::Later => Fate::Open,
+            InChain::Has(hash) if hash == self.hash => Fate::Committed,
+            InChain::Has(_) | InChain::Unreadable(_) | InChain::Skips => Fate::Void,
+            InChain::Cut => Fate::GivenUp,
+        })
+    }
+
+    /// Whether the store has refused the put, so that the manifest will not arrive late.
+    fn is_refusal(&self, error: &Error) -> bool {
+        match error.kind() {
+            ErrorKind::OutcomeUnknown => false,
+            ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => true,
+            _ => self.store.is_local(),
+        }
+    }
+
+    fn by_another(&self) -> Error {
+        Error::conflict(format!("{} was committed by another writer; reload and retry", self.place))
+    }
+
+    fn not_committed(&self, cause: Error) -> Error {
+        Error::new(cause.kind(), format!("{} was not committed: {cause}", self.place)).with_source(cause)
+    }
+
+    fn unknown(&self, why: &str) -> Error {
+        let Manifest { version, commit_id, .. } = self.manifest;
+        let url = self.store.url();
+        Error::outcome_unknown(format!(
+            "{}: {why}; `tetrys resolve {url} --version {version} --commit {commit_id}` tells whether it was committed: look before \
+             you repeat it",
+            self.place
+        ))
+    }
+}
