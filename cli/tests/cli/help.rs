@@ -135,6 +135,7 @@ const CALLS: &[(&str, &str)] = &[
     ("add-group", "c z z.csv"),
     ("delete", "c --where id=2"),
     ("restore", "c@1"),
+    ("resolve", "c --version 1 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b"),
     ("compact", "c"),
     ("materialize", "c"),
     ("gc", "c"),

@@ -1,4 +1,4 @@
-//! Tests `restore`, `doctor`, progress bars, and the topics of the help.
+//! Tests `restore`, `resolve`, `doctor`, progress bars, and the topics of the help.
 
 use std::{
     fs,
@@ -46,6 +46,37 @@ fn an_earlier_version_is_restored_by_number_and_by_tag() {
     }
     let said = tetrys(folder, "restore t@1").fails(1);
     assert!(said.contains("version 1 was deleted by a garbage collection and cannot be restored; the table has "), "{said}");
+}
+
+#[test]
+fn what_became_of_a_commit_is_told_by_its_version_and_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    table(folder);
+    let url = format!("file://{}/t", folder.canonicalize().unwrap().display());
+    let manifest = fs::read_to_string(folder.join("t").join(tetrys::format::manifest_name(1))).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let (ours, other) = (manifest["commit_id"].as_str().unwrap(), "6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b");
+    let resolve = |version: u64, commit: &str, more: &str| {
+        tetrys(folder, &format!("resolve t --version {version} --commit {commit} {more}"))
+    };
+    assert_eq!(
+        resolve(1, ours, "").ok(),
+        format!("{url}: commit {ours}: committed: it made version 1; do not repeat the change\n")
+    );
+    let told = json!({"url": url, "version": 1, "commit": other, "outcome": "not committed"});
+    assert_eq!(resolve(1, other, "--json").json(), told);
+    assert!(resolve(2, other, "").ok().contains("open: there is no version 2 yet; wait, or rule it out with --settle"));
+    assert!(resolve(3, other, "--settle").fails(1).contains("the version before it does not exist"));
+    assert!(resolve(2, other, "--settle").ok().contains("not committed: another commit made version 2; repeat the change"));
+    assert_eq!(tetrys(folder, "versions t --json").json()[0]["operation"], json!("empty"));
+    assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(3));
+    fs::remove_file(folder.join("t").join(tetrys::format::manifest_name(1))).unwrap();
+    assert!(resolve(1, ours, "").ok().contains("given up: a garbage collection has deleted version 1"));
+    let said = resolve(1, "nonsense", "").fails(1);
+    assert!(said.contains("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `nonsense`"), "{said}");
+    let said = tetrys(folder, &format!("resolve nowhere --version 2 --commit {other}")).fails(1);
+    assert!(said.contains("nowhere: no table there"), "{said}");
 }
 
 #[test]
