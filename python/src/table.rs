@@ -343,6 +343,12 @@ impl Table {
         to_python(py, &wait_long(py, work)?)
     }
 
+    /// Deletes the manifest of a version that is damaged.
+    fn give_up(&self, py: Python<'_>, version: u64) -> PyResult<()> {
+        let table = self.table.clone();
+        wait_long(py, async move { table.give_up(version).await })
+    }
+
     /// Deletes what writers left at `url` that never committed a first version, if all of it is at least `age` old. Returns the
     /// plan; without `apply`, the call is a dry run.
     #[staticmethod]

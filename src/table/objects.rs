@@ -188,6 +188,31 @@ pub(super) async fn open_versions(store: &Store, numbers: impl IntoIterator<Item
     Ok(together(opened).await?.into_iter().flatten().collect())
 }
 
+/// Opens these versions as [`open_versions`] does. Returns apart those whose manifests are damaged, with the error of each.
+///
+/// # Errors
+/// - `Unsupported`: this build cannot read a manifest.
+/// - Errors of the store.
+pub(super) async fn readable_versions(
+    store: &Store,
+    numbers: impl IntoIterator<Item = u64>,
+) -> Result<(Vec<(Table, Bytes)>, BTreeMap<u64, Error>)> {
+    let open = |version: u64| async move {
+        match open_versions(store, [version]).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Err((version, error))),
+            opened => opened.map(Ok),
+        }
+    };
+    let (mut readable, mut damaged) = (Vec::new(), BTreeMap::new());
+    for opened in together(numbers.into_iter().map(open)).await? {
+        match opened {
+            Ok(opened) => readable.extend(opened),
+            Err((version, error)) => drop(damaged.insert(version, error)),
+        }
+    }
+    Ok((readable, damaged))
+}
+
 /// Runs many futures concurrently and returns their results in order. The first error ends all of them. A future is created when
 /// its turn comes, so there may be very many.
 pub(super) async fn together<T>(work: impl IntoIterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {

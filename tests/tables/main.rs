@@ -9,6 +9,7 @@ mod bloom_filters;
 mod common;
 mod compacting;
 mod costs;
+mod damaged_versions;
 mod diff;
 mod doctor;
 mod foreign_files;

@@ -74,6 +74,9 @@ impl Du {
             text::bytes(usage.unnamed_bytes),
             text::counted(usage.pins, "pin"),
         )?;
+        for version in &usage.damaged {
+            writeln!(out, "version {version} is damaged: what it uses counts as used by no version, where no other one uses it")?;
+        }
         if let Some((file, owners)) = owners {
             writeln!(out, "\n{}: version {}", file.display(), table.version())?;
             for entry in owners.entries() {

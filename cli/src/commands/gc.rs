@@ -21,12 +21,15 @@ use crate::{
 
 Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins left by versions of other tables that no longer exist.
 
+If the manifest of a version is damaged, nothing is deleted, because what the version needs is unknown. Restore it from a copy, or give the version up with --give-up.
+
 Only files whose names a writer of tables makes are deleted. Where there is no manifest, nothing is deleted without --abandoned: such a folder may be a copy of a table that is not complete yet. A copy that lacks only its newest manifests looks like an older table with objects that nobody needs, so complete a copy before you run the command on it.
 
 Examples:
   tetrys gc drives --keep 3
   tetrys gc drives --keep 3 --yes
-  tetrys gc half-written --abandoned --yes"
+  tetrys gc half-written --abandoned --yes
+  tetrys gc drives --give-up 7 --yes"
 )]
 pub(crate) struct Gc {
     /// The table: a path or URL
@@ -38,6 +41,9 @@ pub(crate) struct Gc {
     /// any reader or writer
     #[arg(long, value_name = "HOURS", default_value_t = 168, value_parser = whole(0..=u32::MAX))]
     age: u32,
+    /// First delete the manifest of this version, which is damaged: what it alone names becomes garbage. May be repeated
+    #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX), conflicts_with = "abandoned", requires = "yes")]
+    give_up: Vec<u64>,
     /// Delete the files of writers that never committed a first version; an error if there is a manifest
     #[arg(long, conflicts_with = "keep")]
     abandoned: bool,
@@ -54,6 +60,13 @@ impl Gc {
         let store = crate::opening::store(&self.table)?;
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
+        if !self.give_up.is_empty() {
+            let table = Table::open_in(store.clone()).await?;
+            for version in &self.give_up {
+                table.give_up(*version).await?;
+                done(format!("{}: version {version} was given up before this error", text::printable(store.url())));
+            }
+        }
         let plan = match (self.abandoned, self.yes) {
             (true, true) => Table::collect_abandoned(&store, age, now_ms()).await?,
             (true, false) => Table::plan_abandoned(&store, age, now_ms()).await?,

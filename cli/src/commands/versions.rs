@@ -45,6 +45,7 @@ impl Versions {
                 "preset",
                 "writer",
                 "manifest_blake3",
+                "damage",
             ]
             .map(str::to_owned);
             let rows = versions.iter().map(|version| {
@@ -60,6 +61,7 @@ impl Versions {
                     version.preset.as_str().into(),
                     version.writer.clone().into(),
                     version.manifest_blake3.as_str().into(),
+                    version.damage.clone().into(),
                 ])
             });
             self.format.write(out, &names, rows)?;
@@ -72,7 +74,10 @@ impl Versions {
                     version.version.to_string(),
                     when(version).and_then(|when| when.as_str().map(str::to_owned)).unwrap_or_default(),
                     text::printable(&version.tags.join(" ")),
-                    text::printable(version.operation.as_deref().unwrap_or_default()),
+                    match &version.damage {
+                        Some(_) => "(damaged)".to_owned(),
+                        None => text::printable(version.operation.as_deref().unwrap_or_default()),
+                    },
                     text::count(version.rows),
                     text::count(version.sequences),
                     version.bytes_added.map_or(String::new(), text::bytes),
@@ -90,6 +95,9 @@ impl Versions {
                 &lines
             )
         )?;
+        for damage in versions.iter().filter_map(|version| version.damage.as_ref()) {
+            writeln!(out, "damaged: {}", text::printable(damage))?;
+        }
         Ok(Outcome::Done)
     }
 }

@@ -770,6 +770,20 @@ class Table:
         """
         return self._native.gc(keep=whole("keep", keep), age=_age(age), apply=truth("apply", apply))
 
+    def give_up(self, version: int) -> None:
+        """Deletes the manifest of a version that is damaged, so that `gc` can go on with the others. What this version alone names
+        becomes garbage. Restore the manifest from a copy instead if there is one.
+
+        Args:
+            version: Number of the damaged version; not the newest.
+
+        Raises:
+            Invalid: the manifest is sound, or it is that of the newest version.
+            Conflict: the version has a tag, or another table uses it.
+            NotFound: there is no such version.
+        """
+        self._native.give_up(whole("version", version, 1))
+
     @staticmethod
     def collect_abandoned(url: Url, *, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
         """Deletes what writers left that started a first version at `url` and never committed it. There must be no manifest.

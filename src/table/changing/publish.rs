@@ -319,16 +319,20 @@ impl Session {
     }
 
     /// Whether objects may have been deleted since `base` was read, or since the session was started: a version from there to
-    /// `theirs` marks objects, or is gone.
+    /// `theirs` marks objects, is gone or cannot be read.
     async fn were_marks(&self, base: &Manifest, theirs: &Manifest) -> Result<bool> {
         let since = self.since.map_or(base.version, |since| since.min(base.version));
         if base.marked().next().is_some() || theirs.version - since > LOOKED_THROUGH {
             return Ok(true);
         }
-        let between = since + 1..theirs.version;
+        // The version at which the session was started too: what it marks may have been deleted after the session wrote it again.
+        let between = since..theirs.version;
         let count = between.clone().count();
-        let found = open_versions(&self.store, between).await?;
-        Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some()))
+        match open_versions(&self.store, between).await {
+            Ok(found) => Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some())),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Checks that the pinned versions still exist, and that no object of them that `manifest` uses is being deleted.

@@ -213,8 +213,10 @@ impl Session {
             let open = |version: u64| async move {
                 match Table::open_version_in(store.clone(), version).await {
                     Ok(table) => Ok(Some(table)),
-                    // A collected version, or one of a later build, has nothing to reuse.
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
+                    // A version that was collected, is damaged, or is of a later build has nothing to reuse.
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => {
+                        Ok(None)
+                    }
                     Err(error) => Err(error),
                 }
             };

@@ -125,6 +125,46 @@ impl Table {
         collect_abandoned(store, before(age, now)).await
     }
 
+    /// Deletes the manifest of a version that is damaged, so that the garbage of the others can be collected. What this version alone
+    /// names becomes garbage. Restore the manifest from a copy instead if there is one.
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no table, or no such version.
+    /// - `Invalid`: the manifest is sound, or it is that of the newest version.
+    /// - `Conflict`: the version has a tag, or another table uses it.
+    /// - `Corrupt`: a pin cannot be read, and may keep this version.
+    /// - Errors of the store.
+    pub async fn give_up(&self, version: u64) -> Result<()> {
+        let (store, url) = (self.store(), self.url());
+        let newest = Self::open_in(store.clone()).await?;
+        if version == newest.version() {
+            return Err(Error::invalid(format!("{url}: version {version} is the newest and can be read; it is not given up")));
+        }
+        match commit::load(store, version).await {
+            Ok(_) => {
+                return Err(Error::invalid(format!(
+                    "{url}: the manifest of version {version} is sound; expected a damaged one: `tetrys gc --keep N`, `Table.gc`, \
+                     deletes versions that are not needed"
+                )));
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {}
+            Err(error) => return Err(error),
+        }
+        if let Some((tag, _)) = newest.manifest().tags.iter().find(|(_, tagged)| **tagged == version) {
+            return Err(Error::conflict(format!(
+                "{url}: version {version} has the tag `{tag}`: remove the tag first (`tetrys edit --untag {tag}`, `Table.untag`)"
+            )));
+        }
+        // A pin that cannot be read may be one of this version. Pins of any age count.
+        let (pinned, _) = pins::pins(store, &newest, i64::MIN).await?;
+        if pinned.contains(&version) {
+            return Err(Error::conflict(format!(
+                "{url}: another table uses version {version} (`tetrys doctor` names it): restore the manifest from a copy"
+            )));
+        }
+        store.delete(&manifest_name(version)).await
+    }
+
     /// Checks that this build knows all objects that belong to the version.
     ///
     /// # Errors

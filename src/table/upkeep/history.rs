@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Description of one version of a table, as `tetrys versions` prints it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VersionInfo {
     /// Number of the version.
     pub version: u64,
@@ -39,10 +39,14 @@ pub struct VersionInfo {
     pub writer: Option<String>,
     /// BLAKE3 of the manifest.
     pub manifest_blake3: String,
+    /// What is wrong with the manifest, if it is damaged. Then all but the number, the time and the tags of the version is unknown,
+    /// and `rows` and `sequences` are 0.
+    pub damage: Option<String>,
 }
 
 impl Table {
-    /// Returns the existing versions of the table in `store`, newest first. Reads manifests only.
+    /// Returns the existing versions of the table in `store`, newest first, with those whose manifest is damaged. Reads manifests
+    /// only.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -54,7 +58,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest.
+    /// - `Unsupported`: this build cannot read a manifest.
     /// - Errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
         let written = commit::manifests(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
@@ -65,7 +69,7 @@ impl Table {
     /// returns the versions up to this one, at most about 1,000.
     ///
     /// # Errors
-    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest.
+    /// - `Unsupported`: this build cannot read a manifest.
     /// - Errors of the store.
     pub async fn history(&self) -> Result<Vec<VersionInfo>> {
         const MOST: u64 = 1000;
@@ -87,15 +91,19 @@ impl Table {
     async fn versions_among(store: &Store, written: BTreeMap<u64, Option<i64>>) -> Result<Vec<VersionInfo>> {
         let read = |(version, written_ms): (u64, Option<i64>)| async move {
             match commit::load(store, version).await {
-                Ok((manifest, hash)) => Ok(Some((info(&manifest, hash, written_ms), manifest.tags))),
+                Ok((manifest, hash)) => Ok(Some((info(&manifest, hash, written_ms), Some(manifest.tags)))),
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    let damage = Some(error.to_string());
+                    Ok(Some((VersionInfo { version, written_ms, damage, ..VersionInfo::default() }, None)))
+                }
                 Err(error) => Err(error),
             }
         };
         let (mut infos, mut tags) = (Vec::with_capacity(written.len()), None);
         for (info, of_version) in together(written.into_iter().rev().map(read)).await?.into_iter().flatten() {
             // The newest version lists the tags.
-            tags.get_or_insert(of_version);
+            tags = tags.or(of_version);
             infos.push(info);
         }
         for (tag, version) in tags.unwrap_or_default() {
@@ -122,5 +130,6 @@ fn info(manifest: &Manifest, hash: Hash, written_ms: Option<i64>) -> VersionInfo
         preset: manifest.preset.clone(),
         writer: said("writer"),
         manifest_blake3: hash.to_string(),
+        damage: None,
     }
 }

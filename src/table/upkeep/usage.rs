@@ -10,7 +10,7 @@ use crate::{
     format::{Pin, manifest_name, version_of_name},
     store::Store,
     table::{
-        objects::{Named, named, open_versions},
+        objects::{Named, named, readable_versions},
         table::Table,
     },
 };
@@ -22,12 +22,15 @@ pub struct Usage {
     pub url: String,
     /// Bytes of all objects below the root of the table.
     pub stored_bytes: u64,
-    /// Bytes of objects that no version names: writers that did not commit left them, or their versions were deleted.
+    /// Bytes of objects that no version names that can be read: writers that did not commit left them, or their versions were deleted
+    /// or are damaged.
     pub unnamed_bytes: u64,
     /// Number of pins, by which versions of other tables keep chunks or rows of this one.
     pub pins: u64,
     /// Versions, newest first.
     pub versions: Vec<VersionUsage>,
+    /// Versions whose manifests are damaged, newest first. What they name is unknown.
+    pub damaged: Vec<u64>,
 }
 
 /// Storage use of one version.
@@ -68,16 +71,19 @@ impl Table {
         Ok(named.iter().flat_map(Named::objects).map(|(name, bytes)| (name.clone(), bytes)).collect())
     }
 
-    /// Returns the storage that the table uses, version by version. Reads all manifests, and each layout once.
+    /// Returns the storage that the table uses, version by version. Reads all manifests, and each layout once. Versions whose manifest
+    /// is damaged are listed apart.
     ///
     /// # Errors
-    /// - `Corrupt`, `Unsupported`: this build cannot read a manifest or a layout.
+    /// - `Corrupt`: a layout is damaged.
+    /// - `Unsupported`: this build cannot read a manifest or a layout.
     /// - Errors of the store.
     pub async fn usage(store: &Store) -> Result<Usage> {
         let (listed, begun) = try_join(store.list_all(""), store.list_unfinished(&[""])).await?;
         let sizes: BTreeMap<&str, u64> = listed.iter().chain(&begun).map(|listed| (listed.name.as_str(), listed.bytes)).collect();
         let numbers: BTreeSet<u64> = sizes.keys().filter_map(|name| version_of_name(name)).collect();
-        let tables: Vec<Self> = open_versions(store, numbers).await?.into_iter().map(|(table, _)| table).collect();
+        let (tables, damaged) = readable_versions(store, numbers).await?;
+        let tables: Vec<Self> = tables.into_iter().map(|(table, _)| table).collect();
         let names = named(&tables).await?;
         let objects = |table: &Self, named: &Named| -> BTreeMap<String, u64> {
             let manifest = manifest_name(table.version());
@@ -117,6 +123,7 @@ impl Table {
             unnamed_bytes: unnamed.map(|(_, bytes)| bytes).sum(),
             pins: sizes.keys().filter(|name| Pin::is_name(name)).count() as u64,
             versions,
+            damaged: damaged.into_keys().rev().collect(),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     store::{Listed, Store},
     table::{
         changing::session_files::is_session_file,
-        objects::{FOLDERS, Named, named, open_versions, together},
+        objects::{FOLDERS, Named, named, readable_versions, together},
         table::Table,
     },
 };
@@ -25,8 +25,8 @@ use crate::{
 /// Settings of a garbage collection.
 #[derive(Clone, Copy, Debug)]
 pub struct GcSettings {
-    /// Number of newest versions to keep; 0 keeps all. Versions that have a tag or a pin are kept in any case. A version that a
-    /// garbage collection made does not count: it is kept as long as the version whose rows it repeats.
+    /// Number of newest versions to keep; 0 keeps all. Versions that have a tag or a pin are kept in any case. A version
+    /// without a change, such as one that a garbage collection made, does not count: it is kept as long as the version that it repeats.
     pub keep_versions: usize,
     /// Minimum age of objects to condemn, and of condemnations to carry out. A commit in progress may need a younger object, and
     /// a reader of an old version may not have seen a younger condemnation. Use at least an hour while others use the table, and
@@ -242,7 +242,14 @@ async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
     let listed = commit::manifests(store).await?.into_iter();
     let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
     let Some(newest) = written.keys().next_back() else { return Ok(None) };
-    let opened = open_versions(store, written.keys().copied()).await?;
+    let (opened, damaged) = readable_versions(store, written.keys().copied()).await?;
+    if let Some((version, error)) = damaged.into_iter().next_back() {
+        return Err(Error::corrupt(format!(
+            "{error}; nothing is deleted, because what version {version} needs is unknown: restore its manifest from a copy, or give \
+             the version up (`tetrys gc --give-up {version}`, `Table.give_up({version})`)"
+        ))
+        .with_source(error));
+    }
     let Some((table, _)) = opened.last().filter(|(table, _)| table.version() == *newest) else {
         return Err(Error::conflict(format!("{}: version {newest} was listed and cannot be found; retry", store.url())));
     };
@@ -284,11 +291,11 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
     kept
 }
 
-/// Whether a garbage collection made the version `now`: it differs from the version before in its condemned and marked objects
-/// only.
+/// Whether a garbage collection made the version `now`, or a commit that got no answer was ruled out by it: it differs from the
+/// version before in its condemned and marked objects only.
 fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
     let says = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
-    let is_said = now.lineage.get("operation").is_some_and(|operation| operation == "gc");
+    let is_said = now.lineage.get("operation").is_some_and(|operation| operation == "gc" || operation == "empty");
     let neutral = Manifest {
         version: before.version,
         parent: before.parent.clone(),

@@ -1,0 +1,144 @@
+//! A version whose manifest is damaged does not stop the others: changes, lists and sizes go on, garbage collection names it and stops
+//! until it is restored or given up. And a session that wrote what a collection was deleting is refused.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::common::tables::{block_on, memory, overwrite};
+use arrow_array::{Int64Array, RecordBatch};
+use object_store::{ObjectStoreExt, memory::InMemory};
+use tetrys::{
+    ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
+    format::manifest_name,
+    table::{GcSettings, now_ms},
+};
+
+fn rows(from: i64) -> RecordBatch {
+    let column = || Arc::new(Int64Array::from_iter_values(from..from + 50)) as _;
+    RecordBatch::try_from_iter([("id", column()), ("x", column())]).unwrap()
+}
+
+async fn commit(writer: TableWriter, from: i64) -> Result<Table> {
+    let mut partition = writer.partition()?;
+    partition.write(&rows(from)).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+fn schema() -> Schema {
+    Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build().unwrap()
+}
+
+async fn created(store: Store) -> Table {
+    commit(Table::create_in(store, schema(), WriteOptions::default()).await.unwrap(), 0).await.unwrap()
+}
+
+fn collect(keep_versions: usize, hours: i64) -> (GcSettings, i64) {
+    (GcSettings { keep_versions, age: Duration::from_secs(3600) }, now_ms() + hours * 3_600_000)
+}
+
+/// Inverts a byte in the middle of the manifest of a version.
+async fn damage(raw: &InMemory, version: u64) {
+    let name = manifest_name(version);
+    let found = raw.get(&name.as_str().into()).await.unwrap().bytes().await.unwrap();
+    let mut bytes = found.to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    overwrite(raw, &name, &bytes).await;
+}
+
+#[test]
+fn a_damaged_old_version_stops_nothing_but_garbage_collection() {
+    block_on(async {
+        let (raw, store) = memory();
+        let mut table = created(store.clone()).await;
+        for from in [100, 200, 300] {
+            table = commit(table.append(WriteOptions::default()).await.unwrap(), from).await.unwrap();
+        }
+        table.edit().tag("gold", 3).commit().await.unwrap();
+        damage(&raw, 2).await;
+        let table = Table::open_in(store.clone()).await.unwrap();
+        assert_eq!(Table::open_version_in(store.clone(), 2).await.unwrap_err().kind(), ErrorKind::Corrupt);
+
+        let table = commit(table.append(WriteOptions::default()).await.unwrap(), 400).await.unwrap();
+        let ticket = table.append(WriteOptions::default()).await.unwrap().ticket().unwrap();
+        let table =
+            commit(TableWriter::join(store.clone(), &ticket).unwrap().with_known_blocks().await.unwrap(), 500).await.unwrap();
+        assert_eq!((table.version(), table.rows()), (7, 300));
+        let table = commit(table.overwrite(schema(), WriteOptions::default()).await.unwrap(), 0).await.unwrap();
+
+        let versions = Table::versions(&store).await.unwrap();
+        assert_eq!(versions.iter().map(|version| version.version).collect::<Vec<_>>(), [8, 7, 6, 5, 4, 3, 2, 1]);
+        let damaged: Vec<u64> =
+            versions.iter().filter(|version| version.damage.is_some()).map(|version| version.version).collect();
+        assert_eq!(damaged, [2]);
+        assert_eq!(versions[5].tags, ["gold"]);
+        let usage = Table::usage(&store).await.unwrap();
+        assert_eq!((usage.versions.len(), usage.damaged), (7, vec![2]));
+
+        let (settings, now) = collect(1, 2);
+        let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains("or give the version up (`tetrys gc --give-up 2`"), "{error}");
+        for (version, kind, says) in [
+            (8, ErrorKind::Invalid, "is the newest"),
+            (1, ErrorKind::Invalid, "is sound; expected a damaged one"),
+            (77, ErrorKind::NotFound, "no version 77"),
+        ] {
+            let error = table.give_up(version).await.unwrap_err();
+            assert!(error.kind() == kind && error.to_string().contains(says), "{version}: {error}");
+        }
+        damage(&raw, 3).await;
+        let error = table.give_up(3).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("has the tag `gold`"), "{error}");
+        // Inverted twice, it is as before.
+        damage(&raw, 3).await;
+        table.give_up(2).await.unwrap();
+        for hours in [2, 4, 6, 8] {
+            let (settings, now) = collect(1, hours);
+            Table::collect_garbage(&store, settings, now).await.unwrap();
+        }
+        let newest = Table::open_in(store.clone()).await.unwrap();
+        let gold = Table::open_version_in(store.clone(), 3).await.unwrap();
+        for table in [&newest, &gold] {
+            assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        }
+        assert_eq!((newest.rows(), gold.rows()), (50, 150));
+    });
+}
+
+#[test]
+fn a_session_that_wrote_what_a_collection_was_deleting_when_it_began_is_refused() {
+    block_on(async {
+        let (_, store) = memory();
+        let first = created(store.clone()).await;
+        let second = {
+            let writer = first.overwrite(schema(), WriteOptions::default()).await.unwrap();
+            commit(writer, 1000).await.unwrap()
+        };
+        let gc = |hours: i64| {
+            let (settings, now) = collect(1, hours);
+            Table::collect_garbage(&store, settings, now)
+        };
+        gc(2).await.unwrap();
+        gc(4).await.unwrap();
+        let marking = Table::open_in(store.clone()).await.unwrap();
+        assert!(marking.version() > second.version() && marking.manifest().marked().next().is_some(), "it marks the first rows");
+
+        // The session begins while the objects of the first rows are being deleted, and writes the same rows.
+        let ticket = marking.append(WriteOptions::default()).await.unwrap().ticket().unwrap();
+        let worker = TableWriter::join(store.clone(), &ticket).unwrap();
+        let mut partition = worker.partition_at(0).unwrap();
+        partition.write(&rows(0)).await.unwrap();
+        let receipt = partition.finish().await.unwrap();
+        // A collection deletes them again, and a later one removes the mark.
+        for hours in [4, 6, 8] {
+            gc(hours).await.unwrap();
+        }
+        let newest = Table::open_in(store.clone()).await.unwrap();
+        assert!(newest.manifest().marked().next().is_none(), "nothing is marked any more");
+        let committed = TableWriter::join(store.clone(), &ticket).unwrap().commit([receipt]).await;
+        let newest = Table::open_in(store.clone()).await.unwrap();
+        assert!(newest.verify(|_, _| {}).await.unwrap().damage.is_empty(), "no version names what was deleted");
+        let error = committed.unwrap_err();
+        assert!([ErrorKind::Conflict, ErrorKind::NotFound].contains(&error.kind()), "{error}");
+    });
+}
