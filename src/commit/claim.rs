@@ -284,11 +284,11 @@ impl Claim<'_> {
         }
         let cause =
             unclear.unwrap_or_else(|| Error::unavailable(format!("{}: the name is taken and cannot be read back", self.place)));
-        self.give_up(cause).await
+        self.rule_out(cause).await
     }
 
     /// Ends a claim that got no clear answer: an empty change takes its number.
-    async fn give_up(&self, cause: Error) -> Result<Hash> {
+    async fn rule_out(&self, cause: Error) -> Result<Hash> {
         let Some(parent) = &self.manifest.parent else {
             // Nothing can take the number of the first version.
             return Err(self.unknown("the store gave no clear answer").with_source(cause));

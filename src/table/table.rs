@@ -11,6 +11,7 @@ use futures::{
     FutureExt,
     stream::{self, StreamExt, TryStreamExt},
 };
+use uuid::Uuid;
 
 use super::{
     held_layouts::Layouts,
@@ -52,6 +53,10 @@ pub(super) const OBJECTS_AT_ONCE: usize = 16;
 /// assert_eq!(Table::open(&url).await?.rows(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A change of a table is a future that commits a version in the end. One that is dropped before it ends has committed, or has not, or
+/// a request that is under way still commits it: as if the process had died. The versions tell ([`Table::versions`]), and a later
+/// change of the same handle that meets such a version as a conflict says so.
 #[derive(Clone)]
 pub struct Table {
     pub(super) inner: Arc<Inner>,
@@ -76,6 +81,8 @@ pub(super) struct Inner {
     pub(super) allowed: Vec<String>,
     /// Whether new versions may be written although no pin can be left at a table whose chunks they use.
     pub(super) allow_unpinned: bool,
+    /// Ids of the commits that were claimed for changes of this handle.
+    pub(super) claimed: Mutex<BTreeSet<Uuid>>,
     /// The tables of the sources of a view.
     pub(super) sources: Once<Arc<[Table]>>,
     /// The rows of the sources of a view.
@@ -225,6 +232,7 @@ impl Table {
                 foreign,
                 allowed,
                 allow_unpinned: false,
+                claimed: Mutex::default(),
                 sources: Once::default(),
                 view: Once::default(),
             }),

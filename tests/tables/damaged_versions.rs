@@ -106,6 +106,23 @@ fn a_damaged_old_version_stops_nothing_but_garbage_collection() {
 }
 
 #[test]
+fn a_change_that_meets_another_one_of_the_same_handle_says_so() {
+    block_on(async {
+        let (_, store) = memory();
+        let table = created(store.clone()).await;
+        let dropped = table.overwrite(schema(), WriteOptions::default()).await.unwrap();
+        commit(dropped, 100).await.unwrap();
+        let again = table.overwrite(schema(), WriteOptions::default()).await.unwrap();
+        let error = commit(again, 200).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.to_string().contains("(version 2 was made by an earlier change of this same handle: "), "{error}");
+        let other = Table::open_version_in(store, 1).await.unwrap();
+        let error = commit(other.overwrite(schema(), WriteOptions::default()).await.unwrap(), 200).await.unwrap_err();
+        assert!(!error.to_string().contains("same handle"), "{error}");
+    });
+}
+
+#[test]
 fn a_session_that_wrote_what_a_collection_was_deleting_when_it_began_is_refused() {
     block_on(async {
         let (_, store) = memory();

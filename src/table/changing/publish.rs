@@ -75,7 +75,34 @@ impl Session {
         if !is_ours {
             self.owners.unpin(|_| false).await;
         }
-        published
+        match published {
+            Err(error) if error.kind() == ErrorKind::Conflict => Err(self.with_own_version(error).await),
+            published => published,
+        }
+    }
+
+    /// Adds to a conflict that another change of the same handle made a version: one whose future was dropped, or whose result was not
+    /// used.
+    async fn with_own_version(&self, error: Error) -> Error {
+        let Some(base) = &self.base else { return error };
+        let claimed = base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        if claimed.iter().all(|commit| *commit == self.commit_id) {
+            return error;
+        }
+        let Ok(versions) = commit::versions(&self.store).await else { return error };
+        for version in versions.into_iter().filter(|version| *version > base.version()).take(LOOKED_THROUGH as usize) {
+            match commit::load(&self.store, version).await {
+                Ok((manifest, _)) if claimed.contains(&manifest.commit_id) => {
+                    return Error::conflict(format!(
+                        "{error} (version {version} was made by an earlier change of this same handle: use the table that it returned, \
+                         or open the table again)"
+                    ))
+                    .with_source(error);
+                }
+                _ => {}
+            }
+        }
+        error
     }
 
     async fn claim(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
@@ -92,6 +119,9 @@ impl Session {
                     return Err(error);
                 }
             };
+            if let Some(base) = &self.base {
+                base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(manifest.commit_id);
+            }
             match commit::publish(&self.store, &manifest).await {
                 Ok(hash) => return Ok(self.made(manifest, hash)),
                 Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
