@@ -87,7 +87,8 @@ def test_tensors_that_numpy_does_not_take_are_refused_with_the_next_step(index: 
 def test_a_device_that_is_not_there_is_refused_before_the_first_batch(index: tt.Index) -> None:
     torch = pytest.importorskip("torch")
     there = torch.cuda.device_count()
-    for device, text in ((f"cuda:{there}", f"finds {there} CUDA devices"), ("gpu", "expected a device of PyTorch"), (1.5, "expected a device of PyTorch")):
+    bare = (("cuda", "finds 0 CUDA devices"),) if there == 0 else ()
+    for device, text in (*bare, (f"cuda:{there}", f"finds {there} CUDA devices"), ("gpu", "expected a device of PyTorch"), (1.5, "expected a device of PyTorch")):
         with pytest.raises(tt.Invalid, match=f"device: .*{text}"):
             tt.DataLoader(index, batch_size=4, columns=["timestamp"], to="torch", device=device)
     # PyTorch has the name of this device, but nothing to copy to it with.

@@ -24,6 +24,12 @@ use crate::{
     store::parse_size,
 };
 
+/// The number of runs up to which segments may name the same layout objects any number of times. A writer makes such segments of
+/// rows that repeat, which have few runs.
+const REPEATED_RUNS: usize = 1 << 20;
+/// How many times the runs of the stored layout objects a layout may have beyond that.
+const REPEATED_TIMES: usize = 4;
+
 /// The environment variable with the bytes that the loaded parts of large layouts take.
 const VARIABLE: &str = "TETRYS_LAYOUT_MEMORY";
 /// The default of [`VARIABLE`].
@@ -173,6 +179,13 @@ impl Table {
                 let runs: Vec<Vec<LayoutRun>> = stream::iter(read).buffered(OBJECTS_AT_ONCE).try_collect().await?;
                 let expansion = table.expansion(group);
                 let count = places.iter().map(|place| runs[*place].len()).sum::<usize>();
+                let stored = runs.iter().map(Vec::len).sum::<usize>();
+                if count > REPEATED_RUNS && count / REPEATED_TIMES > stored {
+                    let (runs, stored) = (counted(count, "run"), counted(stored, "run"));
+                    return Err(Error::unsupported(format!(
+                        "the layout has {runs}, because many segments name the same layout objects, which have {stored}"
+                    )));
+                }
                 offload_large(count.saturating_mul(size_of::<LayoutRun>()), move |_| {
                     let mut all = Vec::new();
                     if all.try_reserve_exact(count).is_err() {

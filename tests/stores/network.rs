@@ -128,7 +128,9 @@ fn an_answer_without_end_is_an_error_and_not_read_to_its_end() {
         let _ = put;
         assert!(server.take_sent() < BOUND);
     }
-    for status in ["400 Bad Request", "403 Forbidden", "404 Not Found", "409 Conflict", "501 Not Implemented"] {
+    for status in
+        ["400 Bad Request", "403 Forbidden", "404 Not Found", "409 Conflict", "500 Internal Server Error", "501 Not Implemented"]
+    {
         let first = head(status) + "no \u{1b}[31mXML\r\n";
         let server = Raw::start(move |_, _| Answer::Endless(first.clone(), "\u{1b}[2J\u{202e}canary ".to_owned()));
         for (what, error) in block_on(async {

@@ -417,6 +417,31 @@ fn any_frame_comes_back_from_its_export() {
 }
 
 #[test]
+fn a_struct_of_nulls_is_not_a_null_struct() {
+    let numbers = |values: [Option<i32>; 3]| Arc::new(arrow_array::Int32Array::from(values.to_vec())) as ArrayRef;
+    let fields = Fields::from(vec![Field::new("x", DataType::Int32, true), Field::new("y", DataType::Int32, true)]);
+    for valid in [vec![true, true, true], vec![true, false, true]] {
+        // The first row has a struct of nulls; the second has one too, or none.
+        let parts = vec![numbers([None, None, Some(7)]), numbers([None, None, None])];
+        let given = Arc::new(StructArray::new(fields.clone(), parts, Some(valid.clone().into()))) as ArrayRef;
+        let ids = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("c", Arc::clone(&given), true)]).unwrap();
+        for format in FORMATS {
+            let folder = tempfile::tempdir().unwrap();
+            write(&folder.path().join("frame"), &batch, format);
+            let frame = opened(&folder.path().join("frame"), format);
+            let table = taken(&frame, &FrameSettings::default(), &folder.path().join("table")).unwrap();
+            let back = exported(&table, format, &ExportSettings::default());
+            let nulls: Vec<bool> = (0..3).map(|row| column(&back, "c").is_valid(row)).collect();
+            assert_eq!(nulls, valid, "{format:?}");
+            for row in 0..3 {
+                assert_eq!(said(column(&back, "c"), row), said(&given, row), "{format:?}: row {row}");
+            }
+        }
+    }
+}
+
+#[test]
 fn other_readers_of_an_exported_parquet_file_see_dates_and_times() {
     let folder = tempfile::tempdir().unwrap();
     let item = |ty: DataType| Arc::new(Field::new("item", ty, true));

@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::binary::{small_table, tetrys, tetrys_with};
+use tetrys::format::{Manifest, manifest_name};
 
 #[test]
 fn bad_requests_are_errors_that_say_what_is_there() {
@@ -113,6 +114,14 @@ fn texts_of_any_length_and_kind_are_shown_without_control_of_the_terminal() {
     fs::write(folder.join("rows.ndjson"), lines.collect::<String>()).unwrap();
     tetrys(folder, "ingest ndjson rows.ndjson table --index id,text --group log=log.x -q").ok();
     tetrys_with(folder, &["edit", "table", "--set", &format!("note={odd}"), "--tag", "gold=1"]).ok();
+    // A version of another program, whose lineage says anything.
+    let file = folder.join("table").join(manifest_name(2));
+    let (mut manifest, _) = Manifest::parse(&fs::read(&file).unwrap(), 2).unwrap();
+    let said = [odd.as_str(), &"\u{1}".repeat(20_000)].concat();
+    for member in ["writer", "operation", "note"] {
+        manifest.lineage[member] = said.as_str().into();
+    }
+    fs::write(&file, manifest.to_bytes().unwrap().0).unwrap();
     let hidden = |character: char| {
         character != '\n' && (character.is_control() || "\u{202e}\u{200b}\u{feff}\u{e0041}\u{2028}".contains(character))
     };
@@ -128,6 +137,9 @@ fn texts_of_any_length_and_kind_are_shown_without_control_of_the_terminal() {
         &["info", "table"],
         &["schema", "table"],
         &["versions", "table"],
+        &["versions", "table", "--json"],
+        &["du", "table"],
+        &["du", "table", "--json"],
     ] {
         let said = tetrys_with(folder, arguments).ok();
         assert!(!said.chars().any(hidden), "{arguments:?}");
