@@ -127,6 +127,11 @@ fn an_answer_without_end_is_an_error_and_not_read_to_its_end() {
         deleted.unwrap();
         let _ = put;
         assert!(server.take_sent() < BOUND);
+        let large = tempfile::tempfile().unwrap();
+        large.set_len(9 << 20).unwrap();
+        let error = block_on(store.put_file("chunks/a", large, 9 << 20)).unwrap_err();
+        let (sent, requests) = (server.take_sent(), server.take_heads().len() as u64);
+        assert!(sent < requests * BOUND, "{sent} bytes for {requests} requests of an upload: {error}");
     }
     for status in
         ["400 Bad Request", "403 Forbidden", "404 Not Found", "409 Conflict", "500 Internal Server Error", "501 Not Implemented"]
@@ -134,7 +139,7 @@ fn an_answer_without_end_is_an_error_and_not_read_to_its_end() {
         let first = head(status) + "no \u{1b}[31mXML\r\n";
         let server = Raw::start(move |_, _| Answer::Endless(first.clone(), "\u{1b}[2J\u{202e}canary ".to_owned()));
         for (what, error) in block_on(async {
-            let store = s3_store(&server);
+            let store = Store::open_with("s3://data/t", &s3_at(&server.url(), &[("max_retries", "1")])).unwrap();
             let list = store.list("").await.unwrap_err();
             [("get", store.get("a", 100).await.unwrap_err()), ("list", list)]
         }) {
