@@ -8,7 +8,8 @@ use tetrys::{Schema, Table, WriteOptions};
 
 use super::{
     MEMORY, MOST_MEMORY, Sound, alone,
-    common::tables::{block_on, cut_by, memory, overwrite, tiny_cuts},
+    common::tables::{block_on, cut_by, memory, overwrite, tiny_cuts, write},
+    forge::Forged,
     sound_of,
 };
 
@@ -42,7 +43,9 @@ fn many_segments_that_name_one_layout_take_no_more_memory_than_it_has() {
     let schema = Schema::builder().index("id", "i64").group("g", [("g.value", "i64")]).build().unwrap();
     let column = |times: i64| Arc::new(Int64Array::from_iter_values((0..20_000).map(|row| row * times))) as ArrayRef;
     let written = RecordBatch::try_from_iter([("id", column(1)), ("g.value", column(0x0123_4567_89ab))]).unwrap();
-    let sound = sound_of(schema, cut_by(tiny_cuts()), written);
+    let (_, store) = memory();
+    block_on(write(store.clone(), schema, cut_by(tiny_cuts()), std::slice::from_ref(&written))).unwrap();
+    let sound = Sound { forged: Forged::of(&store), written };
     let runs = sound.forged.layout(0).len();
     assert!(runs >= 120, "{runs} runs");
     let (raw, store) = memory();

@@ -849,10 +849,11 @@ fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
         let (manifests, layouts) = (count, 3 + count - 1);
         assert_eq!(found[0], (manifests + layouts, 1, 0, 0), "du");
         assert_eq!(found[1], (manifests + layouts, 9, 0, 0), "a dry gc");
-        // A collection that publishes or deletes reads the newest version and the pins again.
+        // A collection that publishes reads the newest manifest before its claim, and lists after it. One that publishes or deletes reads
+        // the newest version and the pins again.
         let [condemning, deleting] = [found[2], found[3]];
-        assert_eq!(condemning, (manifests + layouts + 1, 13, 1, 0), "a gc that condemns");
-        assert_eq!((deleting.0, deleting.1, deleting.2), (manifests + layouts + 2, 15, 1), "a gc that deletes");
+        assert_eq!(condemning, (manifests + layouts + 2, 14, 1, 0), "a gc that condemns");
+        assert_eq!((deleting.0, deleting.1, deleting.2), (manifests + layouts + 3, 16, 1), "a gc that deletes");
         let manifests = deleting.3 - deleted;
         assert!((count - 5..=count).contains(&manifests), "each object once, and {manifests} manifests of {count}");
     }

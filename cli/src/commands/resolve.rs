@@ -50,8 +50,7 @@ impl Resolve {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let Self { version, commit, .. } = &self;
         let id = commit.parse().map_err(|_| {
-            let found = short(commit);
-            Error::invalid(format!("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `{found}`"))
+            Error::invalid(format!("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `{commit}`"))
         })?;
         let (store, version) = (opening::store(&self.table)?, *version);
         let fate = match self.settle {
