@@ -41,7 +41,7 @@ fn repeated(sound: &Sound, segments: u64) -> Vec<(String, Vec<u8>)> {
 fn many_segments_that_name_one_layout_take_no_more_memory_than_it_has() {
     let _alone = alone();
     let schema = Schema::builder().index("id", "i64").group("g", [("g.value", "i64")]).build().unwrap();
-    let column = |times: i64| Arc::new(Int64Array::from_iter_values((0..20_000).map(|row| row * times))) as ArrayRef;
+    let column = |times: i64| Arc::new(Int64Array::from_iter_values((0..30_000).map(|row| row * times))) as ArrayRef;
     let written = RecordBatch::try_from_iter([("id", column(1)), ("g.value", column(0x0123_4567_89ab))]).unwrap();
     let (_, store) = memory();
     block_on(write(store.clone(), schema, cut_by(tiny_cuts()), std::slice::from_ref(&written))).unwrap();

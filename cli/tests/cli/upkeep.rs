@@ -58,7 +58,7 @@ fn what_became_of_a_commit_is_told_by_its_version_and_id() {
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
     let (ours, other) = (manifest["commit_id"].as_str().unwrap(), "6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b");
     let resolve = |version: u64, commit: &str, more: &str| {
-        tetrys(folder, &format!("resolve t --version {version} --commit {commit} {more}"))
+        tetrys(folder, format!("resolve t --version {version} --commit {commit} {more}").trim_end())
     };
     assert_eq!(
         resolve(1, ours, "").ok(),
