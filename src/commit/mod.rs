@@ -16,7 +16,7 @@ pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
 pub(crate) use publish::manifests;
-pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, publish, sealed, versions};
+pub use publish::{Look, claim, hash_of, load, load_newest, load_sealed, newest_version, no_version, publish, sealed, versions};
 pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
 pub use receipts::{first_attempts, in_order, in_order_without, planned};
