@@ -16,7 +16,6 @@ use std::{
 
 use serde::Serialize;
 
-use self::objects::Lost;
 use super::gc::{before, is_ours};
 use crate::{
     error::{ErrorKind, Result, counted},
@@ -167,6 +166,14 @@ impl Table {
         }
         Ok(doctor.found)
     }
+}
+
+/// An object that is missing, or has another size.
+struct Lost {
+    expected: u64,
+    found: Option<u64>,
+    /// The versions that name it, ascending.
+    versions: Vec<u64>,
 }
 
 /// The state of a diagnosis.

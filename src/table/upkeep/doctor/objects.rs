@@ -1,10 +1,10 @@
 //! Compares the names and sizes of the objects that versions name with those that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{gc::NAMED, verify::ranges},
-    Cure, Doctor, EACH, NAMES, READS,
+    Cure, Doctor, EACH, Lost, NAMES, READS,
 };
 use crate::{
     error::{ErrorKind, Result, counted},
@@ -20,14 +20,6 @@ pub(super) struct Present {
     bytes: BTreeMap<String, u64>,
     /// The last name that was listed of each folder that has more.
     ends: BTreeMap<&'static str, String>,
-}
-
-/// An object that is missing, or has another size.
-pub(super) struct Lost {
-    expected: u64,
-    found: Option<u64>,
-    /// The versions that name it, ascending.
-    versions: Vec<u64>,
 }
 
 /// The state of an object.
@@ -76,6 +68,12 @@ impl Present {
     }
 }
 
+/// Returns the names of the layouts of a version.
+pub(super) fn layouts(manifest: &Manifest) -> BTreeSet<String> {
+    let groups = manifest.segments.iter().flat_map(|segment| &segment.groups);
+    groups.map(|group| group.layout.name_in("layout")).collect()
+}
+
 impl Doctor {
     /// Lists the objects that versions name.
     pub(super) async fn present(&mut self) -> Result<Present> {
@@ -103,7 +101,7 @@ impl Doctor {
 
     /// Reads the layouts of the newest version, and compares the chunks that they name.
     pub(super) async fn chunks(&mut self, newest: &Table, present: &Present) -> Result<()> {
-        let layouts = super::versions::layouts(newest.manifest());
+        let layouts = layouts(newest.manifest());
         if layouts.len() > READS {
             let count = counted(layouts.len(), "layout");
             let what = format!("chunks: the newest version has {count}, and at most {READS} are read; `verify` reads them all");

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     Cure, Doctor, MANIFESTS, NAMES,
-    objects::{Compared, Present},
+    objects::{Compared, Present, layouts},
 };
 use crate::{
     commit,
@@ -36,12 +36,6 @@ struct Version {
     written: i64,
     /// `None` if the version was deleted just now.
     seen: Option<Result<Seen>>,
-}
-
-/// Returns the names of the layouts of a version.
-pub(super) fn layouts(manifest: &Manifest) -> BTreeSet<String> {
-    let groups = manifest.segments.iter().flat_map(|segment| &segment.groups);
-    groups.map(|group| group.layout.name_in("layout")).collect()
 }
 
 fn tables(manifest: &Manifest) -> BTreeSet<(Uuid, u64)> {
