@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tetrys::{Error, Store, StoreOptions, Table, store::allow_flag};
+use tetrys::{Error, ErrorKind, Store, StoreOptions, Table, store::allow_flag};
 
 use crate::text;
 
 static OPTIONS: OnceLock<StoreOptions> = OnceLock::new();
+static ALLOWED: OnceLock<Vec<String>> = OnceLock::new();
 /// Further tables that this command names. By naming a table, the user allows references to it.
 static NAMED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -15,6 +16,7 @@ pub(crate) fn keep(options: &[String], allowed: &[String]) -> Result<(), Error> 
     let pairs = options.iter().map(|option| StoreOptions::parse_pair(option)).collect::<Result<Vec<_>, _>>();
     let options = StoreOptions::new(pairs.map_err(|error| error.at("--option"))?).allow(allowed);
     let _ = OPTIONS.set(options);
+    let _ = ALLOWED.set(allowed.to_vec());
     Ok(())
 }
 
@@ -24,13 +26,15 @@ fn is_container(url: &str) -> bool {
     rest.is_some_and(|rest| !rest.contains('/'))
 }
 
+/// Cuts off a version or a tag; `abfss://container@account.host` has none.
+fn without_version(url: &str) -> Option<&str> {
+    let (root, version) = url.rsplit_once('@')?;
+    (!root.is_empty() && !version.contains('/') && !is_container(url)).then_some(root)
+}
+
 /// Allows references to these tables, which the command names. Call it before any of them is opened.
 pub(crate) fn named<'a>(urls: impl IntoIterator<Item = &'a String>) {
-    let root = |url: &String| match url.rsplit_once('@') {
-        // Cuts off a version or tag; `abfss://container@account.host` has none.
-        Some((root, version)) if !root.is_empty() && !version.contains('/') && !is_container(url) => root.to_owned(),
-        _ => url.clone(),
-    };
+    let root = |url: &String| without_version(url).unwrap_or(url).to_owned();
     NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(urls.into_iter().map(root));
 }
 
@@ -68,6 +72,29 @@ pub(crate) async fn newest(table: &Table) -> Result<Table, Error> {
 /// Opens the store at a URL.
 pub(crate) fn store(url: &str) -> Result<Store, Error> {
     Store::open_with(url, &options())
+}
+
+/// Opens the store of a table, for a command that looks at all versions.
+///
+/// # Errors
+/// - `Invalid`: the URL names a version of a table.
+/// - Errors of the store.
+pub(crate) async fn all_versions(url: &str) -> Result<Store, Error> {
+    let here = store(url)?;
+    let Some(root) = without_version(url) else { return Ok(here) };
+    // A folder may have a name such as `drives@3`.
+    let is_empty = |opened: Result<Table, Error>| opened.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    if is_empty(Table::open_in(here.clone()).await) && !is_empty(Table::open_in(store(root)?).await) {
+        return Err(Error::invalid(format!(
+            "{url}: this command looks at the whole table, with all versions: expected `{root}`, found the name of one version"
+        )));
+    }
+    Ok(here)
+}
+
+/// Returns the references to other stores that the command line allowed.
+pub(crate) fn allowed() -> &'static [String] {
+    ALLOWED.get().map_or(&[], Vec::as_slice)
 }
 
 /// Prints the URLs in other stores that readers of a table must allow.

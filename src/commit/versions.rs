@@ -164,12 +164,7 @@ pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash,
     let name = manifest_name(version);
     let place = |error: Error| error.at(format!("{} version {version}", store.url()));
     let read = || async {
-        let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| match error.kind() {
-            ErrorKind::NotFound if error.to_string().ends_with("no such object") => {
-                Error::not_found(format!("{}: no version {version}", store.url())).with_source(error)
-            }
-            _ => error,
-        })?;
+        let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| not_there(store, version, error))?;
         let held = bytes.clone();
         let parsed = offload_large(bytes.len(), move |_| Manifest::parse(&held, version)).await;
         let (manifest, hash) = parsed.map_err(place)?;
@@ -186,11 +181,48 @@ pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash,
 /// - Errors of the store.
 pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
     let read = || async {
-        let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await?;
-        let hash = manifest_hash(&bytes)?;
+        let bytes = store.get(&manifest_name(version), MAX_MANIFEST).await.map_err(|error| not_there(store, version, error))?;
+        let hash = manifest_hash(&bytes).map_err(|error| error.at(format!("{} version {version}", store.url())))?;
         Ok((bytes, hash))
     };
     store.twice_where_damaged(read).await
+}
+
+/// Names the version instead of its manifest if the manifest does not exist.
+fn not_there(store: &Store, version: u64, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound if error.to_string().ends_with("no such object") => {
+            Error::not_found(format!("{}: no version {version}", store.url())).with_source(error)
+        }
+        _ => error,
+    }
+}
+
+/// Returns the error for a version that does not exist. It says which versions do, if the store can list them.
+pub async fn no_version(store: &Store, version: u64) -> Error {
+    /// Most versions whose numbers the message lists.
+    const SHOWN: usize = 16;
+    let place = format!("{}: no version {version}", store.url());
+    let mut kept = match versions(store).await {
+        Ok(kept) => kept,
+        // There is no such bucket.
+        Err(error) if error.kind() == ErrorKind::NotFound => return error,
+        Err(_) => return Error::not_found(place),
+    };
+    kept.sort_unstable();
+    let said = match kept.as_slice() {
+        [] => "no table there (no manifest)".to_owned(),
+        [.., newest] if !(1..=*newest).contains(&version) => format!("the newest is {newest}, and the first was 1"),
+        [first, .., last] if kept.len() > SHOWN => {
+            let count = counted(kept.len(), "version");
+            format!("its manifest is missing; the table has {count} from {first} to {last}")
+        }
+        kept => {
+            let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
+            format!("its manifest is missing; the table has {}", kept.join(", "))
+        }
+    };
+    Error::not_found(format!("{place}: {said}"))
 }
 
 /// Returns the hash of a version's manifest, in any format version.

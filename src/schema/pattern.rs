@@ -82,36 +82,61 @@ pub(crate) fn select<P: AsRef<str>>(names: &[&str], index: &[&str], patterns: im
     Ok(chosen.iter().enumerate().filter_map(|(place, chosen)| chosen.then_some(place)).collect())
 }
 
-/// Returns the message for a pattern that matches no name, with the nearest name or the pattern that was probably meant.
+/// Returns the message for a pattern that matches no name: with the nearest name or the pattern that was probably meant, or, if no
+/// name is near, with the names that there are.
 pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
     let stem = pattern.strip_suffix('*').map(|stem| stem.trim_end_matches('.'));
+    let wanted = stem.unwrap_or(pattern);
     let mut nearest: Option<(usize, String)> = None;
-    let mut offer = |distance: usize, meant: &dyn Fn() -> String| {
+    let mut offer = |found: &str, more: usize, meant: &dyn Fn() -> String| {
+        let Some(distance) = near(wanted, found).map(|distance| distance + more) else { return };
         if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             nearest = Some((distance, meant()));
         }
     };
-    for name in names {
+    let names: Vec<&str> = names.collect();
+    for name in &names {
         match stem {
             // The user may have meant any prefix of the name that ends before a dot.
-            Some(stem) => {
+            Some(_) => {
                 for (dot, _) in name.match_indices('.') {
-                    offer(edit_distance(stem, &name[..dot]), &|| format!("{}.*", &name[..dot]));
+                    offer(&name[..dot], 0, &|| format!("{}.*", &name[..dot]));
                 }
-                offer(edit_distance(stem, name), &|| name.to_owned());
+                offer(name, 0, &|| (*name).to_owned());
             }
             None => {
-                offer(edit_distance(pattern, name), &|| name.to_owned());
+                offer(name, 0, &|| (*name).to_owned());
                 if let Some((_, last)) = name.rsplit_once('.') {
-                    offer(1 + edit_distance(pattern, last), &|| name.to_owned());
+                    offer(last, 1, &|| (*name).to_owned());
                 }
             }
         }
     }
-    match nearest {
-        Some((_, meant)) => format!("no column matches `{pattern}`; nearest: `{meant}`"),
-        None => format!("no column matches `{pattern}`: there are no columns"),
+    match (nearest, names.as_slice()) {
+        (Some((_, meant)), _) => format!("no column matches `{pattern}`; nearest: `{meant}`"),
+        (None, []) => format!("no column matches `{pattern}`: there are no columns"),
+        (None, names) => {
+            let shown = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let more = match names.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("no column matches `{pattern}`; there are {shown}{more}")
+        }
     }
+}
+
+/// Most names that a message lists.
+const SHOWN: usize = 8;
+/// Bytes from which on the start of a name stands for the name.
+const START: usize = 3;
+
+/// Returns the edit distance of two names if one may have been meant by the other: if at most a third of the longer one differs, or
+/// one begins with the other.
+fn near(wanted: &str, name: &str) -> Option<usize> {
+    let distance = edit_distance(wanted, name);
+    let begins = wanted.len().min(name.len()) >= START && (name.starts_with(wanted) || wanted.starts_with(name));
+    (begins || 3 * distance <= wanted.len().max(name.len())).then_some(distance)
 }
 
 /// Returns the Levenshtein distance in bytes.
@@ -150,5 +175,24 @@ mod tests {
             assert_eq!(pattern.parse::<ColumnPattern>().unwrap().matches(name), expected, "{pattern} {name}");
         }
         assert!("re:(".parse::<ColumnPattern>().is_err());
+    }
+
+    #[test]
+    fn only_a_name_that_is_near_is_suggested() {
+        for (pattern, names, expected) in [
+            ("camera", &["time"][..], "no column matches `camera`; there are `time`"),
+            ("speed", &["time", "log"], "no column matches `speed`; there are `time`, `log`"),
+            ("camera", &["time", "camera.front.jpeg"], "no column matches `camera`; nearest: `camera.front.jpeg`"),
+            ("jpg", &["time", "camera.jpeg"], "no column matches `jpg`; nearest: `camera.jpeg`"),
+            ("log", &["time", "log_id"], "no column matches `log`; nearest: `log_id`"),
+            ("lidr.*", &["time", "lidar.points"], "no column matches `lidr.*`; nearest: `lidar.*`"),
+            ("x.*", &["time"], "no column matches `x.*`; there are `time`"),
+            ("a", &[], "no column matches `a`: there are no columns"),
+        ] {
+            assert_eq!(no_match(pattern, names.iter().copied()), expected);
+        }
+        let many: Vec<String> = (0..10).map(|number| format!("column.{number}")).collect();
+        let said = no_match("x", many.iter().map(String::as_str));
+        assert!(said.ends_with("`column.6`, `column.7` and 2 more"), "{said}");
     }
 }

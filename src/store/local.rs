@@ -226,8 +226,10 @@ impl LocalFiles {
             return Err(Error::denied(format!("reading {name} in {}: a link leads out of the store's directory", self.url)));
         }
         // Checked before the file is opened, because opening a pipe would block until there is a writer.
-        if !real.metadata().map_err(disk)?.is_file() {
-            return Err(Error::invalid(format!("reading {name} in {}: it is not a regular file", self.url)));
+        let kind = real.metadata().map_err(disk)?.file_type();
+        if !kind.is_file() {
+            let found = if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
+            return Err(Error::corrupt(format!("reading {name} in {}: expected a file, found {found}", self.url)));
         }
         let file = File::open(&real).map_err(disk)?;
         let metadata = file.metadata().map_err(disk)?;

@@ -109,6 +109,25 @@ pub(super) async fn new_objects(store: &Store, manifest: &Manifest, before: &Man
     Ok(new)
 }
 
+/// The name of a layout object, and the names and sizes of the table's own chunks that it names, or why it cannot be read.
+pub(super) type ReadLayout = (String, Result<Vec<(String, u64)>>);
+
+/// Reads the layout objects of one version whose names are `wanted`.
+///
+/// # Errors
+/// - Any error of the store that says nothing about the stored bytes.
+pub(super) async fn read_layouts(table: &Table, wanted: impl Fn(&str) -> bool) -> Result<Vec<ReadLayout>> {
+    let keys: BTreeSet<LayoutKey> = layouts(table.manifest()).filter(|key| wanted(&key.object().name_in("layout"))).collect();
+    let read = |key: LayoutKey| async move {
+        match chunks(table, key).await {
+            Err(error) if error.kind() != ErrorKind::Corrupt => Err(error),
+            read => Ok((key.object().name_in("layout"), read.map(|chunks| chunks.own))),
+        }
+    };
+    let reads: Vec<_> = keys.into_iter().map(read).collect();
+    together(reads).await
+}
+
 /// A layout object and the numbers that are needed to parse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LayoutKey {

@@ -205,13 +205,16 @@ impl Table {
     /// Opens one version of the table in `store`.
     ///
     /// # Errors
-    /// - `NotFound`: there is no such version.
+    /// - `NotFound`: there is no such version. The message says which versions exist.
     /// - `Corrupt`: the manifest is damaged.
     /// - `Unsupported`: the version needs a feature that this build does not know.
     /// - Any error of the store.
     #[tracing::instrument(level = "debug", name = "open", skip_all, fields(url = store.url(), version))]
     pub async fn open_version_in(store: Store, version: u64) -> Result<Self> {
-        let (manifest, hash) = commit::load(&store, version).await?;
+        let (manifest, hash) = match commit::load(&store, version).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(commit::no_version(&store, version).await),
+            loaded => loaded?,
+        };
         Ok(Self::of(store, manifest, hash, Vec::new()))
     }
 
@@ -367,7 +370,10 @@ impl Table {
     }
 
     /// Resolves a stored URL to the URL that is opened: a neighbour of this table, or an absolute URL that is allowed.
-    fn followed(&self, stored: &str) -> Result<String> {
+    ///
+    /// # Errors
+    /// - `Denied`: the URL is not allowed, or malformed.
+    pub(super) fn followed(&self, stored: &str) -> Result<String> {
         if !stored.contains("://") {
             // The message has a short form of the URL, because the URL may be long.
             if stored.len() > MAX_URL || stored.contains('%') && Place::of(&format!("file:///{stored}")).is_err() {

@@ -87,7 +87,8 @@ fn a_target_that_exists_is_refused_before_anything_is_written() {
 #[test]
 fn a_version_that_is_not_there_is_named() {
     let store = sensors_table().store().clone();
-    says(block_on(Table::open_version_in(store, 2)).map(|_| ()), ErrorKind::NotFound, "memory://table: no version 2");
+    let text = "memory://table: no version 2: the newest is 1, and the first was 1";
+    says(block_on(Table::open_version_in(store, 2)).map(|_| ()), ErrorKind::NotFound, text);
 }
 
 fn small() -> Schema {

@@ -57,7 +57,7 @@ pub(crate) struct Gc {
 
 impl Gc {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let store = crate::opening::store(&self.table)?;
+        let store = crate::opening::all_versions(&self.table).await?;
         let age = Duration::from_secs(u64::from(self.age) * 3600);
         let settings = GcSettings { keep_versions: self.keep.unwrap_or(0) as usize, age };
         if !self.give_up.is_empty() {
@@ -73,14 +73,14 @@ impl Gc {
             (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
             (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
         };
-        if plan.done {
+        if plan.done && !plan.is_empty() {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
         }
         if self.json {
             write_json(out, &plan)?;
             return Ok(Outcome::Done);
         }
-        let verb = |done: &'static str, planned: &'static str| if plan.done { done } else { planned };
+        let verb = |done: &'static str, planned: &'static str| if self.yes { done } else { planned };
         let objects = |objects: &std::collections::BTreeMap<String, u64>| {
             format!("{}, {}", text::counted(objects.len() as u64, "object"), text::bytes(objects.values().sum()))
         };
@@ -93,8 +93,10 @@ impl Gc {
         for version in &plan.pinned {
             writeln!(out, "version {version} is kept: other tables use it")?;
         }
-        if !self.yes && !plan.is_empty() {
-            writeln!(out, "dry run: nothing was changed; pass --yes to condemn and delete")?;
+        match self.yes {
+            _ if plan.is_empty() => writeln!(out, "nothing to collect now")?,
+            true => {}
+            false => writeln!(out, "dry run: nothing was changed; pass --yes to condemn and delete")?,
         }
         Ok(Outcome::Done)
     }

@@ -16,7 +16,7 @@ use crate::{
 #[command(
     after_help = "The result is a new version with the rows, columns, properties and attachments of the version that TABLE names. No payload is read or copied: the new version names the objects of the earlier one, so it costs as much as `tetrys edit`. The versions in between stay, and restoring one of them takes the restore back. Tags stay where they are. Views of the table read the versions that they were made of, before and after.
 
-A version that `tetrys gc` has deleted cannot be restored; a tag keeps a version from it. Objects that garbage collection has condemned and not deleted yet are kept again.
+A version whose manifest is missing cannot be restored: `tetrys gc` deletes the manifests of versions that are not kept, and a tag keeps a version. Objects that garbage collection has condemned and not deleted yet are kept again.
 
 Examples:
   tetrys restore drives@3

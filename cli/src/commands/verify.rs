@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Reads every object of one version, and the chunks that it uses of other tables, and compares them with the hashes and checksums of the table. The local cache is not used. For a view, only its own objects are checked, without --sources. The command lists each damaged object and exits with 3 if it finds damage. It also lists what it did not check.
+    after_help = "Reads every object of one version, the chunks that it uses of other tables, and the pins of the table, and compares them with their hashes and checksums. The local cache is not used. For a view, only its own objects are checked, without --sources. The command lists each damaged object and exits with 3 if it finds damage. It also lists what it did not check.
 
 Examples:
   tetrys verify sample && echo sound
@@ -61,8 +61,12 @@ impl Verify {
                 text::time(started.elapsed()),
             )?;
             for rest in &found.not_checked {
-                let hint = if rest.starts_with("rows of") { "--sources" } else { "--all-versions" };
-                writeln!(out, "not checked: {} ({hint})", text::printable(rest))?;
+                let hint = match rest {
+                    _ if rest.starts_with("rows of") => " (--sources)",
+                    _ if rest.starts_with("versions: ") => " (--all-versions)",
+                    _ => "",
+                };
+                writeln!(out, "not checked: {}{hint}", text::printable(rest))?;
             }
         }
         Ok(if found.damage.is_empty() { Outcome::Done } else { Outcome::Damage })
@@ -74,7 +78,8 @@ impl Verify {
             // Reports a damaged manifest like any other damage.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let damage = Damage { object: "manifest".to_owned(), problem: chain(&error) };
-                return Ok(Verification { objects: 1, damage: vec![damage], ..Verification::default() });
+                let not_checked = vec!["all else: the manifest says what belongs to the table".to_owned()];
+                return Ok(Verification { objects: 1, damage: vec![damage], not_checked, ..Verification::default() });
             }
             Err(error) => return Err(error.into()),
         };

@@ -207,7 +207,7 @@ class Table:
     def verify(
         self, *, all_versions: bool = False, sources: bool = False, progress: Callable[[int, int], object] | None = None
     ) -> dict[str, Any]:
-        """Reads every byte of this version and checks it against its hashes and checksums.
+        """Reads every byte of this version and checks it against its hashes and checksums, and also the pins of the table.
 
         Args:
             all_versions: Also check all other versions of the table.

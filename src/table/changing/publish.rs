@@ -327,7 +327,7 @@ impl Session {
     /// Returns the older versions to which `manifest` gives a tag that `theirs`, the newest version, does not have.
     ///
     /// # Errors
-    /// - `NotFound`, `Conflict`: a garbage collection has deleted one of them.
+    /// - `NotFound`, `Conflict`: one of them does not exist: a garbage collection may have deleted it.
     async fn newly_tagged(&self, manifest: &Manifest, base: &Manifest, theirs: &Manifest) -> Result<Vec<Table>> {
         let is_new = |(name, version): &(&String, &u64)| theirs.tags.get(*name) != Some(version) && **version != theirs.version;
         let new: BTreeMap<u64, &String> = manifest.tags.iter().filter(is_new).map(|(name, version)| (*version, name)).collect();
@@ -339,9 +339,7 @@ impl Session {
                 let url = self.store.url();
                 Err(Error::new(
                     kind,
-                    format!(
-                        "{url}: tag `{name}`: version {version} was deleted by a garbage collection; tag a version that exists"
-                    ),
+                    format!("{url}: tag `{name}`: no version {version}: its manifest is missing; tag a version that exists"),
                 ))
             }
             None => Ok(found),

@@ -6,12 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::session::{Session, lineage};
-use crate::{
-    commit,
-    error::{Error, ErrorKind, Result, counted},
-    format::Manifest,
-    table::table::Table,
-};
+use crate::{error::Result, format::Manifest, table::table::Table};
 
 impl Table {
     /// Commits a version with the content of an earlier one: its rows, columns, table properties, attachments, codec preset and
@@ -40,7 +35,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// - `NotFound`: there was no such version, or a garbage collection has deleted it. The message names the versions that exist.
+    /// - `NotFound`: there was no such version, or its manifest is missing: a garbage collection deletes the versions that are not
+    ///   kept. The message names the versions that exist.
     /// - `Conflict`: another writer committed since this version was opened, or a garbage collection deletes an object of the
     ///   earlier version, here or in a table that it uses.
     /// - `Unsupported`: this version or the earlier one needs a later writer.
@@ -51,11 +47,7 @@ impl Table {
         if version == self.version() {
             return Ok(self.clone());
         }
-        let earlier = match Self::open_version_in(self.store().clone(), version).await {
-            Ok(earlier) => earlier.allow(self.allowed().iter().cloned()),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.gone(version).await.with_source(error)),
-            Err(error) => return Err(error),
-        };
+        let earlier = Self::open_version_in(self.store().clone(), version).await?.allow(self.allowed().iter().cloned());
         earlier.next_version_may_be_written()?;
         if has_content_of(self.manifest(), earlier.manifest()) {
             return Ok(self.clone());
@@ -68,35 +60,7 @@ impl Table {
         let manifest = Manifest { lineage: lineage("restore", said)?, ..with_content_of(session.child()?, earlier.manifest()) };
         session.publish_alone(manifest).await
     }
-
-    /// Returns the error for a version that does not exist.
-    async fn gone(&self, version: u64) -> Error {
-        let url = self.url();
-        let said = match commit::versions(self.store()).await {
-            _ if version == 0 || version > self.version() => {
-                format!("{url}: no version {version}: the newest is {}, and the first was 1", self.version())
-            }
-            Ok(mut kept) => {
-                kept.sort_unstable();
-                let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
-                let shown = match kept.as_slice() {
-                    [first, .., last] if kept.len() > SHOWN => {
-                        format!("{} from {first} to {last}", counted(kept.len(), "version"))
-                    }
-                    kept => kept.join(", "),
-                };
-                format!(
-                    "{url}: version {version} was deleted by a garbage collection and cannot be restored; the table has {shown}"
-                )
-            }
-            Err(_) => format!("{url}: version {version} was deleted by a garbage collection and cannot be restored"),
-        };
-        Error::not_found(said)
-    }
 }
-
-/// Most versions whose numbers a message lists.
-const SHOWN: usize = 16;
 
 /// Returns the next version `child` with the content of `earlier`. Tags and what garbage collection gives up are those of the
 /// newest version.

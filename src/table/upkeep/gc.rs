@@ -24,7 +24,10 @@ use serde_json::Value;
 
 pub use self::plan::{GcPlan, GcSettings};
 use self::plan::{Lists, Survey, abandoned, survey};
-pub(super) use self::{pins::is_gone, plan::before};
+pub(super) use self::{
+    pins::{User, listed_pins, user},
+    plan::{NAMED, before, is_ours},
+};
 use crate::{
     commit::{self, Look},
     error::{Error, ErrorKind, Result},
@@ -193,6 +196,7 @@ fn no_table(store: &Store) -> Error {
 impl Survey {
     async fn carry_out(mut self, store: &Store, before: i64) -> Result<GcPlan> {
         if self.plan.is_empty() {
+            self.plan.done = true;
             return Ok(self.plan);
         }
         self.publish().await?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{error::Result, id::ChunkId, table::table::Table};
+use crate::{commit, error::Result, id::ChunkId, table::table::Table};
 
 /// Statistics of a version, as `tetrys info` prints them.
 #[derive(Clone, Debug, Serialize)]
@@ -182,7 +182,8 @@ impl Table {
     async fn blocks_before(&self) -> BTreeSet<ChunkId> {
         let mut chunks = BTreeSet::new();
         let Some(parent) = &self.manifest().parent else { return chunks };
-        let Ok(before) = Self::open_version_in(self.store().clone(), parent.version).await else { return chunks };
+        let Ok((manifest, hash)) = commit::load(self.store(), parent.version).await else { return chunks };
+        let before = Self::of(self.store().clone(), manifest, hash, Vec::new());
         for group in 0..before.schema().groups().len() {
             let Ok(layout) = before.layout(group).await else { continue };
             chunks.extend(layout.runs().iter().filter(|run| run.owner == 0).map(|run| run.chunk));

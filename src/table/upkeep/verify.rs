@@ -11,13 +11,14 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::gc::listed_pins;
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths,
-        PagePlace, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader, index_reader,
-        logical_block_hash, page_range, read_hashes,
+        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, MAX_PIN,
+        PackedLengths, PagePlace, Pin, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader,
+        index_reader, logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
     offload::{offload, yield_now},
@@ -25,6 +26,7 @@ use crate::{
     schema::{ColumnType, Schema},
     store::Store,
     table::{
+        objects::together,
         seen::seen_columns,
         table::{Table, recorded_sequences},
     },
@@ -43,7 +45,7 @@ pub struct Verification {
     pub bytes: u64,
     /// Damage found; empty if the table is intact.
     pub damage: Vec<Damage>,
-    /// Parts that were not checked: other versions, and the rows of the sources of a view.
+    /// Parts that were not checked: other versions, the rows of the sources of a view, and pins where the store cannot list them.
     pub not_checked: Vec<String>,
 }
 
@@ -81,8 +83,9 @@ impl Verification {
 }
 
 impl Table {
-    /// Reads and checks all objects of this version. For a view these are its own objects and the manifests of its sources. Calls
-    /// `progress` with the bytes checked so far and the bytes in total.
+    /// Reads and checks all objects of this version. For a view these are its own objects and the manifests of its sources. Reads
+    /// also the pins of the table: a pin that cannot be read stops garbage collection. Calls `progress` with the bytes checked so
+    /// far and the bytes in total.
     ///
     /// # Errors
     /// Damage is not an error: [`Verification::damage`] lists it.
@@ -166,7 +169,40 @@ impl Table {
                 damage.object.insert_str(0, &prefix);
             }
         }
+        this.verify_pins(&mut found).await?;
         Ok(found)
+    }
+
+    /// Checks the pins, by which versions of other tables keep versions of this one. Readers of rows need none.
+    async fn verify_pins(&self, found: &mut Verification) -> Result<()> {
+        let store = self.store();
+        let read = |name: String| async move {
+            let read = || async {
+                let bytes = store.get(&name, MAX_PIN).await?;
+                Pin::parse(&bytes, &name).map(|_| bytes.len() as u64)
+            };
+            let read = store.twice_where_damaged(read).await;
+            Ok((name, read))
+        };
+        let listed = match listed_pins(store).await {
+            Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unsupported) => {
+                found.not_checked.push("pins: the store cannot list its objects".to_owned());
+                return Ok(());
+            }
+            listed => listed?,
+        };
+        let reads: Vec<_> = listed.into_iter().map(|listed| read(listed.name)).collect();
+        for (name, read) in together(reads).await? {
+            // A pin may be deleted at any time.
+            let read = match read {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                read => read,
+            };
+            if let Some(bytes) = found.note(&name, read)? {
+                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the parts of this version that its manifest names, and the bytes of each.
@@ -422,7 +458,7 @@ impl Seen {
 }
 
 /// Formats ascending numbers as ranges: `1..=4, 7`.
-fn ranges(numbers: &[u64]) -> String {
+pub(super) fn ranges(numbers: &[u64]) -> String {
     let mut parts: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match parts.last_mut() {

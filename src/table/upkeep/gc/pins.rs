@@ -30,7 +30,7 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
             return Ok(None);
         }
         // The version behind a young pin may not be committed yet.
-        let is_dead = listed.modified_ms <= before && is_gone(store, &pin).await;
+        let is_dead = listed.modified_ms <= before && user(store, &pin).await == User::Gone;
         Ok(Some((listed, pin.owner.version, is_dead)))
     };
     let looks: Vec<_> = listed_pins(store).await?.into_iter().map(look).collect();
@@ -48,7 +48,7 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
 ///
 /// # Errors
 /// - Errors of the store.
-pub(super) async fn listed_pins(store: &Store) -> Result<Vec<Listed>> {
+pub(in crate::table::upkeep) async fn listed_pins(store: &Store) -> Result<Vec<Listed>> {
     let mut listed = store.list_all("pins").await?;
     listed.retain(|listed| Pin::is_name(&listed.name));
     Ok(listed)
@@ -64,19 +64,41 @@ fn unreadable(error: Error) -> Error {
     }
 }
 
-/// Whether the pinning version is known not to exist: its commit failed, or it was deleted. A version in a table that cannot be
-/// reached counts as existing.
-pub(in crate::table::upkeep) async fn is_gone(store: &Store, pin: &Pin) -> bool {
-    for url in pin.urls.iter().filter(|url| !url.contains("://")) {
-        let Ok(other) = store.neighbour(url).and_then(|url| store.open_other(&url)) else { continue };
-        let newest = match commit::load_newest(&other).await {
-            Ok(Some((manifest, _))) if manifest.table == pin.table => manifest.version,
-            _ => continue,
+/// What is known about the pinning version of a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::table::upkeep) enum User {
+    /// It does not exist: its commit failed, or it was deleted.
+    Gone,
+    /// Its table is at none of the places that the pin names. It was deleted, or moved elsewhere.
+    Nowhere,
+    /// It exists, or its table cannot be reached.
+    Kept,
+}
+
+/// Looks for the pinning version of a pin. URLs that lead to other stores are not followed.
+pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
+    let mut is_nowhere = !pin.urls.is_empty();
+    for url in &pin.urls {
+        if url.contains("://") {
+            is_nowhere = false;
+            continue;
+        }
+        let newest = match store.neighbour(url).and_then(|url| store.open_other(&url)) {
+            Ok(other) => commit::load_newest(&other).await.map(|newest| (other, newest)),
+            Err(error) => Err(error),
         };
-        return match commit::load(&other, pin.version).await {
-            Ok((manifest, _)) => manifest.commit_id != pin.commit(),
-            Err(error) => error.kind() == ErrorKind::NotFound && newest >= pin.version,
-        };
+        match newest {
+            Ok((other, Some((newest, _)))) if newest.table == pin.table => {
+                return match commit::load(&other, pin.version).await {
+                    Ok((manifest, _)) if manifest.commit_id != pin.commit() => User::Gone,
+                    Err(error) if error.kind() == ErrorKind::NotFound && newest.version >= pin.version => User::Gone,
+                    _ => User::Kept,
+                };
+            }
+            // No table is there, or another one.
+            Ok(_) => {}
+            Err(_) => is_nowhere = false,
+        }
     }
-    false
+    if is_nowhere { User::Nowhere } else { User::Kept }
 }

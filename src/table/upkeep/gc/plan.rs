@@ -85,7 +85,7 @@ pub(in crate::table::upkeep) fn before(age: Duration, now: i64) -> i64 {
 }
 
 /// The folders of the objects that versions name.
-const NAMED: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+pub(in crate::table::upkeep) const NAMED: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
 
 /// A plan, with the tables from which it was made.
 pub(super) struct Survey {
@@ -346,12 +346,13 @@ async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
 /// Lists the unfinished files of killed writers: the names of objects of a table, followed by `#` and a number.
 async fn unfinished(store: &Store) -> Result<Vec<Listed>> {
     let mut listed = store.list_unfinished(&FOLDERS).await?;
-    listed.retain(|listed| {
-        let name = listed.name.rsplit_once('#').map_or("", |(name, _)| name);
-        let is_object = condemned_of(name, listed.bytes).is_some() || version_of_name(name).is_some();
-        is_object || Pin::is_name(name) || is_session_file(name)
-    });
+    listed.retain(|listed| is_ours(listed.name.rsplit_once('#').map_or("", |(name, _)| name)));
     Ok(listed)
+}
+
+/// Whether a writer of tables makes objects of this name. No other file is ever deleted.
+pub(in crate::table::upkeep) fn is_ours(name: &str) -> bool {
+    condemned_of(name, 0).is_some() || version_of_name(name).is_some() || Pin::is_name(name) || is_session_file(name)
 }
 
 fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
