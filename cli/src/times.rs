@@ -12,6 +12,11 @@ pub(crate) fn date(days: i64) -> Value {
     }
 }
 
+/// Returns a time in milliseconds since 1970 as text, to the second.
+pub(crate) fn moment(ms: i64) -> String {
+    timestamp(ms.div_euclid(1000), TimeUnit::Second, true).as_str().unwrap_or_default().to_owned()
+}
+
 /// Formats a timestamp: `2020-02-29T12:00:00.25`, without trailing zeros, and with `Z` if it has a time zone. Outside the range
 /// of the calendar, returns the number.
 pub(crate) fn timestamp(ticks: i64, unit: TimeUnit, zoned: bool) -> Value {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::future::join;
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, counted},
     format::{Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
     offload::offload_large,

@@ -30,7 +30,7 @@ pub use crate::{
     read::{BlockPlace, Coalesce, ExplainGroup, Layout, RowPlace, Sequences},
     write::{Gathered, Locality, Reuse, Sharing, Worst},
 };
-pub use changing::{Edit, GroupReplacer, TableWriter, Ticket, WritePlan};
+pub use changing::{Edit, GroupReplacer, SessionInfo, TableWriter, Ticket, WritePlan};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter, SplitWriter};
@@ -39,7 +39,7 @@ pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;
 pub use upkeep::{
     ColumnDiff, Cure, Damage, Diagnosis, Diff, DiffOptions, Finding, GcPlan, GcSettings, GroupDiff, GroupInfo, SourceInfo,
-    TableInfo, Usage, Verification, VerifyReach, VersionInfo, VersionUsage, now_ms,
+    TableInfo, Usage, User, UserInfo, Verification, VerifyReach, VersionInfo, VersionUsage, now_ms,
 };
 #[cfg(feature = "frame")]
 pub use views::{SavedView, ViewSize, ViewWriter};

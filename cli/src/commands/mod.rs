@@ -31,6 +31,7 @@ mod selftest;
 mod session;
 mod stats;
 mod topics;
+mod users;
 mod verify;
 mod versions;
 mod views;
@@ -139,6 +140,8 @@ Example:
     Diff(diff::DiffCommand),
     /// Record the new place of a table that a view or another table refers to
     Rebind(rebind::Rebind),
+    /// List the versions of other tables that use versions of a table, and keep them from garbage collection
+    Users(users::Users),
     /// Verify every byte of a table against its checksums and hashes
     Verify(verify::Verify),
     /// Say what is wrong with a table, and the command that mends it
@@ -200,6 +203,7 @@ impl Command {
             Self::Delete(command) => command.run(out).await,
             Self::Restore(command) => command.run(out).await,
             Self::Resolve(command) => command.run(out).await,
+            Self::Users(command) => command.run(out).await,
             Self::Doctor(command) => command.run(out).await,
             Self::Patch(command) => command.run(out).await,
             Self::ReplaceGroup(command) => command.run(out).await,

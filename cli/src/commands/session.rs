@@ -24,6 +24,7 @@ use crate::{
     numbers::whole,
     opening,
     staging::StagedFile,
+    text, times,
 };
 
 #[derive(Debug, Subcommand)]
@@ -34,6 +35,43 @@ pub(crate) enum Session {
     WritePartition(WritePartition),
     /// Publish the partitions of a session as one version of the table
     Commit(Commit),
+    /// List the sessions that have files at a table: running ones, and those that nobody committed
+    List(List),
+    /// End a session without a commit, and delete its files
+    Abort(Abort),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A session is listed from its first finished partition, or its plan, until it is committed or aborted. A session without a plan was begun by `session begin`; only its ticket tells what it does.
+
+Examples:
+  tetrys session list s3://bucket/drives
+  tetrys session list s3://bucket/drives --json"
+)]
+pub(crate) struct List {
+    /// The table that was given to `session begin`
+    table: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "After this, nobody commits the session. A process that still writes a partition leaves files that `tetrys gc` deletes, as it deletes the chunks that the session has written. The ids of sessions are in `session list`.
+
+Example:
+  tetrys session abort s3://bucket/drives 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b"
+)]
+pub(crate) struct Abort {
+    /// The table that was given to `session begin`
+    table: String,
+    /// The id of the session
+    session: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -136,7 +174,66 @@ impl Session {
             Self::Begin(command) => command.run(out).await,
             Self::WritePartition(command) => command.run(out).await,
             Self::Commit(command) => command.run(out).await,
+            Self::List(command) => command.run(out).await,
+            Self::Abort(command) => command.run(out).await,
         }
+    }
+}
+
+impl List {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let store = opening::store(&self.table)?;
+        let sessions = Table::sessions(&store).await?;
+        if self.json {
+            write_json(out, &sessions)?;
+            return Ok(Outcome::Done);
+        }
+        if sessions.is_empty() {
+            writeln!(out, "{}: no session has files there", text::printable(store.url()))?;
+            return Ok(Outcome::Done);
+        }
+        let lines: Vec<Vec<String>> = sessions
+            .iter()
+            .map(|session| {
+                let planned = session.partitions.map_or_else(String::new, |partitions| format!(" of {partitions}"));
+                vec![
+                    session.session.to_string(),
+                    session.kind.clone().unwrap_or_default(),
+                    format!("{}{planned}", session.finished),
+                    text::bytes(session.bytes),
+                    times::moment(session.first_ms),
+                    times::moment(session.last_ms),
+                ]
+            })
+            .collect();
+        write!(out, "{}", text::table(&["session", "kind", ">partitions", ">bytes", "first file", "last file"], &lines))?;
+        for damage in sessions.iter().filter_map(|session| session.damage.as_ref()) {
+            writeln!(out, "damaged: {}", text::printable(damage))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Abort {
+    async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let id = self.session.parse().map_err(|_| {
+            Error::invalid(format!("expected the id of a session, which `tetrys session list` shows, found `{}`", self.session))
+        })?;
+        let store = opening::store(&self.table)?;
+        let files = Table::abort_session(&store, id).await?;
+        let url = text::printable(store.url());
+        match self.json {
+            true => write_json(out, &serde_json::json!({"url": store.url(), "session": self.session, "files": files}))?,
+            false if files == 0 => writeln!(
+                out,
+                "{url}: session {} has no files: it was committed or aborted, or has not written anything yet",
+                self.session
+            )?,
+            false => {
+                writeln!(out, "{url}: session {} ended without a commit: {} deleted", self.session, text::counted(files, "file"))?
+            }
+        }
+        Ok(Outcome::Done)
     }
 }
 

@@ -140,6 +140,41 @@ fn doctor(folder: &Path, arguments: &str) -> Value {
 }
 
 #[test]
+fn sessions_are_listed_and_ended_and_users_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    table(folder);
+    assert!(tetrys(folder, "session list t").ok().ends_with("/t: no session has files there\n"));
+    tetrys(folder, "session begin t rows.csv --append --out ticket").ok();
+    tetrys(folder, "session write-partition t ticket 0 rows.csv --out receipt").ok();
+    let listed = tetrys(folder, "session list t --json").json();
+    let id = listed[0]["session"].as_str().unwrap();
+    assert_eq!((&listed[0]["finished"], &listed[0]["kind"], &listed[0]["damage"]), (&json!(1), &json!(null), &json!(null)));
+    assert!(tetrys(folder, "session list t").ok().contains(id));
+    let said = tetrys(folder, "session abort t nonsense").fails(1);
+    assert!(said.contains("expected the id of a session, which `tetrys session list` shows, found `nonsense`"), "{said}");
+    assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains("ended without a commit: "));
+    assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains("has no files: it was committed or aborted"));
+    assert!(tetrys(folder, &format!("session abort nowhere {id}")).fails(1).contains("neither a table nor files of a session"));
+    assert_eq!(tetrys(folder, "session list t --json").json(), json!([]));
+    assert!(!tetrys(folder, "session commit t ticket receipt").fails(1).is_empty(), "nobody commits it any more");
+
+    assert!(tetrys(folder, "users t").ok().ends_with("/t: no other table uses it\n"));
+    assert!(tetrys(folder, "users nowhere").fails(1).contains("no table there"));
+    tetrys(folder, "select t --where id>1 --out some").ok();
+    tetrys(folder, "select t --where id>2 --out few").ok();
+    fs::remove_dir_all(folder.join("few")).unwrap();
+    let users = tetrys(folder, "users t --json").json();
+    let state = |url: &str| users.as_array().unwrap().iter().find(|user| user["url"] == url).unwrap()["state"].clone();
+    assert_eq!((state("../some"), state("../few")), (json!("exists"), json!("not_there")));
+    let said = tetrys(folder, "users t").ok();
+    assert!(said.contains("../some") && said.contains("exists") && said.contains("not there"), "{said}");
+    let pin = users[0]["pin"].as_str().unwrap();
+    fs::write(folder.join("t").join(pin), "nonsense").unwrap();
+    assert!(tetrys(folder, "users t").ok().contains("damaged: "));
+}
+
+#[test]
 fn what_became_of_a_commit_is_told_by_its_version_and_id() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

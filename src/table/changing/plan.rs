@@ -137,26 +137,33 @@ impl WritePlan {
     /// - `Unsupported`: a plan needs a later build.
     /// - Errors of the store.
     pub async fn open_in(store: &Store) -> Result<Vec<Self>> {
-        let read = |name: String| async move {
-            match store.get(&name, MAX_PLAN).await {
-                Ok(text) => Self::from_json(&String::from_utf8_lossy(&text))
-                    .and_then(|plan| match plan_name(plan.session()) == name {
-                        true => Ok(Some(plan)),
-                        false => Err(Error::corrupt(format!("the plan of session {}, in the folder of another", plan.session()))),
-                    })
-                    .map_err(|error| match error.kind() {
-                        ErrorKind::Unsupported => error,
-                        _ => Error::corrupt(error.to_string()),
-                    })
-                    .map_err(|error| error.at(format!("{}: {name}", store.url()))),
-                // The session has ended since it was listed.
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
-        let listed = store.list("sessions").await?.into_iter().map(|(name, _)| name);
-        let reads: Vec<_> = listed.filter(|name| is_plan(name)).map(read).collect();
+        let listed = store.list("sessions").await?;
+        let reads: Vec<_> = listed.iter().filter_map(|(name, _)| session_of(name)).map(|id| Self::read(store, id)).collect();
         Ok(together(reads).await?.into_iter().flatten().collect())
+    }
+
+    /// Reads the plan of a session; `None` if it has none, or has ended since it was listed.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the plan cannot be read.
+    /// - `Unsupported`: the plan needs a later build.
+    /// - Errors of the store.
+    pub(in crate::table) async fn read(store: &Store, session: Uuid) -> Result<Option<Self>> {
+        let name = plan_name(session);
+        let text = match store.get(&name, MAX_PLAN).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read?,
+        };
+        Self::from_json(&String::from_utf8_lossy(&text))
+            .and_then(|plan| match plan.session() == session {
+                true => Ok(Some(plan)),
+                false => Err(Error::corrupt(format!("the plan of session {}, in the folder of another", plan.session()))),
+            })
+            .map_err(|error| match error.kind() {
+                ErrorKind::Unsupported => error,
+                _ => Error::corrupt(error.to_string()),
+            })
+            .map_err(|error| error.at(format!("{}: {name}", store.url())))
     }
 
     /// Returns the ticket with which processes join the session.
@@ -283,8 +290,7 @@ impl WritePlan {
     }
 }
 
-/// Whether an object is the plan of a session.
-fn is_plan(name: &str) -> bool {
-    let session = name.strip_prefix("sessions/").and_then(|rest| rest.strip_suffix("/plan.json"));
-    session.is_some_and(|session| Uuid::try_parse(session).is_ok())
+/// Returns the session of a plan, by the name of the plan.
+fn session_of(name: &str) -> Option<Uuid> {
+    Uuid::try_parse(name.strip_prefix("sessions/")?.strip_suffix("/plan.json")?).ok()
 }

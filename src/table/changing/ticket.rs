@@ -200,6 +200,15 @@ impl Ticket {
         }
     }
 
+    /// Returns what the session does: `create`, `append` or `overwrite`.
+    pub(in crate::table) fn kind(&self) -> &'static str {
+        match (self.append_to, self.overwrites) {
+            (Some(_), _) => "append",
+            (_, Some(_)) => "overwrite",
+            _ => "create",
+        }
+    }
+
     /// Returns the id of the session.
     pub fn session(&self) -> Uuid {
         self.session

@@ -22,10 +22,13 @@ use std::{
 use bytes::Bytes;
 use serde_json::Value;
 
-pub use self::plan::{GcPlan, GcSettings};
 use self::plan::{Lists, Survey, abandoned, survey};
+pub use self::{
+    pins::User,
+    plan::{GcPlan, GcSettings},
+};
 pub(super) use self::{
-    pins::{User, listed_pins, user},
+    pins::{listed_pins, user},
     plan::{NAMED, before, is_ours},
 };
 use crate::{

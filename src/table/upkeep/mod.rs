@@ -9,12 +9,14 @@ pub(in crate::table) mod gc;
 pub(in crate::table) mod history;
 pub(in crate::table) mod info;
 pub(in crate::table) mod usage;
+pub(in crate::table) mod users;
 pub(in crate::table) mod verify;
 
 pub use diff::{ColumnDiff, Diff, DiffOptions, GroupDiff};
 pub use doctor::{Cure, Diagnosis, Finding};
-pub use gc::{GcPlan, GcSettings, now_ms};
+pub use gc::{GcPlan, GcSettings, User, now_ms};
 pub use history::VersionInfo;
 pub use info::{GroupInfo, SourceInfo, TableInfo};
 pub use usage::{Usage, VersionUsage};
+pub use users::UserInfo;
 pub use verify::{Damage, Verification, VerifyReach};

@@ -90,7 +90,7 @@ impl Doctor {
                 };
                 let user = match &pin {
                     Ok(pin) if listed.modified_ms <= before => user(&store, pin).await,
-                    _ => User::Kept,
+                    _ => User::Unknown,
                 };
                 Ok(Some((listed, pin, user)))
             }
@@ -115,7 +115,7 @@ impl Doctor {
             } else if !self.exists(version) {
                 let what = format!("another table or view uses version {version}, which does not exist");
                 self.find(what, place.as_str(), since, Cure::MakeAnew(place.clone()));
-            } else if user == User::Nowhere {
+            } else if user == User::NotThere {
                 let (versions, pins) = nowhere.entry(place).or_default();
                 versions.insert(version);
                 pins.push(listed.name);

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
@@ -64,15 +66,18 @@ fn unreadable(error: Error) -> Error {
     }
 }
 
-/// What is known about the pinning version of a pin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::table::upkeep) enum User {
+/// What is known about a version of another table that has left a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum User {
     /// It does not exist: its commit failed, or it was deleted.
     Gone,
     /// Its table is at none of the places that the pin names. It was deleted, or moved elsewhere.
-    Nowhere,
-    /// It exists, or its table cannot be reached.
-    Kept,
+    NotThere,
+    /// It exists.
+    Exists,
+    /// Its table cannot be reached from here, or is in another store.
+    Unknown,
 }
 
 /// Looks for the pinning version of a pin. URLs that lead to other stores are not followed.
@@ -92,7 +97,8 @@ pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
                 return match commit::load(&other, pin.version).await {
                     Ok((manifest, _)) if manifest.commit_id != pin.commit() => User::Gone,
                     Err(error) if error.kind() == ErrorKind::NotFound && newest.version >= pin.version => User::Gone,
-                    _ => User::Kept,
+                    Ok(_) => User::Exists,
+                    Err(_) => User::Unknown,
                 };
             }
             // No table is there, or another one.
@@ -100,5 +106,5 @@ pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
             Err(_) => is_nowhere = false,
         }
     }
-    if is_nowhere { User::Nowhere } else { User::Kept }
+    if is_nowhere { User::NotThere } else { User::Unknown }
 }

@@ -1,0 +1,123 @@
+//! The write sessions of a table that left files: what they are, and how to end one that nobody will commit.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{plan::WritePlan, planned::plan_name, session_files::is_session_file, writer::sweep};
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result},
+    store::{Listed, Store},
+    table::table::Table,
+};
+
+/// A write session that has files in a store: it was not committed, or its files were not deleted yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionInfo {
+    /// Id of the session.
+    pub session: Uuid,
+    /// What the session does, `create`, `append` or `overwrite`. `None` without a plan: the ticket tells, which only its processes
+    /// have.
+    pub kind: Option<String>,
+    /// Number of partitions that are planned.
+    pub partitions: Option<u32>,
+    /// Number of partitions that are finished, whose receipts the store has.
+    pub finished: u64,
+    /// Number of files.
+    pub files: u64,
+    /// Bytes of the files. The chunks that the session wrote are not among them.
+    pub bytes: u64,
+    /// Time when the first file was written that is still there, by the clock of the store, in milliseconds since 1970-01-01T00:00Z.
+    pub first_ms: i64,
+    /// Time when the last file was written.
+    pub last_ms: i64,
+    /// What is wrong with the plan, if it cannot be read.
+    pub damage: Option<String>,
+}
+
+impl Table {
+    /// Returns the write sessions that have files in a store, the one that was written to last first. Lists once, and reads the plans.
+    ///
+    /// ```
+    /// # use tetrys::{Schema, Store, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// let store = Store::open("memory://")?;
+    /// let schema = Schema::builder().index("id", "i64").build()?;
+    /// let writer = Table::create_in(store.clone(), schema, WriteOptions::default()).await?;
+    /// let plan = writer.plan(Some(3), Vec::new()).await?;
+    /// let sessions = Table::sessions(&store).await?;
+    /// assert_eq!((sessions[0].session, sessions[0].partitions, sessions[0].finished), (plan.session(), Some(3), 0));
+    /// assert_eq!(Table::abort_session(&store, plan.session()).await?, 1);
+    /// assert!(Table::sessions(&store).await?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - Errors of the store.
+    pub async fn sessions(store: &Store) -> Result<Vec<SessionInfo>> {
+        let mut files: BTreeMap<Uuid, Vec<Listed>> = BTreeMap::new();
+        for listed in store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)) {
+            if let Some(Ok(session)) = listed.name.split('/').nth(1).map(Uuid::try_parse) {
+                files.entry(session).or_default().push(listed);
+            }
+        }
+        let mut sessions = Vec::new();
+        for (session, files) in files {
+            let (plan, damage) = match files.iter().any(|file| file.name == plan_name(session)) {
+                true => match WritePlan::read(store, session).await {
+                    Ok(plan) => (plan, None),
+                    Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => {
+                        (None, Some(error.to_string()))
+                    }
+                    Err(error) => return Err(error),
+                },
+                false => (None, None),
+            };
+            // A partition that was written twice has two receipts.
+            let finished =
+                files.iter().filter_map(|file| Some(file.name.strip_suffix(".receipt")?.rsplit('/').next()?.get(..10)?));
+            let times = || files.iter().map(|file| file.modified_ms);
+            sessions.push(SessionInfo {
+                session,
+                kind: plan.as_ref().map(|plan| plan.ticket().kind().to_owned()),
+                partitions: plan.as_ref().and_then(WritePlan::partitions),
+                finished: finished.collect::<std::collections::BTreeSet<_>>().len() as u64,
+                files: files.len() as u64,
+                bytes: files.iter().map(|file| file.bytes).sum(),
+                first_ms: times().min().unwrap_or(0),
+                last_ms: times().max().unwrap_or(0),
+                damage,
+            });
+        }
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.last_ms));
+        Ok(sessions)
+    }
+
+    /// Ends a write session without a commit: deletes its files, and the pins that were left for it if it has a plan. Returns the
+    /// number of files: 0 if it was committed or aborted before, or has not written anything. A process that commits it later gets an
+    /// error, and what a process still writes is garbage.
+    ///
+    /// # Errors
+    /// - `NotFound`: the store has neither a table nor sessions.
+    /// - Errors of the store.
+    pub async fn abort_session(store: &Store, session: Uuid) -> Result<u64> {
+        let listed = store.list(&format!("sessions/{session}")).await?;
+        let files = listed.iter().filter(|(name, _)| is_session_file(name)).count() as u64;
+        if files == 0 {
+            if commit::newest_version(store).await?.is_none() && Self::sessions(store).await?.is_empty() {
+                return Err(Error::not_found(format!("{}: neither a table nor files of a session there", store.url())));
+            }
+            return Ok(0);
+        }
+        match WritePlan::read(store, session).await {
+            Ok(Some(plan)) => plan.abort(store).await?,
+            // Pins that were left for it belong to no version, so that a garbage collection there deletes them.
+            Ok(None) => sweep(store, session).await?,
+            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => sweep(store, session).await?,
+            Err(error) => return Err(error),
+        }
+        Ok(files)
+    }
+}
