@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
 use tetrys::{
-    commit::{fate_of, settle},
+    commit::{fate_of, rule_out},
     table::{DiffOptions, GcSettings, Locality, now_ms},
 };
 
@@ -365,20 +365,20 @@ impl Table {
         to_python(py, &wait_long(py, work)?)
     }
 
-    /// Tells what became of the commit with this id that was to make this version. `settles` rules out that it arrives late.
+    /// Tells what became of the commit with this id that was to make this version. `rules_out`: it must not arrive any more.
     #[staticmethod]
-    #[pyo3(signature = (url, version, commit, settles))]
-    fn resolve(py: Python<'_>, url: String, version: u64, commit: &str, settles: bool) -> PyResult<String> {
+    #[pyo3(signature = (url, version, commit, rules_out))]
+    fn resolve(py: Python<'_>, url: String, version: u64, commit: &str, rules_out: bool) -> PyResult<String> {
         let id =
             commit.parse().map_err(|_| Invalid::new_err(format!("commit: expected the id of a commit, found {commit:?}")))?;
         let work = async move {
             let store = tetrys::Store::open(&url)?;
-            match settles {
-                true => settle(&store, version, id).await,
+            match rules_out {
+                true => rule_out(&store, version, id).await,
                 false => fate_of(&store, version, id).await,
             }
         };
-        Ok(wait_long(py, work)?.to_string())
+        Ok(wait_long(py, work)?.to_string().replace(' ', "_"))
     }
 
     fn __len__(&self) -> usize {

@@ -259,11 +259,11 @@ def test_what_was_never_committed_is_deleted_only_on_request(tmp_path: Path) -> 
 def test_what_became_of_a_commit_is_told_by_its_version_and_id(tmp_path: Path) -> None:
     url = made(tmp_path / "t", {0: row(0)}).url
     other = "6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b"
-    assert [tt.Table.resolve(url, version, other) for version in (1, 2)] == ["not committed", "open"]
-    assert tt.Table.resolve(url, 2, other, settle=True) == "not committed"
+    assert [tt.Table.resolve(url, version, other) for version in (1, 2)] == ["not_committed", "open"]
+    assert tt.Table.resolve(url, 2, other, rule_out=True) == "not_committed"
     assert [(one["version"], one["operation"]) for one in tt.Table(url).versions()] == [(2, "empty"), (1, "create")]
     with pytest.raises(tt.Invalid, match="the version before it does not exist"):
-        tt.Table.resolve(url, 9, other, settle=True)
+        tt.Table.resolve(url, 9, other, rule_out=True)
     with pytest.raises(tt.Invalid, match="commit: expected the id of a commit"):
         tt.Table.resolve(url, 1, "nonsense")
     with pytest.raises(tt.NotFound, match="no table there"):

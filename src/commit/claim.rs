@@ -4,7 +4,8 @@
 use std::fmt;
 
 use bytes::Bytes;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::versions::{LOOKS, MAX_MANIFEST, hash_of, load, newest_version};
@@ -12,8 +13,11 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{Manifest, manifest_name},
     id::Hash,
-    store::{Put, Store},
+    store::{Put, Store, was_sent_again},
 };
+
+/// The lineage member that lists the owners that could not be pinned.
+pub(crate) const NOT_PINNED: &str = "not_pinned";
 
 /// Maximum attempts to put a manifest that is absent after an unclear answer.
 const ATTEMPTS: usize = 3;
@@ -39,25 +43,26 @@ const ATTEMPTS: usize = 3;
 /// assert_eq!(fate_of(table.store(), 2, commit).await?, Fate::Open);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It is a version of the table.
     Committed,
     /// It is no version, and never becomes one: another commit has its number.
-    Void,
+    NotCommitted,
     /// No version has its number yet. A request that is under way may still make it one.
     Open,
-    /// A garbage collection has deleted the version with this number: nobody can tell whose it was.
-    GivenUp,
+    /// The version with this number, or one after it, was deleted: nobody can tell whether the commit made it.
+    CannotTell,
 }
 
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Committed => "committed",
-            Self::Void => "not committed",
+            Self::NotCommitted => "not committed",
             Self::Open => "open",
-            Self::GivenUp => "given up",
+            Self::CannotTell => "cannot tell",
         })
     }
 }
@@ -72,11 +77,11 @@ enum InChain {
     Skips,
     /// The number has a manifest that is damaged, or is none.
     Unreadable(Error),
-    /// The chain cannot be followed to the number: a garbage collection deleted a version on the way.
+    /// The chain cannot be followed to the number: a version on the way was deleted.
     Cut,
 }
 
-/// Finds out which manifest has this number in the chain of versions. Usually lists once and reads one manifest.
+/// Finds out which manifest has this number in the chain of versions. Lists once, and reads the manifests of the later versions.
 ///
 /// # Errors
 /// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
@@ -122,7 +127,7 @@ async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
 }
 
 /// Finds out what became of a commit, by the version that it was to make and its id. Both are in the message of
-/// [`ErrorKind::OutcomeUnknown`].
+/// [`ErrorKind::OutcomeUnknown`]. Reads the manifests of all later versions, so ask soon.
 ///
 /// # Errors
 /// - `NotFound`: there is no table.
@@ -134,36 +139,63 @@ pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> 
             Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())))
         }
         InChain::Later => Ok(Fate::Open),
-        InChain::Skips => Ok(Fate::Void),
-        InChain::Cut => Ok(Fate::GivenUp),
+        InChain::Skips => Ok(Fate::NotCommitted),
+        InChain::Cut => Ok(Fate::CannotTell),
         InChain::Unreadable(error) => Err(error),
         InChain::Has(hash) => match load(store, version).await {
-            Ok((manifest, found)) if found == hash => Ok(if manifest.commit_id == commit { Fate::Committed } else { Fate::Void }),
+            Ok((manifest, found)) if found == hash => {
+                Ok(if manifest.commit_id == commit { Fate::Committed } else { Fate::NotCommitted })
+            }
             // A late put has used the number of a version that was deleted.
-            Ok(_) => Ok(Fate::GivenUp),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Fate::GivenUp),
+            Ok(_) => Ok(Fate::CannotTell),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Fate::CannotTell),
             Err(error) => Err(error),
         },
     }
 }
 
-/// Settles a commit whose outcome is unknown: where no version has its number, an empty change takes it, so that a request which
-/// arrives late cannot. Never returns [`Fate::Open`], except if the commit was to create the table.
+/// Finds out whether this manifest is a version of the table, or only lies under the name of one.
+///
+/// # Errors
+/// - `Corrupt`, `Unsupported`: this build cannot read the manifest with this number, or a version after it.
+/// - Errors of the store.
+pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Result<Fate> {
+    Ok(match in_chain(store, version).await? {
+        InChain::Later => Fate::Open,
+        InChain::Has(found) if found == hash => Fate::Committed,
+        InChain::Has(_) | InChain::Skips => Fate::NotCommitted,
+        InChain::Unreadable(error) => return Err(error),
+        InChain::Cut => Fate::CannotTell,
+    })
+}
+
+/// Whether the store has refused a put, so that it will not arrive late. A refusal of a second request says nothing about the first.
+fn is_refusal(store: &Store, error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::OutcomeUnknown => false,
+        ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
+        _ => store.is_local(),
+    }
+}
+
+/// Rules out that a commit still arrives whose outcome is unknown: where no version has its number, commits an empty version with this
+/// number. Never returns [`Fate::Open`], except if the commit was to create the table.
 ///
 /// # Errors
 /// - `NotFound`: there is no table.
 /// - `Invalid`: the version is not the next one.
+/// - `Denied`: the store refuses to write.
 /// - `Unsupported`: the newest version needs a later writer.
 /// - `OutcomeUnknown`: the store does not answer.
 /// - Errors of the store.
-pub async fn settle(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+pub async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
     let fate = fate_of(store, version, commit).await?;
     if fate != Fate::Open || version <= 1 {
         return Ok(fate);
     }
     let (newest, blake3) = load(store, version - 1).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::invalid(format!(
-            "{}: version {version} cannot be settled: the version before it does not exist; expected the version that the message \
+            "{}: version {version} cannot be ruled out: the version before it does not exist; expected the version that the message \
              of the commit names",
             store.url()
         )),
@@ -177,20 +209,25 @@ pub async fn settle(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
     fate_of(store, version, commit).await
 }
 
-/// Puts a version without a change after `newest`, in place of a commit that may arrive late.
+/// Puts an empty version after `newest`, in place of a commit that may arrive late. It has no pins of its own: garbage collection keeps
+/// the version that it repeats as long as it is kept.
 async fn take_number(store: &Store, newest: &Manifest, blake3: Hash, commit: Uuid) -> Result<()> {
     let version = newest.version + 1;
-    let lineage = json!({
+    let mut lineage = json!({
         "writer": concat!("tetrys ", env!("CARGO_PKG_VERSION")),
         "operation": "empty",
         "instead_of": commit.to_string(),
     });
+    if let Some(urls) = newest.lineage.get(NOT_PINNED) {
+        lineage[NOT_PINNED] = Value::clone(urls);
+    }
     let parent = Some(crate::format::Parent { version: newest.version, blake3 });
     let empty = Manifest { version, parent, commit_id: Uuid::new_v4(), lineage, ..newest.clone() };
     let (bytes, _) = empty.to_bytes()?;
     store.ensure_create_only().await?;
     match store.put_new(&manifest_name(version), bytes.into()).await {
         Ok(_) => Ok(()),
+        Err(error) if is_refusal(store, &error) => Err(error),
         Err(error) => Err(Error::outcome_unknown(format!(
             "{}: whether commit {commit} makes version {version} is still unknown: {error}; retry",
             store.url()
@@ -243,71 +280,65 @@ pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
 impl Claim<'_> {
     async fn publish(self) -> Result<Hash> {
         let name = manifest_name(self.manifest.version);
-        // The last error after which the manifest may still arrive.
-        let mut unclear = None;
+        // Why the manifest may still arrive, or may not be durable.
+        let mut doubt: Option<Error> = None;
         for _ in 0..ATTEMPTS {
-            let put = self.store.put_new(&name, self.bytes.clone().into()).await;
-            let cause = match put {
+            match self.store.put_new(&name, self.bytes.clone().into()).await {
                 Ok(Put::Created) => {
                     return match self.counts().await {
                         // Only a listing that lags lacks what was just created.
                         Ok(Fate::Committed | Fate::Open) => Ok(self.hash),
-                        Ok(Fate::Void) => Err(self.by_another()),
-                        Ok(Fate::GivenUp) => Err(self.unknown("a garbage collection gave the number up meanwhile")),
+                        Ok(Fate::NotCommitted) => Err(self.by_another()),
+                        Ok(Fate::CannotTell) => Err(self.deleted()),
                         Err(error) => {
                             Err(self.unknown("its manifest was put, and the newest version cannot be read").with_source(error))
                         }
                     };
                 }
                 // Also the answer to a put that arrived twice, or whose first answer was lost.
-                Ok(Put::AlreadyThere) => None,
-                Err(error) if unclear.is_none() && self.is_refusal(&error) => return Err(self.not_committed(error)),
-                Err(error) => Some(error),
-            };
+                Ok(Put::AlreadyThere) => {
+                    let taken = || Error::unavailable(format!("{}: the name is taken and cannot be read back", self.place));
+                    doubt.get_or_insert_with(taken);
+                }
+                Err(error) if doubt.is_none() && is_refusal(self.store, &error) => return Err(self.not_committed(error)),
+                Err(error) if doubt.as_ref().is_some_and(|doubt| doubt.kind() == ErrorKind::OutcomeUnknown) => drop(error),
+                Err(error) => doubt = Some(error),
+            }
             match self.fate().await {
                 Ok(Fate::Committed) => {
-                    return match cause {
+                    return match doubt {
                         Some(error) if error.kind() == ErrorKind::OutcomeUnknown => {
                             Err(self.unknown("its manifest exists, but may not be durable").with_source(error))
                         }
                         _ => Ok(self.hash),
                     };
                 }
-                Ok(Fate::Void) => return Err(self.by_another()),
-                Ok(Fate::GivenUp) => return Err(self.unknown("a garbage collection gave the number up meanwhile")),
-                Ok(Fate::Open) => unclear = cause.or(unclear),
+                Ok(Fate::NotCommitted) => return Err(self.by_another()),
+                Ok(Fate::CannotTell) => return Err(self.deleted()),
+                Ok(Fate::Open) => {}
                 Err(error) => {
                     let unknown = self.unknown("the store's answer was unclear, and the versions there cannot be read");
-                    return Err(unknown.with_source(cause.unwrap_or(error)));
+                    return Err(unknown.with_source(doubt.unwrap_or(error)));
                 }
             }
         }
-        let cause =
-            unclear.unwrap_or_else(|| Error::unavailable(format!("{}: the name is taken and cannot be read back", self.place)));
-        self.rule_out(cause).await
+        self.rule_out(doubt.unwrap_or_else(|| Error::unavailable("no answer"))).await
     }
 
-    /// Ends a claim that got no clear answer: an empty change takes its number.
-    async fn rule_out(&self, cause: Error) -> Result<Hash> {
-        let Some(parent) = &self.manifest.parent else {
-            // Nothing can take the number of the first version.
-            return Err(self.unknown("the store gave no clear answer").with_source(cause));
-        };
-        let taken = async {
-            let (before, found) = load(self.store, parent.version).await?;
-            match found == parent.blake3 {
-                true => take_number(self.store, &before, found, self.manifest.commit_id).await,
-                false => Err(Error::conflict("the version before it was replaced")),
+    /// Ends a claim that got no clear answer: an empty version takes its number. Nothing can take the number of the first version.
+    async fn rule_out(&self, doubt: Error) -> Result<Hash> {
+        if let Some(parent) = &self.manifest.parent
+            && let Ok((before, found)) = load(self.store, parent.version).await
+            && found == parent.blake3
+            && take_number(self.store, &before, found, self.manifest.commit_id).await.is_ok()
+        {
+            match self.fate().await {
+                Ok(Fate::Committed) if doubt.kind() != ErrorKind::OutcomeUnknown => return Ok(self.hash),
+                Ok(Fate::NotCommitted) => return Err(self.not_committed(doubt)),
+                _ => {}
             }
-        };
-        match taken.await {
-            Ok(()) => match self.fate().await {
-                Ok(Fate::Committed) => Ok(self.hash),
-                Ok(Fate::Void) => Err(self.not_committed(cause)),
-                _ => Err(self.unknown("the store gave no clear answer").with_source(cause)),
-            },
-            Err(_) => Err(self.unknown("the store gave no clear answer").with_source(cause)),
         }
+        Err(self.unknown("the store gave no clear answer").with_source(doubt))
     }
 
     /// What became of the claim, if the store says that it created the manifest.
@@ -321,21 +352,11 @@ impl Claim<'_> {
     }
 
     async fn fate(&self) -> Result<Fate> {
-        Ok(match in_chain(self.store, self.manifest.version).await? {
-            InChain::Later => Fate::Open,
-            InChain::Has(hash) if hash == self.hash => Fate::Committed,
-            InChain::Has(_) | InChain::Unreadable(_) | InChain::Skips => Fate::Void,
-            InChain::Cut => Fate::GivenUp,
-        })
+        fate_of_hash(self.store, self.manifest.version, self.hash).await
     }
 
-    /// Whether the store has refused the put, so that the manifest will not arrive late.
-    fn is_refusal(&self, error: &Error) -> bool {
-        match error.kind() {
-            ErrorKind::OutcomeUnknown => false,
-            ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => true,
-            _ => self.store.is_local(),
-        }
+    fn deleted(&self) -> Error {
+        self.unknown("a version after it was deleted meanwhile")
     }
 
     fn by_another(&self) -> Error {

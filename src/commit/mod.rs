@@ -13,7 +13,8 @@ mod receipts;
 mod statistics;
 mod versions;
 
-pub use claim::{Fate, fate_of, publish, settle};
+pub use claim::{Fate, fate_of, publish, rule_out};
+pub(crate) use claim::{NOT_PINNED, fate_of_hash};
 pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};

@@ -57,6 +57,12 @@ pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known
     None
 }
 
+/// Whether the client sent a request more than once, by the error that `object_store` gave (`RetryError`). It sends a put of a manifest
+/// again after an answer of the kind 5xx, 408 or 429.
+pub(crate) fn was_sent_again(error: &Error) -> bool {
+    error.to_string().contains(" retries, max_retries: ")
+}
+
 /// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
 pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str, secrets: &[String]) -> Error {
     use object_store::Error as E;

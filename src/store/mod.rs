@@ -34,6 +34,7 @@ pub(crate) use allowed::{Place, how_to_allow};
 pub(crate) use buffers::Lent;
 pub use buffers::release_buffers;
 pub use cache::{CacheFolder, CacheStats};
+pub(crate) use failure::was_sent_again;
 pub use inner::Put;
 pub use options::StoreOptions;
 pub use ranges::{MAX_RANGE, READ_LIMITS, RangeRequest, SPLIT_ABOVE, range_parts};

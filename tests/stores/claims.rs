@@ -2,21 +2,27 @@
 //! and one with an unknown outcome can be resolved. No clock decides.
 
 use crate::common;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use crate::common::{
     hooked::{Act, Hooked, Late, no_answer},
+    s3,
     tables::{Rng, block_on, memory, over},
 };
 use arrow_array::{Int64Array, RecordBatch};
 use tetrys::{
-    ErrorKind, Result, Schema, Store, Table, WriteOptions,
-    commit::{Fate, fate_of, settle},
+    ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
+    commit::{Fate, fate_of, rule_out},
     format::manifest_name,
+    table::{GcSettings, now_ms},
 };
+use tetrys_s3_server::Fault;
 use uuid::Uuid;
 
 fn schema() -> Schema {
@@ -114,8 +120,8 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
             let (.., after) = resolved(error);
             assert!(fate == Fate::Open || fate == after, "{case}: {fate}, then {after}");
             assert_eq!(u64::from(after == Fate::Committed), ours, "{case}: {after}");
-            // Once it is settled, nothing changes any more.
-            let settled = block_on(settle(&store, version, commit)).unwrap();
+            // Once it is ruled out, nothing changes any more.
+            let settled = block_on(rule_out(&store, version, commit)).unwrap();
             assert!(settled != Fate::Open && (after == Fate::Open || settled == after), "{case}: {settled}");
         }
         Err(error) => assert_eq!(ours, 0, "{case}: {error}"),
@@ -149,28 +155,101 @@ fn an_append_whose_first_put_lands_after_the_second_is_not_applied_twice() {
     appended([Sent::Late, Sent::Late, Sent::Late, Sent::Answered], 99, None);
 }
 
-/// A writer stalls between its look and its put; others commit two versions meanwhile, and a garbage collection gives up the first
-/// of them.
-#[test]
-fn a_writer_that_slept_does_not_take_a_number_that_was_given_up() {
+/// Returns a store in which a writer sleeps before it puts this version: meanwhile others do `work`, and the version is deleted as a
+/// garbage collection does.
+fn sleepy(version: u64, work: impl Fn(&Store) + Send + Sync + 'static) -> (Store, Store) {
     let (raw, store) = memory();
-    block_on(create(store.clone(), 3)).unwrap();
     let (slept, others) = (Mutex::new(false), store.clone());
-    let hooked = Hooked::new(raw.clone(), move |_, verb, place| {
+    let hooked = Hooked::new(raw, move |_, verb, place| {
         let mut slept = slept.lock().unwrap();
-        if verb == "put" && place.ends_with(&manifest_name(2)) && !std::mem::replace(&mut slept, true) {
-            aside(async {
-                let second = append(&Table::open_in(others.clone()).await.unwrap(), 10).await.unwrap();
-                append(&second, 10).await.unwrap();
-                // As a garbage collection does that keeps one version, long after the look.
-                others.delete(&manifest_name(2)).await.unwrap();
-            });
+        if verb == "put" && place.ends_with(&manifest_name(version)) && !std::mem::replace(&mut slept, true) {
+            work(&others);
+            aside(async { others.delete(&manifest_name(version)).await.unwrap() });
         }
         Act::Pass
     });
-    let ours = block_on(async { append(&Table::open_in(over(Arc::new(hooked))).await?, 1).await });
-    let newest = block_on(Table::open_in(store.clone())).unwrap();
-    assert_eq!((ours.unwrap().version(), newest.version(), newest.rows()), (4, 4, 24), "it is committed on top of the others");
+    (over(Arc::new(hooked)), store)
+}
+
+#[test]
+fn a_writer_that_slept_does_not_take_a_number_that_was_given_up() {
+    let others = |store: &Store| {
+        aside(async {
+            let second = append(&Table::open_in(store.clone()).await.unwrap(), 10).await.unwrap();
+            append(&second, 10).await.unwrap();
+        });
+    };
+    for joins in [false, true] {
+        let (sleeping, store) = sleepy(2, others);
+        block_on(create(store.clone(), 3)).unwrap();
+        let ours = block_on(async {
+            let writer = Table::open_in(sleeping.clone()).await?.append(WriteOptions::default()).await?;
+            let writer = if joins { TableWriter::join(sleeping, &writer.ticket()?)? } else { writer };
+            let mut partition = writer.partition_at(0)?;
+            partition.write(&rows(1000, 1)).await?;
+            writer.commit([partition.finish().await?]).await
+        });
+        let newest = block_on(Table::open_in(store)).unwrap();
+        let found = (ours.unwrap().version(), newest.version(), newest.rows());
+        assert_eq!(found, (4, 4, 24), "joins: {joins}: it is committed on top of the others");
+    }
+}
+
+#[test]
+fn a_create_that_slept_does_not_take_the_place_of_a_table() {
+    let (sleeping, store) = sleepy(1, |store| {
+        aside(async { append(&create(store.clone(), 3).await.unwrap(), 10).await.unwrap() });
+    });
+    let error = block_on(create(sleeping, 5)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(block_on(Table::open_in(store)).unwrap().rows(), 13);
+}
+
+#[test]
+fn a_refusal_of_a_second_request_says_nothing_about_the_first() {
+    let server = s3::server();
+    let store = s3::store(&server, "t");
+    let table = block_on(create(store.clone(), 3)).unwrap();
+    let puts = AtomicU64::new(0);
+    server.on_request(move |request| {
+        let is_claim = request.method == "PUT" && request.key.contains("/manifests/");
+        is_claim.then(|| match puts.fetch_add(1, Ordering::Relaxed) {
+            0 => Fault::DoneBut(500, "InternalError"),
+            _ => Fault::Refuse(403, "AccessDenied"),
+        })
+    });
+    let committed = block_on(append(&table, 1));
+    server.behave();
+    assert_eq!(committed.unwrap().version(), 2, "the first request was carried out");
+    assert_eq!(block_on(Table::open_in(store)).unwrap().rows(), 4);
+}
+
+/// A table that uses chunks of another one gets an empty version, which is then tagged: the chunks stay as long as the tag.
+#[test]
+fn an_empty_version_keeps_what_the_version_that_it_repeats_uses() {
+    block_on(async {
+        let (owner, labels) = (Store::open("memory://empty/owner").unwrap(), Store::open("memory://empty/labels").unwrap());
+        let first = create(owner.clone(), 500).await.unwrap();
+        let writer = Table::create_in(labels.clone(), schema(), WriteOptions::default()).await.unwrap();
+        let writer = writer.references([&first]).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows(0, 500)).await.unwrap();
+        let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        assert_eq!(table.manifest().stores.len(), 1, "it uses chunks of the owner");
+        assert_eq!(rule_out(&labels, 2, Uuid::new_v4()).await.unwrap(), Fate::NotCommitted);
+        let table = Table::open_in(labels.clone()).await.unwrap().edit().tag("kept", 2).commit().await.unwrap();
+        table.overwrite(schema(), WriteOptions::default()).await.unwrap().commit([]).await.unwrap();
+        let settings = GcSettings { keep_versions: 1, age: Duration::from_secs(3600) };
+        let writer = first.overwrite(schema(), WriteOptions::default()).await.unwrap();
+        writer.commit([]).await.unwrap();
+        for hours in [2, 4, 6, 8, 10] {
+            for store in [&labels, &owner] {
+                Table::collect_garbage(store, settings, now_ms() + hours * 3_600_000).await.unwrap();
+            }
+        }
+        let kept = Table::open_version_in(labels.clone(), 2).await.unwrap();
+        assert!(kept.verify(|_, _| {}).await.unwrap().damage.is_empty());
+    });
 }
 
 /// The folder is deleted, and another table is made there.
@@ -218,19 +297,19 @@ fn what_became_of_a_commit_can_be_asked_at_any_time() {
         for table in &tables {
             let (version, commit) = (table.version(), table.manifest().commit_id);
             assert_eq!(fate_of(&store, version, commit).await.unwrap(), Fate::Committed, "version {version}");
-            assert_eq!(fate_of(&store, version, nobody).await.unwrap(), Fate::Void, "version {version}");
-            assert_eq!(settle(&store, version, nobody).await.unwrap(), Fate::Void, "version {version}");
+            assert_eq!(fate_of(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
+            assert_eq!(rule_out(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
         }
         assert_eq!(fate_of(&store, 5, nobody).await.unwrap(), Fate::Open);
-        let error = settle(&store, 6, nobody).await.unwrap_err();
+        let error = rule_out(&store, 6, nobody).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert_eq!(settle(&store, 5, nobody).await.unwrap(), Fate::Void);
+        assert_eq!(rule_out(&store, 5, nobody).await.unwrap(), Fate::NotCommitted);
         let newest = Table::open_in(store.clone()).await.unwrap();
         assert_eq!((newest.version(), newest.rows()), (5, tables[3].rows()), "a version without a change");
         // Version 2 is given up: version 3 still tells whose it was not, and nobody can tell whether it was this commit.
         store.delete(&manifest_name(2)).await.unwrap();
-        assert_eq!(fate_of(&store, 2, tables[1].manifest().commit_id).await.unwrap(), Fate::GivenUp);
-        assert_eq!(fate_of(&store, 1, tables[0].manifest().commit_id).await.unwrap(), Fate::GivenUp);
+        assert_eq!(fate_of(&store, 2, tables[1].manifest().commit_id).await.unwrap(), Fate::CannotTell);
+        assert_eq!(fate_of(&store, 1, tables[0].manifest().commit_id).await.unwrap(), Fate::CannotTell);
         assert_eq!(fate_of(&store, 3, tables[2].manifest().commit_id).await.unwrap(), Fate::Committed);
     });
 }

@@ -120,6 +120,9 @@ impl Doctor {
                  then: {again}",
                 self.moves(finding)
             )),
+            Cure::GiveUp(version) => Step::Advice(format!(
+                "copy it from a copy of the table; if there is none: tetrys gc {table} --give-up {version} --yes{allowed}, then: {again}"
+            )),
             Cure::Move(newest) => Step::Advice(format!(
                 "move it out of the table, so that version {newest} is the newest: {}, then: {again}",
                 self.moves(finding)

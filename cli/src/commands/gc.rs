@@ -4,7 +4,7 @@ use std::{io::Write, time::Duration};
 
 use clap::Args;
 use tetrys::{
-    Table,
+    Error, Table,
     table::{GcSettings, now_ms},
 };
 
@@ -77,8 +77,15 @@ impl Gc {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
         }
         if self.json {
-            write_json(out, &plan)?;
+            let mut said = serde_json::to_value(&plan).map_err(|error| Error::internal(error.to_string()))?;
+            if !self.give_up.is_empty() {
+                said["given_up"] = serde_json::json!(self.give_up);
+            }
+            write_json(out, &said)?;
             return Ok(Outcome::Done);
+        }
+        for version in &self.give_up {
+            writeln!(out, "given up  version {version}")?;
         }
         let verb = |done: &'static str, planned: &'static str| if self.yes { done } else { planned };
         let objects = |objects: &std::collections::BTreeMap<String, u64>| {

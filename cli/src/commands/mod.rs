@@ -140,7 +140,7 @@ Example:
     Diff(diff::DiffCommand),
     /// Record the new place of a table that a view or another table refers to
     Rebind(rebind::Rebind),
-    /// List the versions of other tables that use versions of a table, and keep them from garbage collection
+    /// List the versions of other tables that use versions of this one
     Users(users::Users),
     /// Verify every byte of a table against its checksums and hashes
     Verify(verify::Verify),

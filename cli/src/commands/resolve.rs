@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use tetrys::{
     Error,
-    commit::{Fate, fate_of, settle},
+    commit::{Fate, fate_of, rule_out},
 };
 
 use super::write_json;
@@ -21,13 +21,13 @@ use crate::{
     after_help = "When a store gives no clear answer to a commit, the command or call that made it says so, with the version that it was to make and the id of the commit. Give both here.
 
   committed      the change is in the table: do not repeat it
-  not committed  another commit made this version, and the change never becomes one: repeat it
-  open           there is no such version yet, and a request that is still under way may make it. --settle rules that out: it makes this version one without a change
-  given up       a garbage collection has deleted this version, and nobody can tell whose it was: look at the rows
+  not committed  another commit made this version, and this one never will: repeat the change
+  open           there is no such version yet, and a request that is still under way may make it. --rule-out commits an empty version with this number, so that it cannot
+  cannot tell    this version, or one after it, was deleted: look at the rows
 
 Examples:
   tetrys resolve drives --version 4 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b
-  tetrys resolve drives --version 4 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b --settle"
+  tetrys resolve drives --version 4 --commit 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b --rule-out"
 )]
 pub(crate) struct Resolve {
     /// The table: a path or URL
@@ -38,9 +38,9 @@ pub(crate) struct Resolve {
     /// The id of the commit
     #[arg(long, value_name = "ID")]
     commit: String,
-    /// If there is no such version yet, make one without a change, so that the commit cannot arrive any more
+    /// If there is no such version yet, commit an empty one, so that this commit cannot arrive any more
     #[arg(long)]
-    settle: bool,
+    rule_out: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -53,24 +53,24 @@ impl Resolve {
             Error::invalid(format!("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `{commit}`"))
         })?;
         let (store, version) = (opening::store(&self.table)?, *version);
-        let fate = match self.settle {
-            true => settle(&store, version, id).await?,
+        let fate = match self.rule_out {
+            true => rule_out(&store, version, id).await?,
             false => fate_of(&store, version, id).await?,
         };
         let url = store.url();
         if self.json {
-            write_json(out, &json!({"url": url, "version": version, "commit": commit, "outcome": fate.to_string()}))?;
+            write_json(out, &json!({"url": url, "version": version, "commit": commit, "outcome": fate}))?;
             return Ok(Outcome::Done);
         }
         let more = match fate {
             Fate::Committed => format!("it made version {version}; do not repeat the change"),
-            Fate::Void => format!("another commit made version {version}; repeat the change"),
+            Fate::NotCommitted => format!("another commit made version {version}; repeat the change"),
             Fate::Open if version == 1 => {
                 "there is no version 1 yet; write the table again, and one of the two makes it".to_owned()
             }
-            Fate::Open => format!("there is no version {version} yet; wait, or rule it out with --settle"),
-            Fate::GivenUp => {
-                format!("a garbage collection has deleted version {version}; look at the rows before you repeat the change")
+            Fate::Open => format!("there is no version {version} yet; wait, or rule it out with --rule-out"),
+            Fate::CannotTell => {
+                format!("version {version}, or one after it, was deleted; look at the rows before you repeat the change")
             }
         };
         writeln!(out, "{url}: commit {commit}: {fate}: {more}")?;

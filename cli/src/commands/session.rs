@@ -37,7 +37,7 @@ pub(crate) enum Session {
     Commit(Commit),
     /// List the sessions that have files at a table: running ones, and those that nobody committed
     List(List),
-    /// End a session without a commit, and delete its files
+    /// Delete the files of a session that nobody will commit
     Abort(Abort),
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct List {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "After this, nobody commits the session. A process that still writes a partition leaves files that `tetrys gc` deletes, as it deletes the chunks that the session has written. The ids of sessions are in `session list`.
+    after_help = "A session whose files are deleted cannot be committed any more; a commit that runs at the same time may still succeed. A process that still writes a partition leaves files that `tetrys gc` deletes, as it deletes the chunks that the session has written. The ids of sessions are in `session list`.
 
 Example:
   tetrys session abort s3://bucket/drives 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b"
@@ -229,9 +229,7 @@ impl Abort {
                 "{url}: session {} has no files: it was committed or aborted, or has not written anything yet",
                 self.session
             )?,
-            false => {
-                writeln!(out, "{url}: session {} ended without a commit: {} deleted", self.session, text::counted(files, "file"))?
-            }
+            false => writeln!(out, "{url}: session {} ended: {} deleted", self.session, text::counted(files, "file"))?,
         }
         Ok(Outcome::Done)
     }

@@ -21,7 +21,7 @@ use crate::{
   exists      the version of the other table is there
   gone        it is not: its commit failed, or it was deleted. `tetrys gc` deletes the pin
   not there   there is no such table at the place that the pin names: it was deleted, or moved. Nothing deletes the pin; if the table was deleted, delete the pin
-  unknown     the table cannot be reached from here, or is in another store
+  unknown     the table cannot be reached from here, or is in another store; or the version is not committed yet, or damaged
 
 Examples:
   tetrys users drives

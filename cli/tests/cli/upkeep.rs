@@ -153,7 +153,7 @@ fn sessions_are_listed_and_ended_and_users_are_named() {
     assert!(tetrys(folder, "session list t").ok().contains(id));
     let said = tetrys(folder, "session abort t nonsense").fails(1);
     assert!(said.contains("expected the id of a session, which `tetrys session list` shows, found `nonsense`"), "{said}");
-    assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains("ended without a commit: "));
+    assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains(" ended: "));
     assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains("has no files: it was committed or aborted"));
     assert!(tetrys(folder, &format!("session abort nowhere {id}")).fails(1).contains("neither a table nor files of a session"));
     assert_eq!(tetrys(folder, "session list t --json").json(), json!([]));
@@ -190,15 +190,15 @@ fn what_became_of_a_commit_is_told_by_its_version_and_id() {
         resolve(1, ours, "").ok(),
         format!("{url}: commit {ours}: committed: it made version 1; do not repeat the change\n")
     );
-    let told = json!({"url": url, "version": 1, "commit": other, "outcome": "not committed"});
+    let told = json!({"url": url, "version": 1, "commit": other, "outcome": "not_committed"});
     assert_eq!(resolve(1, other, "--json").json(), told);
-    assert!(resolve(2, other, "").ok().contains("open: there is no version 2 yet; wait, or rule it out with --settle"));
-    assert!(resolve(3, other, "--settle").fails(1).contains("the version before it does not exist"));
-    assert!(resolve(2, other, "--settle").ok().contains("not committed: another commit made version 2; repeat the change"));
+    assert!(resolve(2, other, "").ok().contains("open: there is no version 2 yet; wait, or rule it out with --rule-out"));
+    assert!(resolve(3, other, "--rule-out").fails(1).contains("the version before it does not exist"));
+    assert!(resolve(2, other, "--rule-out").ok().contains("not committed: another commit made version 2; repeat the change"));
     assert_eq!(tetrys(folder, "versions t --json").json()[0]["operation"], json!("empty"));
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(3));
     fs::remove_file(folder.join("t").join(tetrys::format::manifest_name(1))).unwrap();
-    assert!(resolve(1, ours, "").ok().contains("given up: a garbage collection has deleted version 1"));
+    assert!(resolve(1, ours, "").ok().contains("cannot tell: version 1, or one after it, was deleted"));
     let said = resolve(1, "nonsense", "").fails(1);
     assert!(said.contains("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `nonsense`"), "{said}");
     let said = tetrys(folder, &format!("resolve nowhere --version 2 --commit {other}")).fails(1);

@@ -813,21 +813,21 @@ class Table:
         return _tetrys.Table.collect_abandoned(url_of(url), age=_age(age), apply=truth("apply", apply))
 
     @staticmethod
-    def resolve(url: Url, version: int, commit: str, *, settle: bool = False) -> str:
+    def resolve(url: Url, version: int, commit: str, *, rule_out: bool = False) -> str:
         """Tells what became of a commit that raised `OutcomeUnknown`. The message of that error has the version and the id.
 
         Args:
             url: URL or path of the table.
             version: The version that the commit was to make.
             commit: The id of the commit, as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b.
-            settle: If there is no such version yet, make one without a change, so that the commit cannot arrive any more.
+            rule_out: If there is no such version yet, commit an empty one, so that this commit cannot arrive any more.
 
         Returns one of these texts:
             - "committed": the change is in the table; do not repeat it.
-            - "not committed": another commit made this version, and the change never becomes one; repeat it.
-            - "open": there is no such version yet, and a request that is under way may make it. Not with `settle`, except for
+            - "not_committed": another commit made this version, and this one never will; repeat the change.
+            - "open": there is no such version yet, and a request that is under way may make it. Not with `rule_out`, except for
               version 1.
-            - "given up": a garbage collection has deleted this version, and nobody can tell whose it was.
+            - "cannot_tell": this version, or one after it, was deleted.
 
         Example:
             >>> tt.Table.resolve("drives", 2, "6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b")
@@ -835,11 +835,11 @@ class Table:
 
         Raises:
             NotFound: there is no table.
-            Invalid: `settle` for a version that is not the next one.
+            Invalid: `rule_out` for a version that is not the next one.
             OutcomeUnknown: the store does not answer; try again.
         """
         number = whole("version", version, 1)
-        return _tetrys.Table.resolve(url_of(url), number, text("commit", commit), truth("settle", settle))
+        return _tetrys.Table.resolve(url_of(url), number, text("commit", commit), truth("rule_out", rule_out))
 
     def __len__(self) -> int:
         return len(self._native)

@@ -92,7 +92,8 @@ fn of_tls(error: &rustls::Error, host: &str) -> (Known, Again) {
 /// changed, so a second put is answered with "already there".
 pub(super) fn is_idempotent(request: &HttpRequest) -> bool {
     match *request.method() {
-        // The committer sends a manifest again itself, after another look at the versions.
+        // The committer sends a manifest again itself, after another look at the versions. (The backend does too after an answer of the
+        // kind 5xx, 408 or 429: `was_sent_again`.)
         Method::PUT => request.uri().path().rsplit('/').nth(1) != Some("manifests"),
         Method::GET | Method::HEAD | Method::DELETE => true,
         Method::POST => {

@@ -7,9 +7,10 @@ use uuid::Uuid;
 
 use super::session::{SESSION, Session, SessionKind};
 use crate::{
-    commit,
+    commit::{self, Fate},
     error::{Error, ErrorKind, Result},
     format::{Cuts, MAX_PIN, Manifest, Pin},
+    id::Hash,
     schema::Schema,
     store::Store,
     table::table::Table,
@@ -133,15 +134,36 @@ impl Session {
                 Ok((manifest, hash))
                     if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
                 {
-                    return Ok(Some(self.made(manifest, hash)));
+                    if self.is_in_chain(number, hash).await? {
+                        return Ok(Some(self.made(manifest, hash)));
+                    }
                 }
                 Ok(_) => {}
                 // A garbage collection deleted the version meanwhile, or a later build made it.
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    return Err(error.at(format!("whether this session was committed as version {number} is unknown")));
+                }
                 Err(error) => return Err(error),
             }
         }
         Ok(None)
+    }
+
+    /// Whether a manifest that this session has put is a version, and does not only lie where one was deleted.
+    ///
+    /// # Errors
+    /// - `OutcomeUnknown`: a later version was deleted, so that nobody can tell.
+    async fn is_in_chain(&self, version: u64, hash: Hash) -> Result<bool> {
+        match commit::fate_of_hash(&self.store, version, hash).await? {
+            Fate::Committed => Ok(true),
+            Fate::NotCommitted | Fate::Open => Ok(false),
+            Fate::CannotTell => Err(Error::outcome_unknown(format!(
+                "{}: this session has put version {version}, and a version after it was deleted since, so that nobody can tell whether \
+                 it was committed: look at the rows, and start a new session if they are missing",
+                self.store.url()
+            ))),
+        }
     }
 
     /// Bases the session on the newest version of the table, to which it appends rows of this schema.
@@ -195,7 +217,7 @@ impl Session {
             Ok((manifest, hash))
                 if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>
             {
-                Ok(Some(self.made(manifest, hash)))
+                Ok(self.is_in_chain(1, hash).await?.then(|| self.made(manifest, hash)))
             }
             // Another writer's table, whether this build can read it or not. The claim of the version reports the conflict.
             Ok(_) => Ok(None),

@@ -20,7 +20,7 @@ use super::{
     session::{Session, join_sequences},
 };
 use crate::{
-    commit::{self, Borrower, Owners, Unpinned},
+    commit::{self, Borrower, NOT_PINNED, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
     format::{Manifest, Parent},
     id::Hash,
@@ -125,6 +125,10 @@ impl Session {
             match commit::publish(&self.store, &manifest).await {
                 Ok(hash) => return Ok(self.made(manifest, hash)),
                 Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
+                    // This claim is no version and never becomes one.
+                    if let Some(base) = &self.base {
+                        base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.commit_id);
+                    }
                     self.commit_id = Uuid::new_v4();
                 }
                 // Another process of the session may have claimed the first version.
@@ -407,9 +411,6 @@ impl Session {
         Ok(())
     }
 }
-
-/// The lineage member that lists the owners that could not be pinned.
-const NOT_PINNED: &str = "not_pinned";
 
 /// The owners that an earlier commit was allowed to use without a pin.
 pub(in crate::table) fn not_pinned(manifest: &Manifest) -> BTreeSet<String> {

@@ -211,8 +211,8 @@ impl Session {
             sources.push(base.clone());
             let store = &self.store;
             let open = |version: u64| async move {
-                match Table::open_version_in(store.clone(), version).await {
-                    Ok(table) => Ok(Some(table)),
+                match commit::load(store, version).await {
+                    Ok((manifest, hash)) => Ok(Some(Table::of(store.clone(), manifest, hash, Vec::new()))),
                     // A version that was collected, is damaged, or is of a later build has nothing to reuse.
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Corrupt) => {
                         Ok(None)

@@ -10,7 +10,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result},
     store::{Listed, Store},
-    table::table::Table,
+    table::{objects::together, table::Table},
 };
 
 /// A write session that has files in a store: it was not committed, or its files were not deleted yet.
@@ -63,8 +63,7 @@ impl Table {
                 files.entry(session).or_default().push(listed);
             }
         }
-        let mut sessions = Vec::new();
-        for (session, files) in files {
+        let look = |(session, files): (Uuid, Vec<Listed>)| async move {
             let (plan, damage) = match files.iter().any(|file| file.name == plan_name(session)) {
                 true => match WritePlan::read(store, session).await {
                     Ok(plan) => (plan, None),
@@ -79,7 +78,7 @@ impl Table {
             let finished =
                 files.iter().filter_map(|file| Some(file.name.strip_suffix(".receipt")?.rsplit('/').next()?.get(..10)?));
             let times = || files.iter().map(|file| file.modified_ms);
-            sessions.push(SessionInfo {
+            Ok(SessionInfo {
                 session,
                 kind: plan.as_ref().map(|plan| plan.ticket().kind().to_owned()),
                 partitions: plan.as_ref().and_then(WritePlan::partitions),
@@ -89,8 +88,9 @@ impl Table {
                 first_ms: times().min().unwrap_or(0),
                 last_ms: times().max().unwrap_or(0),
                 damage,
-            });
-        }
+            })
+        };
+        let mut sessions = together(files.into_iter().map(look)).await?;
         sessions.sort_by_key(|session| std::cmp::Reverse(session.last_ms));
         Ok(sessions)
     }

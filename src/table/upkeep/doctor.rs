@@ -57,7 +57,9 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Whether stored data is missing or damaged.
     pub fn is_damaged(&self) -> bool {
-        self.findings.iter().any(|finding| matches!(finding.cure, Cure::Copy | Cure::CopyOrMove(_) | Cure::Move(_)))
+        self.findings
+            .iter()
+            .any(|finding| matches!(finding.cure, Cure::Copy | Cure::CopyOrMove(_) | Cure::GiveUp(_) | Cure::Move(_)))
     }
 }
 
@@ -84,6 +86,8 @@ pub enum Cure {
     /// Copy the manifest of this name from a copy of the table. If there is no copy, move the manifest out of the table: its version
     /// is lost then, and this version is the newest.
     CopyOrMove(u64),
+    /// Copy the manifest of this name from a copy of the table. If there is no copy, give this version up: [`Table::give_up`].
+    GiveUp(u64),
     /// Move the manifest of this name, which is of another table, out of this one: then this version is the newest.
     Move(u64),
     /// Collect garbage: [`Table::collect_garbage`].

@@ -312,7 +312,7 @@ async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     Ok(plan)
 }
 
-/// Writes a manifest again that was deleted a moment ago. The client sends no manifest twice by itself.
+/// Writes a manifest again that was deleted a moment ago. The client does not send it again where a connection breaks.
 async fn put_back(store: &Store, name: &str, bytes: Bytes) -> Result<()> {
     let mut tries = 1;
     loop {

@@ -91,7 +91,11 @@ impl Doctor {
                 true => format!("the newest manifest cannot be read, so that the table cannot be opened: {error}"),
                 false => format!("version {number} cannot be read: {error}"),
             };
-            self.find(what, manifest_name(*number), None, Cure::CopyOrMove(newest.version()));
+            let cure = match *number < newest.version() {
+                true => Cure::GiveUp(*number),
+                false => Cure::CopyOrMove(newest.version()),
+            };
+            self.find(what, manifest_name(*number), None, cure);
         }
         // The oldest first.
         for Version { number, seen, .. } in versions.into_iter().rev() {

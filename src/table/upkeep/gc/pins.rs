@@ -76,7 +76,7 @@ pub enum User {
     NotThere,
     /// It exists.
     Exists,
-    /// Its table cannot be reached from here, or is in another store.
+    /// Its table cannot be reached from here, or is in another store; or the version is not committed yet, or damaged.
     Unknown,
 }
 

@@ -243,6 +243,12 @@ async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
     let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
     let Some(newest) = written.keys().next_back() else { return Ok(None) };
     let (opened, damaged) = readable_versions(store, written.keys().copied()).await?;
+    if let Some(error) = damaged.get(newest) {
+        let url = store.url();
+        return Err(Error::corrupt(format!(
+            "{error}; it is the newest version, so nothing is deleted: `tetrys doctor {url}` says what to do"
+        )));
+    }
     if let Some((version, error)) = damaged.into_iter().next_back() {
         return Err(Error::corrupt(format!(
             "{error}; nothing is deleted, because what version {version} needs is unknown: restore its manifest from a copy, or give \
@@ -288,14 +294,25 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
             kept.push(numbers[place]);
         }
     }
+    // An empty version has no pins of its own: those of the version that it repeats keep what both use.
+    for place in (1..versions.len()).rev() {
+        if versions[place].is_kept && contents[place] < place && says(versions[place].table.manifest(), "empty") {
+            versions[place - 1].is_kept = true;
+        }
+    }
     kept
+}
+
+/// Whether a version was made by this operation.
+fn says(manifest: &Manifest, operation: &str) -> bool {
+    manifest.lineage.get("operation").is_some_and(|said| said == operation)
 }
 
 /// Whether a garbage collection made the version `now`, or a commit that got no answer was ruled out by it: it differs from the
 /// version before in its condemned and marked objects only.
 fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
-    let says = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
-    let is_said = now.lineage.get("operation").is_some_and(|operation| operation == "gc" || operation == "empty");
+    let lists = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
+    let is_said = says(now, "gc") || says(now, "empty");
     let neutral = Manifest {
         version: before.version,
         parent: before.parent.clone(),
@@ -305,7 +322,7 @@ fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
         deleting: before.deleting.clone(),
         ..now.clone()
     };
-    (is_said || says(before) != says(now)) && neutral == *before
+    (is_said || lists(before) != lists(now)) && neutral == *before
 }
 
 /// Returns the names that are on a list of the newest version, with the time since when they have been there: the time when the
