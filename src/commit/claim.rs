@@ -173,7 +173,8 @@ pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Res
 fn is_refusal(store: &Store, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => false,
-        ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
+        ErrorKind::Denied => !was_sent_again(error),
+        ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => true,
         _ => store.is_local(),
     }
 }
