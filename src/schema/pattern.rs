@@ -109,6 +109,9 @@ pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) 
                 if let Some((_, last)) = name.rsplit_once('.') {
                     offer(last, 1, &|| (*name).to_owned());
                 }
+                if let Some((first, _)) = name.split_once('.') {
+                    offer(first, 0, &|| format!("{first}.*"));
+                }
             }
         }
     }
@@ -182,7 +185,8 @@ mod tests {
         for (pattern, names, expected) in [
             ("camera", &["time"][..], "no column matches `camera`; there are `time`"),
             ("speed", &["time", "log"], "no column matches `speed`; there are `time`, `log`"),
-            ("camera", &["time", "camera.front.jpeg"], "no column matches `camera`; nearest: `camera.front.jpeg`"),
+            ("camera", &["time", "camera.front.jpeg"], "no column matches `camera`; nearest: `camera.*`"),
+            ("labelz", &["labels.key"], "no column matches `labelz`; nearest: `labels.*`"),
             ("jpg", &["time", "camera.jpeg"], "no column matches `jpg`; nearest: `camera.jpeg`"),
             ("log", &["time", "log_id"], "no column matches `log`; nearest: `log_id`"),
             ("lidr.*", &["time", "lidar.points"], "no column matches `lidr.*`; nearest: `lidar.*`"),

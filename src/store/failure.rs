@@ -209,7 +209,9 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         Io::StorageFull => (ErrorKind::Unavailable, "the disk is full".to_owned()),
         Io::QuotaExceeded => (ErrorKind::Unavailable, "the disk quota is used up".to_owned()),
         // What a reader finds in the place of an object is damage of the table.
-        Io::NotADirectory if doing == Doing::Reading => (ErrorKind::Corrupt, "a file is in the place of its folder".to_owned()),
+        Io::NotADirectory if doing == Doing::Reading && name.contains('/') => {
+            (ErrorKind::Corrupt, "a file is in the place of its folder".to_owned())
+        }
         Io::NotADirectory => (ErrorKind::Invalid, "a part of the path is a file, not a directory".to_owned()),
         Io::IsADirectory => (ErrorKind::Invalid, "it is a directory, not an object".to_owned()),
         Io::InvalidInput | Io::InvalidFilename => (ErrorKind::Invalid, error.to_string()),

@@ -91,7 +91,7 @@ impl Doctor {
                 true => format!("the newest manifest cannot be read, so that the table cannot be opened: {error}"),
                 false => format!("version {number} cannot be read: {error}"),
             };
-            let cure = match *number < newest.version() {
+            let cure = match *number < newest.version() && newest.version() == self.top {
                 true => Cure::GiveUp(*number),
                 false => Cure::CopyOrMove(newest.version()),
             };
