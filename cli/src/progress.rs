@@ -17,9 +17,11 @@ use tracing::{
 
 use crate::text;
 
-/// Returns a bar that counts rows.
+/// Returns a bar that counts rows. It is drawn at once: the first rows may take long.
 pub(crate) fn rows(what: &'static str, total: u64, quiet: bool) -> ProgressBar {
-    bar(what, total, quiet, "{prefix} [{bar:40}] {human_pos} of {human_len} rows, {rate} rows/s, {eta} left")
+    let bar = bar(what, total, quiet, "{prefix} [{bar:40}] {human_pos} of {human_len} rows, {rate} rows/s, {eta} left");
+    bar.tick();
+    bar
 }
 
 /// Returns a bar that counts bytes.

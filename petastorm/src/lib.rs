@@ -23,7 +23,7 @@
 //! | [`pickle`] | pickles as data |
 //! | [`unischema`] | names, types, shapes and codecs of fields |
 //! | [`row_groups`] | row-group indexes |
-//! | [`npy`] | numpy's array files |
+//! | [`npy`] | numpy's array files, and archives of one |
 //!
 //! The behaviour is that of Petastorm 0.13.1. It is compared with what Petastorm 0.12.1 decodes of data sets that Petastorm
 //! 0.4.0, 0.5.1 and 0.7.6 wrote.

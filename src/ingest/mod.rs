@@ -6,6 +6,7 @@ mod foreign;
 pub mod frame;
 mod local;
 mod nested;
+pub mod npy;
 mod partitions;
 mod seconds;
 

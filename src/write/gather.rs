@@ -26,6 +26,7 @@ use crate::{
         logical_block_hash, page_range, stored_page,
     },
     id::{ChunkId, Hash},
+    progress::Progress,
     schema::ColumnType,
     store::Store,
 };
@@ -185,6 +186,7 @@ impl Gatherer {
         out.group.columns.clone_from(&group.columns);
         let (mut open, mut hashes) = (Open::default(), group.hashes.iter().copied());
         let (mut number, mut row, mut moved) = (0, 0, 0);
+        let progress = Progress::new("copying blocks", again.len() as u64);
         let mut fetched: std::vec::IntoIter<(Place, Result<Bytes>)> = Vec::new().into_iter();
         for (run_number, run) in runs.iter().enumerate() {
             for block in 0..run.lengths.len() {
@@ -202,6 +204,7 @@ impl Gatherer {
                     };
                     self.copy(&mut open, store, &mut out, (&place, bytes.map_err(at)?), (starts(row), hash)).await.map_err(at)?;
                     moved += 1;
+                    progress.add(1);
                 } else {
                     let place = Place::of(run, block, true).ok_or_else(|| Error::internal("a block without a place"))?;
                     open.chunk.push_known(place, starts(row), hash, None);

@@ -13,7 +13,7 @@ use super::write_json;
 use crate::{
     failure::{Failure, Outcome, committed},
     numbers::whole,
-    text,
+    progress, text,
 };
 
 #[derive(Args, Debug)]
@@ -74,6 +74,7 @@ pub(crate) struct Materialize {
 impl Compact {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
+        let bar = progress::watch("compact");
         let (next, moved) = match self.runs && !self.index {
             true => {
                 let bound = Locality { window: self.window, extra_ranges: usize::from(self.extra_ranges), percent: self.percent };
@@ -82,6 +83,7 @@ impl Compact {
             }
             false => (table.compact(self.segment_rows).await?, None),
         };
+        drop(bar);
         if next.version() != table.version() {
             committed(next.url(), next.version());
         }
@@ -132,7 +134,9 @@ impl Materialize {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
         let mut chunks = 0;
+        let bar = progress::watch("materialize");
         let next = table.materialize(|done, _| chunks = done).await?;
+        drop(bar);
         if next.version() != table.version() {
             committed(next.url(), next.version());
         }

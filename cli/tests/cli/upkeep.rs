@@ -278,6 +278,11 @@ fn long_commands_show_their_progress_on_a_terminal_only() {
     fs::write(folder.join("patch.csv"), "id,x\n2,7\n").unwrap();
     fs::write(folder.join("x.csv"), "x\n4\n5\n6\n").unwrap();
     tetrys(folder, "ingest csv rows.csv s --index id --group h=x -q").ok();
+    tetrys(folder, "ingest csv rows.csv again --index id --group g=x --reference t -q").ok();
+    tetrys(folder, "ingest csv rows.csv many --index id --group g=x -q").ok();
+    for _ in 0..3 {
+        tetrys(folder, "ingest csv rows.csv many --append -q").ok();
+    }
     let commands = [
         ("patch", "patch t patch.csv --on id"),
         ("replace-group", "replace-group t g x.csv"),
@@ -285,14 +290,28 @@ fn long_commands_show_their_progress_on_a_terminal_only() {
         ("merge", "merge t s --on id --out merged"),
         ("select", "select t --where id=1 --out some"),
         ("delete", "delete t --where id=2"),
+        ("compact", "compact many"),
+        ("compact", "compact many --runs --extra-ranges 0"),
+        ("materialize", "materialize again"),
     ];
     for (name, command) in commands {
         let Some(told) = on_a_terminal(folder, command) else { return };
         assert!(told.contains(&format!("{name} [")) || told.contains(&format!("{name}: ")), "{command}: {told:?}");
         assert!(told.contains(" so far"), "{command}: {told:?}");
     }
+    // A bar that counts rows has no phases, and is there from the start.
+    for (command, bar) in [
+        ("export parquet t --out t.parquet", "export ["),
+        ("export arrow t --out t.arrow", "export ["),
+        ("ingest csv rows.csv new", "ingest ["),
+    ] {
+        let Some(told) = on_a_terminal(folder, command) else { return };
+        assert!(told.contains(bar) && told.contains("] 0 of "), "{command}: {told:?}");
+        let Some(told) = on_a_terminal(folder, &format!("{command}2 --quiet")) else { return };
+        assert!(!told.contains(bar), "{command}: {told:?}");
+    }
     // Elsewhere stderr stays empty.
-    for command in ["diff t@1 t", "select t --where id<3 --out more"] {
+    for command in ["diff t@1 t", "select t --where id<3 --out more", "compact many", "export parquet t --out again.parquet"] {
         tetrys(folder, command).ok();
     }
 }

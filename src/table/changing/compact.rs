@@ -13,6 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
+    progress::Progress,
     schema::ColumnGroup,
     store::Store,
     table::{table::Table, tails::TAILS_AT_ONCE},
@@ -85,7 +86,10 @@ impl Table {
         };
         let mut gatherers: Vec<Option<Gatherer>> = self.schema().groups().iter().map(gatherer).collect();
         let (mut segments, mut bytes, mut gathered) = (Vec::new(), 0, Gathered::default());
+        // Each group and the index go over all rows.
+        let progress = Progress::new("merging segments", self.rows().saturating_mul(gatherers.len() as u64 + 1));
         for part in parts {
+            let rows = part.iter().map(|segment| segment.rows).sum();
             let mut groups = Vec::new();
             for (number, gatherer) in gatherers.iter_mut().enumerate() {
                 let mut moved = false;
@@ -110,14 +114,17 @@ impl Table {
                     }
                     (_, parts) => parts[0].groups[number].clone(),
                 });
+                progress.add(rows);
             }
             if let [only] = part
                 && !lacking.contains(&only.first_row)
             {
                 segments.push(Segment { groups, ..(*only).clone() });
+                progress.add(rows);
                 continue;
             }
             let segment = self.as_one_of(part, groups).await?;
+            progress.add(rows);
             bytes += segment.index.bytes;
             segments.push(segment);
         }
@@ -227,6 +234,7 @@ impl Table {
         // The new version uses no chunk of an owner, so no owner is pinned.
         let session = Session::change(self, false, false).await?;
         let (mut done, mut bytes) = (0, 0);
+        let copied = Progress::new("copying chunks", chunks.iter().map(|(_, _, size)| size).sum());
         for (owner, chunk, size) in &chunks {
             let store = self.store_of(*owner).await?;
             let name = chunk.object_name();
@@ -240,6 +248,7 @@ impl Table {
             }
             self.store().put_content(&name, content).await?;
             (done, bytes) = (done + 1, bytes + size);
+            copied.add(*size);
             progress(done, chunks.len() as u64);
         }
         let mut manifest = session.child()?;
