@@ -9,6 +9,7 @@ use crate::{
     diff::Diff,
     error::{IntoPython, Invalid},
     json::{from_python, to_python},
+    place::{Place, options_of, store_of},
     runtime::wait_long,
 };
 
@@ -217,9 +218,15 @@ impl Table {
 
     /// Publishes a version that looks for its source or referenced tables at these URLs first. A table is recognised by its UUID
     /// and the hash of the version's manifest.
-    fn rebind(&self, py: Python<'_>, urls: Vec<String>, allow_unpinned: bool) -> PyResult<Self> {
+    fn rebind(
+        &self,
+        py: Python<'_>,
+        urls: Vec<String>,
+        storage: Option<BTreeMap<String, String>>,
+        allow_unpinned: bool,
+    ) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
-        let options = tetrys::StoreOptions::from_env().allow(self.table.allowed());
+        let (_, options) = options_of((String::new(), storage, self.table.allowed().to_vec()));
         wait_long(py, async move { table.rebind_with(urls, &options).await }).map(|table| self.like(table))
     }
 
@@ -343,11 +350,10 @@ impl Table {
     /// Deletes what writers left at `url` that never committed a first version, if all of it is at least `age` old. Returns the
     /// plan; without `apply`, the call is a dry run.
     #[staticmethod]
-    #[pyo3(signature = (url, *, age = None, apply = false))]
-    fn collect_abandoned(py: Python<'_>, url: String, age: Option<Duration>, apply: bool) -> PyResult<Bound<'_, PyAny>> {
-        let age = age.unwrap_or(GcSettings::default().age);
+    #[pyo3(signature = (place, *, age = None, apply = false))]
+    fn collect_abandoned(py: Python<'_>, place: Place, age: Option<Duration>, apply: bool) -> PyResult<Bound<'_, PyAny>> {
+        let (age, store) = (age.unwrap_or(GcSettings::default().age), store_of(place)?);
         let work = async move {
-            let store = tetrys::Store::open(&url)?;
             match apply {
                 true => tetrys::Table::collect_abandoned(&store, age, now_ms()).await,
                 false => tetrys::Table::plan_abandoned(&store, age, now_ms()).await,
