@@ -1,34 +1,20 @@
 //! Reads and writes that many processes carry out; `tetrys.cluster` wraps this module.
 
-use std::collections::BTreeMap;
-
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::{StreamExt, lock::Mutex as Turns, stream::BoxStream};
 use pyo3::{prelude::*, types::PyCapsule};
-use tetrys::{SplitSize, Store, StoreOptions, Window, WritePlan};
+use tetrys::{SplitSize, Window, WritePlan};
 
 use crate::{
     capsule,
     error::IntoPython,
     loader::{RowLoader, Rows, parse_window},
+    place::{Place, options_of, store_of},
     runtime::{wait, wait_long},
     table::Table,
     write::{Described, Options, Partition, Receipt, TableWriter, schema_of},
 };
-
-/// URL, options of the store, and the URLs that references may be followed to.
-type Place = (String, Option<BTreeMap<String, String>>, Vec<String>);
-
-fn options_of((url, given, allow): Place) -> (String, StoreOptions) {
-    let options = given.map_or_else(StoreOptions::from_env, StoreOptions::new);
-    (url, options.allow(allow))
-}
-
-fn store_of(place: Place) -> PyResult<Store> {
-    let (url, options) = options_of(place);
-    Store::open_with(&url, &options).py()
-}
 
 /// Opens a table with options of its store.
 #[pyfunction]

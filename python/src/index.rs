@@ -10,12 +10,13 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tetrys::{IndexRequest, Merge, Pick, StoreOptions, recipe::RunOptions, table};
+use tetrys::{IndexRequest, Merge, Pick, recipe::RunOptions, table};
 
 use crate::{
     capsule,
     error::{Internal, IntoPython, Invalid},
     json::{from_python, to_python},
+    place::{Place, options_of},
     runtime::{wait_long, with_frames},
     table::Table,
 };
@@ -199,10 +200,9 @@ impl Index {
     fn save(
         &self,
         py: Python<'_>,
-        url: String,
+        place: Place,
         properties: Option<&Bound<'_, PyDict>>,
         update: bool,
-        allow: Vec<String>,
         allow_unpinned: bool,
     ) -> PyResult<(Table, Untold)> {
         tetrys::Index::check_process().py()?;
@@ -212,11 +212,11 @@ impl Index {
                 writer = writer.property(key, value);
             }
         }
-        let options = StoreOptions::from_env().allow(allow);
+        let (url, options) = options_of(place);
         let saved = wait_long(py, async move {
             match update {
                 true => writer.save_over(&tetrys::Table::open_with(&url, &options).await?).await,
-                false => writer.save(&url).await,
+                false => writer.save_with(&url, &options).await,
             }
         })?;
         let untold = saved.unpinned.into_iter().map(|owner| (owner.url, owner.why)).collect();
@@ -363,13 +363,14 @@ pub(crate) fn concat(py: Python<'_>, indexes: Vec<Py<Index>>, fill: bool) -> PyR
 /// Tables that could not be pinned: URL and reason.
 type Untold = Vec<(String, String)>;
 
-/// Makes the views of a recipe: a TOML text, or a dict with the same keys.
+/// Makes the views of a recipe: a TOML text, or a dict with the same keys. The options of `place` are for all tables and views of the
+/// recipe; its URL is not used.
 #[pyfunction]
 pub(crate) fn run<'py>(
     py: Python<'py>,
     recipe: &Bound<'_, PyAny>,
     dry_run: bool,
-    allow: Vec<String>,
+    place: Place,
     allow_unpinned: bool,
     memory_limit: Option<u64>,
     temporary_folder: Option<String>,
@@ -380,7 +381,7 @@ pub(crate) fn run<'py>(
         Err(_) => tetrys::Recipe::from_value(from_python("recipe", recipe)?),
     };
     let recipe = recipe.py()?;
-    let stores = StoreOptions::from_env().allow(allow);
+    let (_, stores) = options_of(place);
     let allow_unpinned = crate::unpinned_if(allow_unpinned);
     let options = RunOptions { dry_run, allow_unpinned, memory_limit, temporary_folder: temporary_folder.map(Into::into) };
     let made = wait_long(py, async move { recipe.run_with(&stores, &options).await })?;

@@ -19,6 +19,7 @@ mod loader;
 mod logging;
 mod petastorm;
 mod pickle;
+mod place;
 mod runtime;
 mod table;
 mod write;

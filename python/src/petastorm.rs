@@ -4,7 +4,12 @@ use pyo3::prelude::*;
 use tetrys::ingest::Target;
 use tetrys_petastorm::{Dataset, IngestSettings, ingest, warnings};
 
-use crate::{runtime::wait_long, table::Table, write::Options};
+use crate::{
+    place::{Place, store_of},
+    runtime::wait_long,
+    table::Table,
+    write::Options,
+};
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ingest_petastorm, module)?)?;
@@ -30,8 +35,8 @@ struct Settings {
 #[pyfunction]
 fn ingest_petastorm(
     py: Python<'_>,
-    source: String,
-    url: String,
+    source: Place,
+    place: Place,
     settings: Settings,
     options: Options,
     progress: Option<Py<PyAny>>,
@@ -53,8 +58,9 @@ fn ingest_petastorm(
             _ => Target::New,
         },
     };
+    let store = store_of(place)?;
     let work = async move {
-        let dataset = Dataset::open(source).await?;
+        let dataset = opened(source).await?;
         let mut said = dataset.warnings().to_vec();
         said.extend(warnings(&dataset, &settings)?);
         let report = move |done: u64| {
@@ -63,7 +69,7 @@ fn ingest_petastorm(
                 Python::attach(|py| progress.call1(py, (done,)).map(drop).unwrap_or_else(|error| error.print(py)));
             }
         };
-        let table = ingest(&dataset, tetrys::Store::open(&url)?, &settings, report).await?;
+        let table = ingest(&dataset, store, &settings, report).await?;
         Ok((table, said))
     };
     wait_long(py, work).map(|(table, said)| (Table::from(table), said))
@@ -71,6 +77,11 @@ fn ingest_petastorm(
 
 /// Returns schema, row groups and row-group indexes as JSON text.
 #[pyfunction]
-fn petastorm_metadata(py: Python<'_>, source: String) -> PyResult<String> {
-    wait_long(py, async move { Dataset::open(source).await?.to_json().map(|json| json.to_string()) })
+fn petastorm_metadata(py: Python<'_>, source: Place) -> PyResult<String> {
+    wait_long(py, async move { opened(source).await?.to_json().map(|json| json.to_string()) })
+}
+
+/// Opens a data set with options of its store.
+async fn opened((url, options, _): Place) -> tetrys::Result<Dataset> {
+    Dataset::open_with(url, options.unwrap_or_default()).await
 }

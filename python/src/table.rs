@@ -12,6 +12,7 @@ use crate::{
     diff::Diff,
     error::{IntoPython, Invalid},
     json::{from_python, to_python},
+    place::{Place, options_of, store_of},
     runtime::wait_long,
 };
 
@@ -220,9 +221,15 @@ impl Table {
 
     /// Publishes a version that looks for its source or referenced tables at these URLs first. A table is recognised by its UUID
     /// and the hash of the version's manifest.
-    fn rebind(&self, py: Python<'_>, urls: Vec<String>, allow_unpinned: bool) -> PyResult<Self> {
+    fn rebind(
+        &self,
+        py: Python<'_>,
+        urls: Vec<String>,
+        storage: Option<BTreeMap<String, String>>,
+        allow_unpinned: bool,
+    ) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
-        let options = tetrys::StoreOptions::from_env().allow(self.table.allowed());
+        let (_, options) = options_of((String::new(), storage, self.table.allowed().to_vec()));
         wait_long(py, async move { table.rebind_with(urls, &options).await }).map(|table| self.like(table))
     }
 
@@ -352,11 +359,10 @@ impl Table {
     /// Deletes what writers left at `url` that never committed a first version, if all of it is at least `age` old. Returns the
     /// plan; without `apply`, the call is a dry run.
     #[staticmethod]
-    #[pyo3(signature = (url, *, age = None, apply = false))]
-    fn collect_abandoned(py: Python<'_>, url: String, age: Option<Duration>, apply: bool) -> PyResult<Bound<'_, PyAny>> {
-        let age = age.unwrap_or(GcSettings::default().age);
+    #[pyo3(signature = (place, *, age = None, apply = false))]
+    fn collect_abandoned(py: Python<'_>, place: Place, age: Option<Duration>, apply: bool) -> PyResult<Bound<'_, PyAny>> {
+        let (age, store) = (age.unwrap_or(GcSettings::default().age), store_of(place)?);
         let work = async move {
-            let store = tetrys::Store::open(&url)?;
             match apply {
                 true => tetrys::Table::collect_abandoned(&store, age, now_ms()).await,
                 false => tetrys::Table::plan_abandoned(&store, age, now_ms()).await,
@@ -367,12 +373,12 @@ impl Table {
 
     /// Tells what became of the commit with this id that was to make this version. `rules_out`: it must not arrive any more.
     #[staticmethod]
-    #[pyo3(signature = (url, version, commit, rules_out))]
-    fn resolve(py: Python<'_>, url: String, version: u64, commit: &str, rules_out: bool) -> PyResult<String> {
+    #[pyo3(signature = (place, version, commit, rules_out))]
+    fn resolve(py: Python<'_>, place: Place, version: u64, commit: &str, rules_out: bool) -> PyResult<String> {
         let id =
             commit.parse().map_err(|_| Invalid::new_err(format!("commit: expected the id of a commit, found {commit:?}")))?;
+        let store = store_of(place)?;
         let work = async move {
-            let store = tetrys::Store::open(&url)?;
             match rules_out {
                 true => rule_out(&store, version, id).await,
                 false => fate_of(&store, version, id).await,

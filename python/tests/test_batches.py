@@ -474,6 +474,54 @@ def test_traces_progress_and_statistics(index: tt.Index, tmp_path: Path, capfd: 
         tt.DataLoader(index, batch_size=3, trace=trace)
 
 
+@pytest.fixture(scope="module")
+def small_rows(tmp_path_factory: pytest.TempPathFactory) -> tt.Index:
+    """An index of 6,000 rows of 1 KiB, of which several share a block."""
+    noise = np.random.default_rng(3).integers(0, 256, (6000, 1024), dtype=np.uint8)
+    return tt.read_index(tt.write_table(str(tmp_path_factory.mktemp("cache") / "t"), {"i": np.arange(6000), "a.raw": noise}, index=["i"], preset="fast"))
+
+
+def counted(index: tt.Index, **options: Any) -> list[dict[str, Any]]:
+    """The counts of two epochs of a global shuffle, one batch read at a time, and a check of their values."""
+    loader = tt.DataLoader(index, batch_size=20, seed=1, **{"prefetch": 0} | options)
+    rows, counts = tt.row_loader(index), [loader.stats()]
+    for _ in range(2):
+        for step, batch in enumerate(loader):
+            if step == 0:
+                np.testing.assert_array_equal(batch["a.raw"], rows.take(batch["positions"])["a.raw"])
+        counts.append(loader.stats())
+    names = ("requests", "requested_bytes", "blocks", "cached_blocks")
+    return [{name: after[name] - before[name] for name in names} for before, after in zip(counts, counts[1:])]
+
+
+def test_blocks_that_fit_into_the_cache_are_read_once(small_rows: tt.Index) -> None:
+    (stored, decoded) = small_rows.tables[0].group_sizes["a"]
+    first, second = counted(small_rows, cache_bytes=3 * decoded)
+    assert 0.9 * stored < first["requested_bytes"] < 1.1 * stored and first["cached_blocks"] > 0
+    assert second["requests"] == second["requested_bytes"] == 0 and second["cached_blocks"] == second["blocks"] > 0
+    none, again = counted(small_rows, cache_bytes=0)
+    assert none["requested_bytes"] == pytest.approx(again["requested_bytes"], rel=0.1)
+    assert none["requested_bytes"] > 3 * stored and none["cached_blocks"] == again["cached_blocks"] == 0
+    ahead, _ = counted(small_rows, cache_bytes="64MiB", prefetch="512MiB")
+    # Plans that are read at the same time may ask for a block that is not cached yet.
+    assert ahead["requested_bytes"] < none["requested_bytes"]
+
+
+def test_a_smaller_cache_finds_fewer_blocks(small_rows: tt.Index) -> None:
+    decoded = small_rows.tables[0].group_sizes["a"][1]
+    read = [counted(small_rows, cache_bytes=decoded * share // 4)[1]["requested_bytes"] for share in (0, 1, 2, 8)]
+    assert read == sorted(read, reverse=True) and read[0] > read[2] > read[3] == 0
+
+
+def test_copies_of_a_loader_have_the_bound_of_its_cache(small_rows: tt.Index) -> None:
+    loader = tt.DataLoader(small_rows, batch_size=20, cache_bytes="32MiB")
+    for copy in (loader, pickle.loads(pickle.dumps(loader)), loader._with(to="arrow")):
+        assert copy._rows._settings["cache_bytes"] == 32 << 20
+    for wrong in (-1, "much", 1.5):
+        with pytest.raises(tt.Invalid, match="cache_bytes"):
+            tt.DataLoader(small_rows, batch_size=20, cache_bytes=wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("to", ["numpy", pytest.param("torch", marks=pytest.mark.torch)])
 def test_rows_of_windows_reach_a_transform_whole(index: tt.Index, to: Any) -> None:
     arguments: dict[str, Any] = dict(batch_size=4, columns=["camera.jpeg", "labels.*", "lidar.*"], offsets=range(-1, 1), shuffle="none")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pickle
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
 from tetrys._places import option_of
 from tetrys import cluster
-from tetrys._places import options_of
+from tetrys._places import options_of, places_of
 
 SECRET = "wJalrXUtnFEMIhunter2"
 
@@ -72,13 +75,50 @@ def test_both_names_of_the_argument_are_an_error(drives: str) -> None:
     ):
         with pytest.raises(tt.Invalid, match="two names of one argument: pass `storage_options` alone"):
             call()
-    with pytest.raises(tt.Invalid, match="the table is open already: pass them to `open_table`"):
-        tt.read_index(tt.open_table(drives), storage_options={"max_retries": 1})
+    for name in ("storage_options", "store_options"):
+        with pytest.raises(tt.Invalid, match="the table is open already: pass them to `open_table`"):
+            tt.read_index(tt.open_table(drives), **{name: {"max_retries": 1}})
+    index = tt.read_index(drives)
+    for opened in (
+        lambda: tt.open_table(drives, **both),
+        lambda: tt.read_index(drives, **both),
+        lambda: tt.scan_index(drives, **both),
+        lambda: index.save(f"{drives}-view", **both),
+        lambda: tt.run({}, **both),
+        lambda: tt.open_table(drives).rebind(drives, **both),
+        lambda: tt.Table.collect_abandoned(drives, **both),
+        lambda: tt.ingest_l5(drives, drives, **both),
+        lambda: tt.ingest_petastorm(drives, drives, **both),
+        lambda: tt.read_petastorm_metadata(drives, **both),
+    ):
+        with pytest.raises(tt.Invalid, match="two names of one argument: pass `storage_options` alone"):
+            opened()
 
 
-def test_every_call_that_opens_or_writes_takes_them() -> None:
-    calls = [tt.open_table, tt.read_index, tt.scan_index, tt.Table, tt.write_table, tt.Writer, cluster.plan_read, cluster.plan_write, cluster.open_sessions]
-    assert [call for call in calls if "storage_options" not in inspect.signature(call).parameters] == []
+CALLS = [
+    *(tt.open_table, tt.read_index, tt.scan_index, tt.Table, tt.Table.rebind, tt.Table.collect_abandoned, tt.write_table, tt.Writer),
+    *(tt.Index.save, tt.run, tt.merge_tables, tt.split_table, tt.ingest_l5, tt.ingest_petastorm, tt.read_petastorm_metadata),
+    *(cluster.plan_read, cluster.plan_write, cluster.open_sessions),
+]
+
+
+def test_every_call_that_opens_or_writes_takes_them_by_both_names() -> None:
+    names = {"storage_options", "store_options"}
+    assert [call for call in CALLS if not names <= inspect.signature(call).parameters.keys()] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "url", "read", "written"),
+    [
+        ("s3://b/zarr", "s3a://c/t", {"access_key_id": "k"}, {"access_key_id": "k"}),
+        ("/data/zarr", "s3://c/t", {"key": "k"}, {"access_key_id": "k"}),
+        ("s3://b/zarr", "file:///t", {"access_key_id": "k"}, {"key": "k"}),
+        ("gs://b/zarr", "s3://c/t", None, {"access_key_id": "k"}),
+    ],
+)
+def test_a_source_in_another_service_gets_no_options_of_the_table(source: str, url: str, read: Any, written: Any) -> None:
+    found = places_of(source, url, {"key": "k"})
+    assert [place[1] for place in found] == [read, written]
 
 
 def test_a_table_keeps_the_options_it_was_opened_with(s3_server: str, tmp_path: Path) -> None:
@@ -116,3 +156,51 @@ def test_an_adapter_takes_either_name_also_where_the_other_is_none() -> None:
     assert option_of({}) is None
     with pytest.raises(tt.Invalid, match="two names of one argument"):
         option_of({"storage_options": options, "store_options": options})
+
+
+def put(server: str, name: str, content: bytes) -> None:
+    """Writes an object to the bucket of a server."""
+    urllib.request.urlopen(urllib.request.Request(f"{server}/data/{name}", content, method="PUT")).close()
+
+
+def test_views_recipes_and_rebinds_use_them_for_all_their_stores(s3_server: str, tmp_path: Path) -> None:
+    url, options = f"s3://data/{tmp_path.name}", {"key": "testing", "secret": SECRET, "endpoint_url": s3_server, "region": "us-east-1", "use_ssl": False}
+    columns = {"log": ["a"] * 3 + ["b"] * 3, "time": np.arange(6), "x.y": np.arange(6.0)}
+    table = tt.write_table(f"{url}/t", columns, index=["log", "time"], storage_options=options)
+    view = tt.read_index(table).filter(pl.col("time") > 3).save(f"{url}/view", storage_options=options)
+    assert tt.row_loader(pickle.loads(pickle.dumps(view))).take([0, 1])["x.y"].tolist() == [4, 5]
+    view = tt.read_index(table)[:1].save(f"{url}/view", update=True, store_options=options)
+    assert (view.version, len(view)) == (2, 1)
+    assert len(view.rebind(f"{url}/t")) == 1, "with the options of the view"
+    recipe = {"from": "t", "filter": "time < 2", "sources": {"t": f"{url}/t"}, "output": {"view": f"{url}/early"}}
+    assert [made["rows"] for made in tt.run(recipe, storage_options=options)] == [2]
+    text = f'from = "t"\nfilter = "time < 3"\n[sources]\nt = "{url}/t"\n[output]\nview = "{url}/text"\n'
+    (tmp_path / "recipe.toml").write_text(text)
+    assert [made["rows"] for made in tt.run(tmp_path / "recipe.toml", store_options=options)] == [3]
+    for limit in (None, 0):
+        made = tt.merge_tables(f"{url}/t", f"{url}/early", ["log", "time"], f"{url}/merged{limit}", memory_limit=limit, storage_options=options)
+        assert made["rows"] == 2
+        parts = tt.split_table(f"{url}/t", "time", {"train": 0.5, "val": 0.5}, f"{url}/parts{limit}", memory_limit=limit, storage_options=options)
+        assert sum(part["rows"] for part in parts.values()) == 6
+    (split, *_) = cluster.plan_read(table, where=pl.col("time") > 4, view=f"{url}/planned", splits=1)
+    assert split.rows == 1
+    with pytest.raises(tt.Exists):
+        tt.Table.collect_abandoned(f"{url}/t", storage_options=options)
+
+
+def test_imports_read_and_write_with_them(s3_server: str, tmp_path: Path) -> None:
+    name = tmp_path.name
+    url, options = f"s3://data/{name}", {"key": "testing", "secret": SECRET, "endpoint_url": s3_server, "region": "us-east-1", "use_ssl": False}
+    pl.DataFrame({"id": [1, 2, 3]}).write_parquet(tmp_path / "part.parquet")
+    put(s3_server, f"{name}/parquet/part.parquet", (tmp_path / "part.parquet").read_bytes())
+    table = tt.ingest_petastorm(f"{url}/parquet", f"{url}/rows", storage_options=options)
+    assert tt.read_index(pickle.loads(pickle.dumps(table)))["id"].to_list() == [1, 2, 3]
+    assert len(tt.ingest_petastorm(tmp_path / "part.parquet", f"{url}/rows", mode="append", storage_options=options)) == 6
+    assert len(tt.ingest_petastorm(f"{url}/parquet", tmp_path / "local", storage_options=options | {"access_key_id": "testing"})) == 3
+    assert tt.read_petastorm_metadata(f"{url}/parquet", storage_options=options)["row_groups"] == [["part.parquet", 0]]
+    zarr = Path(os.environ["TETRYS_L5"])
+    for file in zarr.rglob("*"):
+        if file.is_file():
+            put(s3_server, f"{name}/zarr/{file.relative_to(zarr)}", file.read_bytes())
+    frames = tt.ingest_l5(f"{url}/zarr", f"{url}/frames", storage_options=options)
+    assert len(frames) == len(tt.ingest_l5(zarr, f"{url}/again", store_options=options)) > 0

@@ -17,6 +17,7 @@ use super::{
     source::{MAX_METADATA, MAX_MISSING, ZarrGroup},
 };
 use tetrys::{
+    StoreOptions,
     error::{Error, Result},
     schema::Schema,
 };
@@ -64,6 +65,14 @@ impl Dataset {
     ///   frames, agents or faces is missing. A missing chunk of a mask is a [warning](Self::warnings).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::of(ZarrGroup::open(path)?)
+    }
+
+    /// Opens the data set at `path` as [`Self::open`] does, with options of its object store.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_with(path: impl AsRef<Path>, stores: &StoreOptions) -> Result<Self> {
+        Self::of(ZarrGroup::open_with(path, stores)?)
     }
 
     /// Checks an open group, and takes it as a data set.

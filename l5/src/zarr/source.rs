@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::count::counted;
-use tetrys::{Error, ErrorKind, Result, Store, blocking::runtime, ingest::LocalFile, store::RangeRequest};
+use tetrys::{Error, ErrorKind, Result, Store, StoreOptions, blocking::runtime, ingest::LocalFile, store::RangeRequest};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::block_in_place,
@@ -58,6 +58,14 @@ impl ZarrGroup {
     /// - `Unsupported`: it is a zarr v3 group.
     /// - Errors of the store.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &StoreOptions::from_env())
+    }
+
+    /// Opens the group at `path` as [`Self::open`] does, with options of its object store.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_with(path: impl AsRef<Path>, stores: &StoreOptions) -> Result<Self> {
         let path = path.as_ref();
         match path.to_str().filter(|url| url.contains("://")) {
             None => {
@@ -71,8 +79,8 @@ impl ZarrGroup {
                 Self::checked(path.display().to_string(), kind)
             }
             Some(url) => match url.rsplit_once('/').filter(|(_, name)| name.ends_with(".zip")) {
-                None => Self::open_in(Store::open(url)?),
-                Some((folder, name)) => Self::open_zip_in(&Store::open(folder)?, name),
+                None => Self::open_in(Store::open_with(url, stores)?),
+                Some((folder, name)) => Self::open_zip_in(&Store::open_with(folder, stores)?, name),
             },
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import warnings
@@ -20,7 +21,7 @@ from polars.io.plugins import register_io_source
 from . import _tetrys
 from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, limited, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
 from ._errors import NoColumn, WrongType, found, short
-from ._places import StorageOptions
+from ._places import StorageOptions, place_of
 from ._tetrys import Error, Invalid, NotFound, Unsupported
 from ._table import Table, tell
 
@@ -332,6 +333,8 @@ class Index:
         update: bool = False,
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
+        storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
     ) -> Table:
         """Saves the index as a view: a table with these rows, in this order, that copies no payload.
 
@@ -345,6 +348,9 @@ class Index:
             allow: URLs of other stores that the existing view may refer to; see `tetrys.open_table`.
             allow_unpinned: Save although a source cannot be pinned, for example in a read-only store. Without it, that is an
                 error; with it, a `UserWarning`, and a garbage collection of the source may delete rows of the view.
+            storage_options: Options of the store of the view; see `open_table`. The sources are pinned with the options that they were
+                opened with.
+            store_options: Another name of `storage_options`.
 
         Example:
             >>> busy = tt.read_index("drives").filter(pl.col("pedestrians") > 3).save("busy")
@@ -362,9 +368,10 @@ class Index:
         said = None if properties is None else members("properties", properties)
         as_json("properties", said)
         unpinned = truth("allow_unpinned", allow_unpinned)
-        table, untold = self._native.save(url_of(url), said, truth("update", update), urls_of("allow", allow), unpinned)
+        place = place_of(url_of(url), storage_options, allow, store_options)
+        table, untold = self._native.save(place, said, truth("update", update), unpinned)
         tell(untold)
-        return Table._of(table)
+        return Table._of(table, place[1])
 
     def view_size(self) -> dict[str, Any]:
         """Returns what `save` would store, without writing: a dict with `rows`, `columns`, `index_bytes`, `join_bytes`,
@@ -515,6 +522,7 @@ def read_index(
     categorical: bool = False,
     allow: Url | Iterable[Url] = (),
     storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> Index:
     """Loads the index of a table, or a part of it.
 
@@ -531,6 +539,7 @@ def read_index(
             bytes a row and its texts of more than 12 bytes. For columns with few distinct texts.
         allow: URLs of other stores that references may be followed to; see `open_table`.
         storage_options: Options of the store of a URL; see `open_table`.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> tt.read_index("drives", columns=["log*"]).columns
@@ -546,16 +555,16 @@ def read_index(
         Corrupt: an index object fails its checks.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
-    table = table_at(url, allow, storage_options)
+    table = table_at(url, allow, storage_options, store_options)
     columns = None if columns is None else texts("columns", columns)
     return _read(table, columns, truth("categorical", categorical), where)
 
 
-def table_at(url: Url | Table, allow: Url | Iterable[Url], storage_options: StorageOptions) -> Table:
+def table_at(url: Url | Table, allow: Url | Iterable[Url], storage_options: StorageOptions, store_options: StorageOptions = None) -> Table:
     """Opens a table, or returns an open one with permission to follow references to more URLs."""
     if not isinstance(url, Table):
-        return Table(url, allow=allow, storage_options=storage_options)
-    if storage_options is not None:
+        return Table(url, allow=allow, storage_options=storage_options, store_options=store_options)
+    if storage_options is not None or store_options is not None:
         raise Invalid("storage_options: the table is open already: pass them to `open_table`")
     return url.allow(*urls_of("allow", allow))
 
@@ -661,7 +670,9 @@ def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index
     return remake[0](*remake[1]).with_sources()
 
 
-def open_table(url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> Table:
+def open_table(
+    url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None, store_options: StorageOptions = None
+) -> Table:
     """Opens a version of a table.
 
     Args:
@@ -673,6 +684,7 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = (), storage_options: St
             `{"aws_access_key_id": .., "endpoint_url": .., "max_retries": 3}`, or of fsspec, such as
             `{"key": .., "secret": .., "client_kwargs": {"endpoint_url": ..}}`. They are used for this store alone, and travel with
             the table when it is pickled. No message shows them.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> tt.open_table("drives@1").version
@@ -683,7 +695,7 @@ def open_table(url: Url, *, allow: Url | Iterable[Url] = (), storage_options: St
         Corrupt: the manifest fails its checks.
         Invalid: the store has no option of this name.
     """
-    return Table(url, allow=allow, storage_options=storage_options)
+    return Table(url, allow=allow, storage_options=storage_options, store_options=store_options)
 
 
 def run(
@@ -694,6 +706,8 @@ def run(
     allow_unpinned: bool = False,
     memory_limit: int | None = None,
     temporary_folder: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> list[dict[str, Any]]:
     """Makes the views of a recipe.
 
@@ -705,6 +719,8 @@ def run(
         memory_limit: A recipe that only merges two tables, or that only filters and splits one table, works in memory up to so
             many bytes, and part by part beyond that. The default is 2 GiB.
         temporary_folder: Folder for the temporary files of such a recipe. The default is that of the system.
+        storage_options: Options of the stores of all sources and views, as for `open_table`.
+        store_options: Another name of `storage_options`.
 
     Returns a dict for each view: `view`, `rows`, `columns`, `sources`, `index_bytes`, `join_bytes`, `payload_bytes` (0) and
     `written`; for a saved view also `version` and `uuid`; and `must_allow` if the view refers to other stores.
@@ -725,10 +741,13 @@ def run(
         as_json("recipe", said)
     else:
         said = _text_of(url_of(recipe))
+    # The names of options depend on the service: that of the first URL.
+    first = re.search(r"[a-z][a-z0-9]*://", said if isinstance(said, str) else json.dumps(said))
+    place = place_of(first[0] if first else "", storage_options, allow, store_options)
     made, untold = _tetrys.run(
         said,
         truth("dry_run", dry_run),
-        urls_of("allow", allow),
+        place,
         truth("allow_unpinned", allow_unpinned),
         None if memory_limit is None else whole("memory_limit", memory_limit, 0),
         None if temporary_folder is None else path_of("temporary_folder", temporary_folder),
@@ -757,6 +776,8 @@ def merge_tables(
     temporary_folder: str | os.PathLike[str] | None = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> dict[str, Any]:
     """Merges two tables and saves the result as a view, even if their indexes are larger than memory.
 
@@ -774,6 +795,8 @@ def merge_tables(
         temporary_folder: Folder for temporary files. The default is that of the system.
         allow: URLs of other stores that references in the tables may be followed to.
         allow_unpinned: See `Index.save`.
+        storage_options: Options of the stores of the tables and of the view, as for `open_table`.
+        store_options: Another name of `storage_options`.
 
     Returns a dict as `tetrys.run` does for a view.
 
@@ -820,6 +843,8 @@ def merge_tables(
         allow_unpinned=allow_unpinned,
         memory_limit=memory_limit,
         temporary_folder=temporary_folder,
+        storage_options=storage_options,
+        store_options=store_options,
     )
     return made
 
@@ -838,6 +863,8 @@ def split_table(
     temporary_folder: str | os.PathLike[str] | None = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> dict[str, dict[str, Any]]:
     """Splits the rows of a table by a hash of their keys and saves each part as a view, even if the index is larger than memory.
 
@@ -856,6 +883,8 @@ def split_table(
         temporary_folder: Folder for temporary files. The default is that of the system.
         allow: URLs of other stores that references in the table may be followed to.
         allow_unpinned: See `Index.save`.
+        storage_options: Options of the stores of the table and of the views, as for `open_table`.
+        store_options: Another name of `storage_options`.
 
     Returns a dict as `tetrys.run` does for each part, by its name.
 
@@ -886,6 +915,8 @@ def split_table(
         allow_unpinned=allow_unpinned,
         memory_limit=memory_limit,
         temporary_folder=temporary_folder,
+        storage_options=storage_options,
+        store_options=store_options,
     )
     return {part["part"]: part for part in made}
 

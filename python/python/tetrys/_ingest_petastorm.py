@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from . import _tetrys
 from ._arguments import Preset, Reuse, Url, choice, members, text, texts, truth, url_of, whole
-from ._index import open_table
 from ._options import Locality, Options
-from ._table import Table, called
+from ._places import StorageOptions, place_of, places_of
+from ._table import Table, called, opened
 
 Mode = Literal["new", "append", "overwrite"]
 """What an import makes of the rows; see `ingest_petastorm`."""
@@ -54,6 +54,8 @@ def ingest_petastorm(
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
     progress: Callable[[int], object] | None = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> Table:
     """Imports a Petastorm data set into a table, with one row for each row and one column for each field.
 
@@ -78,6 +80,8 @@ def ingest_petastorm(
         reference: Tables (or URLs) to share blocks with; see `tetrys.write_table`, also for `reuse`, `locality`, `allow` and
             `allow_unpinned`.
         progress: Called with the number of rows written so far, from another thread.
+        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` unless it is in another service.
+        store_options: Another name of `storage_options`.
 
     Returns:
         The table. The index column `petastorm.row_group` has the ordinal of the Parquet row group of each row. The table property
@@ -97,9 +101,10 @@ def ingest_petastorm(
         Corrupt: a file of the data set is damaged.
         Unsupported: a pickle describes something else than a Petastorm schema, or an array has Python objects.
     """
+    read, place = places_of(url_of(source), url_of(url), storage_options, store_options, allow)
     base = None
     if choice("mode", mode, Mode) != "new":
-        base = open_table(url, allow=allow)
+        base = opened(place)
     options = Options.of(
         base,
         preset=preset if preset is not None or base is not None else "balanced",
@@ -108,6 +113,7 @@ def ingest_petastorm(
         allow_unpinned=allow_unpinned,
         reference=reference,
         allow=allow,
+        place=place,
     )
     settings = Settings(
         decode=truth("decode", decode),
@@ -121,17 +127,19 @@ def ingest_petastorm(
         mode=mode,
         references=options.references,
     )
-    made, said = _tetrys.ingest_petastorm(url_of(source), url_of(url), settings, options, called(progress))
+    made, said = _tetrys.ingest_petastorm(read, place, settings, options, called(progress))
     for sentence in said:
         warnings.warn(sentence, stacklevel=2)
-    return Table._of(made)
+    return Table._of(made, place[1])
 
 
-def read_petastorm_metadata(source: Url) -> dict[str, Any]:
+def read_petastorm_metadata(source: Url, *, storage_options: StorageOptions = None, store_options: StorageOptions = None) -> dict[str, Any]:
     """Returns the schema, the row groups and the row-group indexes of a Petastorm data set, without loading its pickles in Python.
 
     Args:
         source: Path or URL of the data set.
+        storage_options: Options of its store; see `tetrys.open_table`.
+        store_options: Another name of `storage_options`.
 
     Returns:
         `{"schema": {"name": .., "fields": [{"name", "dtype", "shape", "codec", "nullable"}]}, "row_groups": [[path, number]],
@@ -146,5 +154,5 @@ def read_petastorm_metadata(source: Url) -> dict[str, Any]:
         Corrupt: a footer or a pickle is damaged.
         Unsupported: a pickle describes something else than Petastorm writes.
     """
-    found: dict[str, Any] = json.loads(_tetrys.petastorm_metadata(url_of(source)))
+    found: dict[str, Any] = json.loads(_tetrys.petastorm_metadata(place_of(url_of(source), storage_options, (), store_options)))
     return found

@@ -17,7 +17,7 @@ from ._epochs import Loader, Transform
 from ._errors import WrongType, array_of, found
 from ._images import image
 from ._index import Index, no_column, read_index
-from ._rows import Columns, RowLoader, Window, _patterns, _window
+from ._rows import CACHE_BYTES, Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
 from ._tetrys import Image, Invalid
 
@@ -85,6 +85,11 @@ class DataLoader(Loader):
             all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
         on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises. A batch
+        cache_bytes: Bound of the decoded blocks that are kept in memory for later batches, in bytes, or as text: `"4GiB"`; default
+            64 MiB, and 0 keeps none. It is for blocks of several small rows, of which a batch of a global shuffle needs one or two: if
+            the decoded columns fit, an epoch reads each of these blocks once, and the next epoch none of them. A block that a batch
+            needs whole, such as one with a single large row, is not kept. Each process has a cache of its own.
+            `stats()["cached_blocks"]` counts what it found.
             of which nothing is left is filled with a sample from the start of the epoch (marked in `batch["padding"]`), so that all
             ranks do the same number of steps.
         to: Type of the arrays: `"numpy"`, `"torch"`, `"jax"`, or `"arrow"` (pyarrow arrays; tensors as lists of fixed size).
@@ -150,6 +155,7 @@ class DataLoader(Loader):
         decode: Mapping[str, Image] | str | Iterable[str] | None = None,
         prefetch: int | str = "512MiB",
         on_error: int | None = None,
+        cache_bytes: int | str = CACHE_BYTES,
         to: Arrays = "numpy",
         ragged: Raggeds | None = None,
         transform: Transform | None = None,
@@ -193,11 +199,11 @@ class DataLoader(Loader):
             batch_size=batch_size, columns=columns, offsets=offsets, shuffle=shuffle, seed=seed, block_rows=block_rows,
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
             replacement=truth("replacement", replacement), samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
-            decode=decode, prefetch=prefetch, on_error=on_error, to=to, ragged=ragged, transform=transform,
+            decode=decode, prefetch=prefetch, cache_bytes=cache_bytes, on_error=on_error, to=to, ragged=ragged, transform=transform,
             transform_rows=bool(transform_rows), device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
         self._source = given
-        self._rows = RowLoader(source, columns=columns if computed is None else [])
+        self._rows = RowLoader(source, columns=columns if computed is None else [], cache_bytes=cache_bytes)
         windows = _windows(offsets)
         masks = self._rows.columns if windows else []
         if ragged in ("pad", "offsets"):

@@ -31,6 +31,15 @@ def place_of(url: str, storage_options: object, allow: Url | Iterable[Url], stor
     return url, options_of(url, storage_options, store_options), urls_of("allow", allow)
 
 
+def places_of(
+    source: str, url: str, storage_options: object, store_options: object = None, allow: Url | Iterable[Url] = ()
+) -> tuple[Place, Place]:
+    """Returns the places of what is read and of what is written. Both have the options, unless they are in different services."""
+    services = {service for service in map(_service, (source, url)) if service}
+    options = (None, None) if len(services) > 1 else (storage_options, store_options)
+    return place_of(source, options[0], (), options[1]), place_of(url, storage_options, allow, store_options)
+
+
 def options_of(url: str, storage_options: object, store_options: object = None) -> dict[str, str] | None:
     """Returns the options of the store at a URL by the names of object_store; None for those of the environment. No message has the
     values of options.
@@ -40,8 +49,7 @@ def options_of(url: str, storage_options: object, store_options: object = None) 
     what, given = ("store_options", store_options) if storage_options is None else ("storage_options", storage_options)
     if given is None:
         return None
-    scheme = url.partition("://")[0].lower()
-    names = _FSSPEC.get(_SCHEMES.get(scheme, scheme), {})
+    names = _FSSPEC.get(_service(url), {})
     made: dict[str, str] = {}
     for name, value in _flat(what, given):
         said = _as_text(what, name, value)
@@ -53,6 +61,12 @@ def options_of(url: str, storage_options: object, store_options: object = None) 
         if made.setdefault(known, said) != said:
             raise Invalid(f"{what}: `{known}` is given twice, with different values")
     return made
+
+
+def _service(url: str) -> str:
+    """Returns the service of a URL by the name of its scheme, such as `s3`; empty for a folder."""
+    scheme, _, rest = url.partition("://")
+    return _SCHEMES.get(scheme.lower(), scheme.lower()) if rest and scheme.lower() != "file" else ""
 
 
 def _flat(what: str, given: object) -> Iterator[tuple[str, Any]]:

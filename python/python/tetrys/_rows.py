@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, span, text, texts, whole
+from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, size, span, text, texts, whole
 from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
@@ -41,10 +41,12 @@ class RowLoader:
     that each method lists.
     """
 
-    def __init__(self, source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self, source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int | str = CACHE_BYTES
+    ) -> None:
         """Makes a loader; see `tetrys.row_loader` for the arguments."""
         choice("edge", edge, Edge)
-        options = edge, whole("cache_bytes", cache_bytes), _patterns(columns)
+        options = edge, size("cache_bytes", cache_bytes), _patterns(columns)
         self._settings = dict(zip(("edge", "cache_bytes", "columns"), options, strict=True))
         self._source = source
         if isinstance(source, Table):
@@ -348,15 +350,18 @@ def _parts(offsets: Mapping[str, Window]) -> list[tuple[str, Any]]:
     return [(text("offsets, a pattern", pattern), _window(window)) for pattern, window in offsets.items()]
 
 
-def row_loader(source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int = CACHE_BYTES) -> RowLoader:
+def row_loader(
+    source: Index | Table, *, columns: Columns = None, edge: Edge = "pad", cache_bytes: int | str = CACHE_BYTES
+) -> RowLoader:
     """Makes a loader of the rows of an index, or of all rows of a table.
 
     Args:
         source: An `Index` or a `Table`.
         columns: Patterns of the columns to read if a call names none; default: all columns of the column groups.
         edge: Rule for windows beyond the ends of a sequence: `"pad"` with missing rows, `"skip"` them, or raise an `"error"`.
-        cache_bytes: Bytes of decoded blocks to cache (default 64 MiB). A block of several small rows is cached when a read uses only
-            some of its rows, so that reads of neighbouring rows need no second request. 0 turns the cache off.
+        cache_bytes: Bytes of decoded blocks to cache, as a number or as text: `"1GiB"` (default 64 MiB). A block of several small rows
+            is cached when a read uses only some of its rows, so that reads of neighbouring rows need no second request. 0 turns the
+            cache off.
 
     Example:
         >>> rows = tt.row_loader(tt.read_index("drives"), cache_bytes=0)

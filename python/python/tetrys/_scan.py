@@ -71,7 +71,12 @@ class LazyIndex(pl.LazyFrame):
 
 
 def scan_index(
-    url: Url | Table, *, categorical: bool = False, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None
+    url: Url | Table,
+    *,
+    categorical: bool = False,
+    allow: Url | Iterable[Url] = (),
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> LazyIndex:
     """Returns the index of a table as a polars lazy frame, for an index that is larger than memory.
 
@@ -85,6 +90,7 @@ def scan_index(
         categorical: Decode text as categorical columns; see `read_index`.
         allow: URLs of other stores that references may be followed to; see `open_table`.
         storage_options: Options of the store of a URL; see `open_table`.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> scan = tt.scan_index("drives")
@@ -97,7 +103,7 @@ def scan_index(
         NotFound: the table, version or tag does not exist.
         Unsupported: this process was forked from one that has used frames; polars does not survive a fork.
     """
-    table = table_at(url, allow, storage_options)
+    table = table_at(url, allow, storage_options, store_options)
     categorical = truth("categorical", categorical)
     if table.is_view:
         index = read_index(table, categorical=categorical)

@@ -129,7 +129,7 @@ def plan_read(
             rows in another order, needs a view.
         allow: URLs of other stores that references may be followed to; see `tetrys.open_table`.
         storage_options: Options of the store, as for `tetrys.open_table`; default: those that `source` was opened with, or of the
-            environment. They travel in the splits. A view is saved with the options of the environment.
+            environment. They travel in the splits. A view is saved with the same options.
         store_options: Another name of `storage_options`.
 
     Example:
@@ -170,7 +170,7 @@ def plan_read(
     else:
         index = index if where is None else index.filter(where)
         if view is not None:
-            table = index.save(view, allow=allowed)
+            table = index.save(view, allow=allowed, storage_options=place[1])
             ranges = [(0, len(table))] if len(table) else []
         else:
             table, ranges = _rows_of(index, table)

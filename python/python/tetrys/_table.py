@@ -12,7 +12,7 @@ from . import _tetrys
 from ._arguments import Preset, Reuse, Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._options import DEFAULT_BOUND, bound_of
-from ._places import Place, StorageOptions, options_of
+from ._places import Place, StorageOptions, options_of, place_of
 from ._tetrys import Diff, Invalid
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Table:
     # Options of its store, if the caller passed them: another process opens the table with them.
     _storage: dict[str, str] | None = None
 
-    def __init__(self, url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None) -> None:
+    def __init__(
+        self, url: Url, *, allow: Url | Iterable[Url] = (), storage_options: StorageOptions = None, store_options: StorageOptions = None
+    ) -> None:
         """Opens a version of the table at `url`.
 
         Args:
@@ -42,6 +44,7 @@ class Table:
                 `url@VERSION/` with a slash is a folder of that name.
             allow: URLs of other stores that references in this table may be followed to; see `tetrys.open_table`.
             storage_options: Options of the store; see `tetrys.open_table`.
+            store_options: Another name of `storage_options`.
 
         Example:
             >>> table = tt.Table("drives")
@@ -53,7 +56,7 @@ class Table:
             Corrupt: the manifest fails its checks.
         """
         address = url_of(url)
-        self._storage = options_of(address, storage_options)
+        self._storage = options_of(address, storage_options, store_options)
         if self._storage is None:
             self._native = _tetrys.Table(address, allow=urls_of("allow", allow))
         else:
@@ -277,7 +280,14 @@ class Table:
         """
         return [Table._of(source) for source in self._native.sources()]
 
-    def rebind(self, *urls: Url, allow: Url | Iterable[Url] = (), allow_unpinned: bool = False) -> Table:
+    def rebind(
+        self,
+        *urls: Url,
+        allow: Url | Iterable[Url] = (),
+        allow_unpinned: bool = False,
+        storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
+    ) -> Table:
         """Publishes a version that looks for its source or referenced tables at these URLs first, then at the previous ones.
 
         Use it after a table has moved. A table is recognised by its UUID and the hash of the version's manifest.
@@ -286,6 +296,8 @@ class Table:
             urls: New locations of the tables.
             allow: URLs of other stores that may be read; see `tetrys.open_table`.
             allow_unpinned: See `edit`.
+            storage_options: Options of the stores at `urls`, as for `tetrys.open_table`; default: those that this table was opened with.
+            store_options: Another name of `storage_options`.
 
         Raises:
             NotFound: a URL has none of the table versions that are needed.
@@ -293,8 +305,10 @@ class Table:
             Conflict: this table has a newer version.
             Denied: a pin cannot be written; see `edit`.
         """
-        table = self.allow(*urls_of("allow", allow))._native
-        return self._then(made(table.rebind([url_of(url) for url in urls], truth("allow_unpinned", allow_unpinned))))
+        table, places = self.allow(*urls_of("allow", allow))._native, [url_of(url) for url in urls]
+        given = options_of(places[0] if places else "", storage_options, store_options)
+        storage = self._storage if given is None else given
+        return self._then(made(table.rebind(places, storage, truth("allow_unpinned", allow_unpinned))))
 
     def allow(self, *urls: Url) -> Table:
         """Returns this version with permission to follow references to these URLs and to everything below them.
@@ -785,7 +799,14 @@ class Table:
         self._native.give_up(whole("version", version, 1))
 
     @staticmethod
-    def collect_abandoned(url: Url, *, age: timedelta | None = None, apply: bool = False) -> dict[str, Any]:
+    def collect_abandoned(
+        url: Url,
+        *,
+        age: timedelta | None = None,
+        apply: bool = False,
+        storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
+    ) -> dict[str, Any]:
         """Deletes what writers left that started a first version at `url` and never committed it. There must be no manifest.
 
         A copy of a table to which its manifests were not copied yet looks the same, and is deleted too.
@@ -794,6 +815,8 @@ class Table:
             url: URL or path of the table that was never committed.
             age: Nothing is deleted if a part of it is younger; default one week.
             apply: Carry out the plan. Without it, the call is a dry run.
+            storage_options: Options of the store; see `tetrys.open_table`.
+            store_options: Another name of `storage_options`.
 
         Returns the plan, a dict with `sweep` ({name: bytes}), `waiting` (objects, if one of them is too young) and `done`.
 
@@ -810,10 +833,19 @@ class Table:
             Conflict: a writer wrote something meanwhile.
             Denied: a folder at `url` is a symbolic link.
         """
-        return _tetrys.Table.collect_abandoned(url_of(url), age=_age(age), apply=truth("apply", apply))
+        place = place_of(url_of(url), storage_options, (), store_options)
+        return _tetrys.Table.collect_abandoned(place, age=_age(age), apply=truth("apply", apply))
 
     @staticmethod
-    def resolve(url: Url, version: int, commit: str, *, rule_out: bool = False) -> str:
+    def resolve(
+        url: Url,
+        version: int,
+        commit: str,
+        *,
+        rule_out: bool = False,
+        storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
+    ) -> str:
         """Tells what became of a commit that raised `OutcomeUnknown`. The message of that error has the version and the id.
 
         Args:
@@ -821,6 +853,8 @@ class Table:
             version: The version that the commit was to make.
             commit: The id of the commit, as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b.
             rule_out: If there is no such version yet, commit an empty one, so that this commit cannot arrive any more.
+            storage_options: Options of the store; see `tetrys.open_table`.
+            store_options: Another name of `storage_options`.
 
         Returns one of these texts:
             - "committed": the change is in the table; do not repeat it.
@@ -839,7 +873,8 @@ class Table:
             OutcomeUnknown: the store does not answer; try again.
         """
         number = whole("version", version, 1)
-        return _tetrys.Table.resolve(url_of(url), number, text("commit", commit), truth("rule_out", rule_out))
+        place = place_of(url_of(url), storage_options, (), store_options)
+        return _tetrys.Table.resolve(place, number, text("commit", commit), truth("rule_out", rule_out))
 
     def __len__(self) -> int:
         return len(self._native)

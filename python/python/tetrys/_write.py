@@ -16,7 +16,7 @@ from ._columns import as_declared, column, is_untyped, refuse_types
 from ._errors import WrongType, found, unpicklable
 from ._index import ArrowStream
 from ._options import Layout, Locality, Options, described, types
-from ._places import StorageOptions, partition_of, place_of
+from ._places import StorageOptions, partition_of, place_of, places_of
 from ._records import batches_of_rows, is_row
 from ._table import Table, called, tell
 from ._tetrys import Column, Error, Invalid, Receipt, Unsupported
@@ -52,6 +52,7 @@ class Writer:
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
         storage_options: StorageOptions = None,
+        store_options: StorageOptions = None,
     ) -> None:
         """Starts a table at `url`.
 
@@ -77,7 +78,7 @@ class Writer:
             Denied: a referenced table cannot be pinned.
         """
         self.schema = types("schema", schema)
-        place = place_of(url_of(url), storage_options, allow)
+        place = place_of(url_of(url), storage_options, allow, store_options)
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             None,
@@ -248,6 +249,7 @@ def write_table(
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
     storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
     progress: Callable[[int], object] | None = None,
 ) -> Table:
     """Writes a new table in one call.
@@ -288,6 +290,7 @@ def write_table(
         allow_unpinned: Continue if a referenced table cannot be pinned, for example in a read-only store. Without it (or
             `TETRYS_ALLOW_UNPINNED=1`), that is an error; with it, a `UserWarning`.
         storage_options: Options of the store, and of tables of `reference` there; see `tetrys.open_table`.
+        store_options: Another name of `storage_options`.
         progress: Called with the number of rows written so far.
 
     Example:
@@ -329,6 +332,7 @@ def write_table(
         allow=allow,
         allow_unpinned=allow_unpinned,
         storage_options=storage_options,
+        store_options=store_options,
     )
     table = written(writer._native, rest, typed, progress, parts)
     table._storage = writer._storage
@@ -409,7 +413,14 @@ def types_of(table: Table) -> dict[str, str]:
 
 
 def ingest_l5(
-    source: Url, url: Url, *, preset: Preset = "balanced", workers: int = 0, progress: Callable[[int], object] | None = None
+    source: Url,
+    url: Url,
+    *,
+    preset: Preset = "balanced",
+    workers: int = 0,
+    progress: Callable[[int], object] | None = None,
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> Table:
     """Imports a Level 5 data set (a zarr group) into a new table, with one row for each frame and one sequence for each scene.
 
@@ -419,6 +430,8 @@ def ingest_l5(
         preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
         workers: Number of threads; 0 uses all hardware threads.
         progress: Called with the number of frames done, from another thread.
+        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` unless it is in another service.
+        store_options: Another name of `storage_options`.
 
     Warns about arrays that are left out, and about masks that lack chunks.
 
@@ -428,8 +441,9 @@ def ingest_l5(
         Corrupt: the data set is damaged, or scenes, frames, agents or faces lack a chunk.
     """
     choice("preset", preset, Preset)
-    made = _tetrys.ingest_l5(url_of(source), url_of(url), preset, whole("workers", workers), called(progress))
-    return Table._of(made)
+    read, place = places_of(url_of(source), url_of(url), storage_options, store_options)
+    made = _tetrys.ingest_l5(read, place, preset, whole("workers", workers), called(progress))
+    return Table._of(made, place[1])
 
 
 def parts_of(

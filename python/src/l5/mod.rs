@@ -28,6 +28,7 @@ use tetrys_l5::{
 
 use crate::{
     error::{IntoPython, no_place, raise, wrong_value},
+    place::{Place, options_of, store_of},
     runtime::wait_long,
     table::Table,
 };
@@ -233,20 +234,22 @@ fn texts(fields: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<String>> {
 #[pyfunction]
 fn ingest_l5(
     py: Python<'_>,
-    source: String,
-    url: String,
+    source: Place,
+    place: Place,
     preset: &str,
     workers: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
     let mut settings = tetrys_l5::IngestSettings { workers, ..Default::default() };
     settings.write.preset = crate::write::parse_preset(preset)?;
-    let dataset = py.detach(|| tetrys_l5::Dataset::open(&source)).py()?;
+    let (source, options) = options_of(source);
+    let dataset = py.detach(|| tetrys_l5::Dataset::open_with(&source, &options)).py()?;
     for warning in dataset.warnings() {
         let said = CString::new(warning.replace('\0', ""))?;
         // The caller of the function of the package.
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &said, 2)?;
     }
+    let store = store_of(place)?;
     let work = async move {
         let report = move |done: u64| {
             if let Some(progress) = &progress {
@@ -254,7 +257,7 @@ fn ingest_l5(
                 Python::attach(|py| progress.call1(py, (done,)).map(drop).unwrap_or_else(|error| error.print(py)));
             }
         };
-        tetrys_l5::ingest(&dataset, tetrys::Store::open(&url)?, &settings, report).await
+        tetrys_l5::ingest(&dataset, store, &settings, report).await
     };
     wait_long(py, work).map(Table::from)
 }
