@@ -376,6 +376,24 @@ class Rows:
     def _ipython_key_completions_(self) -> list[str]: ...
     def row(self, row: int) -> dict[str, Any]:
         """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
+    def to_arrow(self) -> Any:
+        """Returns the columns as a pyarrow table of plain types, for libraries that do not know the tensors of Arrow, such as Hugging
+        Face's `datasets`. `pyarrow.table(rows)` has the tensors.
+
+        A tensor is a list of lists, with a fixed size where the type has a fixed extent: `f32[?,4]` is
+        `large_list<fixed_size_list<float>[4]>`. Its numbers are not copied. Bytes, text and lists are as in `pyarrow.table(rows)`.
+        Null values and missing rows are null.
+
+        Example:
+            >>> rows = tt.row_loader(tt.read_index("drives")).take([4, 5], ["lidar.*", "camera.intrinsics"])
+            >>> str(rows.to_arrow()["camera.intrinsics"].type)
+            'fixed_size_list<item: fixed_size_list<item: double>[3]>[3]'
+            >>> len(rows.to_arrow()["lidar.points"][1].as_py()), rows["lidar.points"][1].shape
+            (1, (1, 4))
+
+        Raises:
+            Unsupported: pyarrow is not installed.
+        """
     def keys(self) -> list[str]:
         """Returns the names of the columns."""
     def values(self) -> list[Any]:
