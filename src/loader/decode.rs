@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt::Debug, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, cast::AsArray, make_array, types::UInt8Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray, make_array, types::UInt8Type};
 use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema};
@@ -114,7 +114,9 @@ fn replaced(rows: &Rows, decoders: &[Decoded], stop: &Stop) -> Result<Rows> {
             fields[place] = Arc::new(types[place].arrow_field(name));
         }
     }
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    // A loader whose columns all have windows has a part without columns.
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
         .map_err(|error| Error::internal(format!("decoded columns: {error}")))?;
     Rows::from_parts(batch, types, rows.table_rows().to_vec(), rows.partners().map(<[_]>::to_vec))
 }
