@@ -301,6 +301,9 @@ class DataLoader:
     def stats(self) -> dict[str, Any]: ...
     def quality(self) -> dict[str, float]: ...
 
+Bounds = tuple[float, float]
+Augment = tuple[tuple[Bounds, Bounds] | None, float, Bounds | None, Bounds | None, Bounds | None, int]
+
 @final
 class Image:
     """How pictures are decoded; `tetrys.image` makes it."""
@@ -312,10 +315,11 @@ class Image:
         chw: bool,
         normalised: tuple[tuple[float, ...], tuple[float, ...]] | None,
         fast: bool,
+        augment: Augment,
     ) -> Image: ...
     @property
     def type(self) -> str: ...
-    def decode(self, file: builtins.bytes) -> tuple[list[int], npt.NDArray[Any]]: ...
+    def decode(self, file: builtins.bytes, random: int) -> tuple[list[int], npt.NDArray[Any]]: ...
 
 @final
 class Scan:
@@ -372,10 +376,6 @@ class Rows:
         Raises:
             Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
         """
-    def _repr_html_(self) -> str: ...
-    def _ipython_key_completions_(self) -> list[str]: ...
-    def row(self, row: int) -> dict[str, Any]:
-        """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
     def to_arrow(self) -> Any:
         """Returns the columns as a pyarrow table of plain types, for libraries that do not know the tensors of Arrow, such as Hugging
         Face's `datasets`. `pyarrow.table(rows)` has the tensors.
@@ -394,6 +394,10 @@ class Rows:
         Raises:
             Unsupported: pyarrow is not installed.
         """
+    def _repr_html_(self) -> str: ...
+    def _ipython_key_completions_(self) -> list[str]: ...
+    def row(self, row: int) -> dict[str, Any]:
+        """Returns one row as a dict, as `RowLoader.get_row` does. Negative numbers count from the end."""
     def keys(self) -> list[str]:
         """Returns the names of the columns."""
     def values(self) -> list[Any]:
@@ -695,6 +699,7 @@ def l5_detect_collision(
 ) -> tuple[int, int] | None: ...
 def record_spans(level: int) -> None: ...
 def spans(patience: float) -> list[tuple[int, str, str]]: ...
+def sample_random(seed: int, epoch: int, sample: int) -> int: ...
 def run(
     recipe: Any,
     dry_run: bool,
