@@ -1,7 +1,7 @@
 //! Pictures for training: decodes JPEG and PNG, crops, resizes and normalises them while a data loader reads.
 //!
 //! [`Image`] says what a model wants. It is a decoder of the data loader: the work is done on the threads that read, directly into the
-//! batch.
+//! batch. Random crops, flips and colours are those of torchvision, drawn for each sample of each epoch.
 //!
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
@@ -22,11 +22,13 @@
 //! convolution of Pillow's `resize(.., Image.BILINEAR)`: each value is within one level of 256. Both round between the two passes, with
 //! weights of another precision.
 
+mod augment;
 mod jpeg;
 mod png;
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::Arc};
 
+use augment::{Augment, Drawn};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer, images::ImageRef};
 use tetrys::{ColumnType, Error, Result, loader::Decode, schema::Primitive};
 
@@ -46,11 +48,11 @@ pub enum Layout {
 
 /// A rectangle of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Area {
-    top: u32,
-    left: u32,
-    height: u32,
-    width: u32,
+pub(crate) struct Area {
+    pub(crate) top: u32,
+    pub(crate) left: u32,
+    pub(crate) height: u32,
+    pub(crate) width: u32,
 }
 
 /// How pictures are decoded. The default: all pixels as u8 [height, width, 3], RGB.
@@ -62,6 +64,9 @@ pub struct Image {
     /// Mean and standard deviation of each channel, for pixels between 0 and 1; u8 without them.
     normalised: Option<([f32; 3], [f32; 3])>,
     fast: bool,
+    augment: Augment,
+    /// The random number of the sample.
+    random: u64,
 }
 
 /// Decoded pixels, RGB, row by row.
@@ -118,10 +123,64 @@ impl Image {
         self
     }
 
+    /// Takes a random part of each picture before it is resized, as `RandomResizedCrop` of torchvision: `scale` has the bounds of its
+    /// area, as a share of the picture (or of the part that [`Image::crop`] takes), and `ratio` those of its width divided by its
+    /// height. All pictures of a sample, such as the frames of a window, get the same part if they have the same size. Needs a size.
+    #[must_use]
+    pub fn random_crop(mut self, scale: (f64, f64), ratio: (f64, f64)) -> Self {
+        self.augment.crop = Some((scale, ratio));
+        self
+    }
+
+    /// Exchanges left and right of the pictures of a sample with this probability, as `RandomHorizontalFlip` of torchvision.
+    #[must_use]
+    pub fn flip(mut self, probability: f64) -> Self {
+        self.augment.flip = probability;
+        self
+    }
+
+    /// Multiplies the brightness of the pictures of a sample by a random factor between these bounds, as `ColorJitter` of torchvision.
+    /// Brightness, contrast and saturation are changed behind the resize, in random order.
+    #[must_use]
+    pub fn brightness(mut self, least: f64, most: f64) -> Self {
+        self.augment.brightness = Some((least, most));
+        self
+    }
+
+    /// Multiplies the contrast by a random factor, as [`Image::brightness`] does the brightness.
+    #[must_use]
+    pub fn contrast(mut self, least: f64, most: f64) -> Self {
+        self.augment.contrast = Some((least, most));
+        self
+    }
+
+    /// Multiplies the saturation by a random factor, as [`Image::brightness`] does the brightness.
+    #[must_use]
+    pub fn saturation(mut self, least: f64, most: f64) -> Self {
+        self.augment.saturation = Some((least, most));
+        self
+    }
+
+    /// Sets a seed that is mixed with the random number of the sample. Columns with the same seed, 0 by default, get the same random
+    /// crop, flip and factors in a sample.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.augment.seed = seed;
+        self
+    }
+
+    /// Sets the random number of the sample that the next pictures belong to, as [`Decode::of_sample`] does.
+    #[must_use]
+    pub fn random(mut self, random: u64) -> Self {
+        self.random = random;
+        self
+    }
+
     /// Checks the sizes and numbers.
     ///
     /// # Errors
-    /// - `Invalid`: a size is 0 or too large, or a mean or deviation is not a number above 0 (a mean may be 0 or below).
+    /// - `Invalid`: a size is 0 or too large, a mean or deviation is not a number above 0 (a mean may be 0 or below), or a bound or
+    ///   a probability of a random change is impossible.
     pub fn check(&self) -> Result<()> {
         let of = |what: &str, height: u32, width: u32| match u64::from(height) * u64::from(width) {
             1..=MOST_PIXELS => Ok(()),
@@ -129,6 +188,7 @@ impl Image {
         };
         self.size.map_or(Ok(()), |(height, width)| of("size", height, width))?;
         self.crop.map_or(Ok(()), |area| of("crop", area.height, area.width))?;
+        self.augment.check(self.size.is_some())?;
         let Some((mean, deviation)) = self.normalised else { return Ok(()) };
         match mean.iter().all(|mean| mean.is_finite()) && deviation.iter().all(|each| each.is_finite() && *each > 0.0) {
             true => Ok(()),
@@ -140,9 +200,9 @@ impl Image {
 
     /// Decodes the pixels, crops and resizes them. Returns height, width and the RGB values, row by row.
     fn pixels(&self, file: &[u8]) -> Result<(u32, u32, Vec<u8>)> {
-        let wanted = self.fast.then_some(self.size).flatten();
+        let (wanted, drawn) = (self.fast.then_some(self.size).flatten(), self.augment.drawn(self.random));
         let pixels = match file {
-            [0xff, 0xd8, 0xff, ..] => jpeg::decode(file, |height, width| self.scale(wanted, height, width))?,
+            [0xff, 0xd8, 0xff, ..] => jpeg::decode(file, |height, width| self.scale(&drawn, wanted, height, width))?,
             [0x89, b'P', b'N', b'G', ..] => png::decode(file)?,
             _ => {
                 let start: Vec<String> = file.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
@@ -153,28 +213,31 @@ impl Image {
                 )));
             }
         };
-        let area = self.area(pixels.size)?;
+        let area = self.area(&drawn, pixels.size)?;
         let (pixels, area) = if pixels.scale == 1 { cut(pixels, area) } else { (pixels, area) };
-        match self.size {
-            None => Ok((pixels.height, pixels.width, pixels.rgb)),
-            Some((height, width)) => Ok((height, width, resized(&pixels, area, height, width)?)),
-        }
+        let (height, width, mut rgb) = match self.size {
+            None => (pixels.height, pixels.width, pixels.rgb),
+            Some((height, width)) => (height, width, resized(&pixels, area, height, width)?),
+        };
+        drawn.apply(&mut rgb, width);
+        Ok((height, width, rgb))
     }
 
     /// The part of a picture that is taken.
-    fn area(&self, (height, width): (u32, u32)) -> Result<Area> {
-        let Some(area) = self.crop else { return Ok(Area { top: 0, left: 0, height, width }) };
+    fn area(&self, drawn: &Drawn, (height, width): (u32, u32)) -> Result<Area> {
+        let area = self.crop.unwrap_or(Area { top: 0, left: 0, height, width });
         let fits = |start: u32, len: u32, whole: u32| start.checked_add(len).is_some_and(|end| end <= whole);
         match fits(area.top, area.height, height) && fits(area.left, area.width, width) {
-            true => Ok(area),
+            true => Ok(drawn.crop(area)),
             false => Err(Error::corrupt(format!("a picture of {height} x {width} pixels has no area {area:?}"))),
         }
     }
 
     /// The largest scale at which the wanted part of a picture is not smaller than the wanted size.
-    fn scale(&self, wanted: Option<(u32, u32)>, height: u32, width: u32) -> u32 {
+    fn scale(&self, drawn: &Drawn, wanted: Option<(u32, u32)>, height: u32, width: u32) -> u32 {
         let Some((wanted_height, wanted_width)) = wanted else { return 1 };
-        let (height, width) = self.crop.map_or((height, width), |area| (area.height, area.width));
+        // A crop that does not fit is an error of the decoded picture.
+        let (height, width) = self.area(drawn, (height, width)).map_or((height, width), |area| (area.height, area.width));
         let fits = |scale: &u32| height / scale >= wanted_height && width / scale >= wanted_width;
         [8, 4, 2].into_iter().find(fits).unwrap_or(1)
     }
@@ -223,6 +286,10 @@ impl Decode for Image {
             Layout::Hwc => ColumnType::tensor(element, [height, width, Some(3)]),
             Layout::Chw => ColumnType::tensor(element, [Some(3), height, width]),
         }
+    }
+
+    fn of_sample(&self, random: u64) -> Option<Arc<dyn Decode>> {
+        self.augment.is_on().then(|| Arc::new(self.clone().random(random)) as Arc<dyn Decode>)
     }
 
     fn decode_into(&self, value: &[u8], elements: &mut [u8]) -> Result<()> {

@@ -93,3 +93,43 @@ fn what_is_no_picture_is_an_error() {
         assert_eq!(image.check().unwrap_err().kind(), ErrorKind::Invalid);
     }
 }
+
+#[test]
+fn random_changes_depend_on_the_sample_alone() {
+    let rgb = scene(60, 80);
+    let file = png(&rgb, 60, 80);
+    assert!(Image::new().size(20, 24).seed(7).of_sample(1).is_none(), "nothing is random");
+    let varied =
+        Image::new().size(20, 24).random_crop((0.2, 1.0), (0.75, 1.25)).flip(0.5).brightness(0.5, 1.5).contrast(0.5, 1.5);
+    let of = |image: &Image, random| {
+        let decoder = image.of_sample(random).unwrap();
+        assert_eq!(decoder.column_type(), image.column_type());
+        let mut pixels = vec![0; 20 * 24 * 3];
+        decoder.decode_into(&file, &mut pixels).unwrap();
+        assert_eq!(decoder.decode(&file).unwrap(), (vec![20, 24, 3], pixels.clone()));
+        pixels
+    };
+    let found: Vec<_> = (0..20).map(|random| of(&varied, random)).collect();
+    assert!((0..20).all(|random| of(&varied, random) == found[random as usize]));
+    assert!((1..20).all(|random| found[random] != found[random - 1]));
+    assert!(of(&varied.clone().seed(1), 0) != found[0]);
+    // With a flip for certain, and nothing else, each row is reversed.
+    let flipped = Image::new().flip(1.0).of_sample(3).unwrap().decode(&file).unwrap().1;
+    for (row, before) in flipped.chunks(80 * 3).zip(rgb.chunks(80 * 3)) {
+        assert!(row.chunks(3).eq(before.chunks(3).rev()));
+    }
+}
+
+#[test]
+fn impossible_random_changes_are_invalid() {
+    for image in [
+        Image::new().random_crop((0.5, 1.0), (0.75, 1.25)),
+        Image::new().size(4, 4).random_crop((0.0, 1.0), (0.75, 1.25)),
+        Image::new().size(4, 4).random_crop((0.5, 1.0), (2.0, 1.0)),
+        Image::new().flip(f64::NAN),
+        Image::new().brightness(-0.5, 1.0),
+        Image::new().saturation(1.0, f64::INFINITY),
+    ] {
+        assert_eq!(image.check().unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

@@ -17,19 +17,26 @@ pub(crate) struct Image {
     made_of: Arguments,
 }
 
-/// Size, crop, whether channels come first, mean and deviation, fast.
-type Arguments = (Option<(u32, u32)>, Option<(u32, u32, u32, u32)>, bool, Option<([f32; 3], [f32; 3])>, bool);
+/// Size, crop, whether channels come first, mean and deviation, fast, and random changes.
+type Arguments = (Option<(u32, u32)>, Option<(u32, u32, u32, u32)>, bool, Option<([f32; 3], [f32; 3])>, bool, Augment);
+
+/// Lower and upper bound.
+type Bounds = (f64, f64);
+
+/// Scale and ratio of the random crop, probability of a flip, brightness, contrast, saturation, and the seed.
+type Augment = (Option<(Bounds, Bounds)>, f64, Option<Bounds>, Option<Bounds>, Option<Bounds>, u64);
 
 #[pymethods]
 impl Image {
     #[new]
-    #[pyo3(signature = (*, size, crop, chw, normalised, fast))]
+    #[pyo3(signature = (*, size, crop, chw, normalised, fast, augment))]
     fn new(
         size: Option<(u32, u32)>,
         crop: Option<(u32, u32, u32, u32)>,
         chw: bool,
         normalised: Option<([f32; 3], [f32; 3])>,
         fast: bool,
+        augment: Augment,
     ) -> PyResult<Self> {
         let mut image = tetrys_images::Image::new().layout(if chw { Layout::Chw } else { Layout::Hwc }).fast(fast);
         if let Some((height, width)) = size {
@@ -41,19 +48,34 @@ impl Image {
         if let Some((mean, deviation)) = normalised {
             image = image.normalised(mean, deviation);
         }
+        let (random_crop, flip, brightness, contrast, saturation, seed) = augment;
+        image = image.flip(flip).seed(seed);
+        if let Some((scale, ratio)) = random_crop {
+            image = image.random_crop(scale, ratio);
+        }
+        if let Some((least, most)) = brightness {
+            image = image.brightness(least, most);
+        }
+        if let Some((least, most)) = contrast {
+            image = image.contrast(least, most);
+        }
+        if let Some((least, most)) = saturation {
+            image = image.saturation(least, most);
+        }
         image.check().py()?;
-        Ok(Self { image, made_of: (size, crop, chw, normalised, fast) })
+        Ok(Self { image, made_of: (size, crop, chw, normalised, fast, augment) })
     }
 
     /// Pickles the arguments.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-        let (size, crop, chw, normalised, fast) = self.made_of;
+        let (size, crop, chw, normalised, fast, augment) = self.made_of;
         let arguments = PyDict::new(py);
         arguments.set_item("size", size)?;
         arguments.set_item("crop", crop)?;
         arguments.set_item("chw", chw)?;
         arguments.set_item("normalised", normalised.map(|(mean, deviation)| (mean.to_vec(), deviation.to_vec())))?;
         arguments.set_item("fast", fast)?;
+        arguments.set_item("augment", augment)?;
         Ok((PyTuple::empty(py), arguments))
     }
 
@@ -63,10 +85,11 @@ impl Image {
         self.image.column_type().to_string()
     }
 
-    /// Decodes a picture. Returns its shape and its elements, u8 or f32, one after another.
-    fn decode<'py>(&self, py: Python<'py>, file: &Bound<'py, PyBytes>) -> PyResult<(Vec<usize>, Bound<'py, PyAny>)> {
+    /// Decodes a picture of a sample. Returns its shape and its elements, u8 or f32, one after another. `random` is the number of the
+    /// sample that random changes are drawn with.
+    fn decode<'py>(&self, py: Python<'py>, file: &Bound<'py, PyBytes>, random: u64) -> PyResult<(Vec<usize>, Bound<'py, PyAny>)> {
         let file = file.as_bytes();
-        let (shape, elements) = py.detach(|| self.decoded(file)).py()?;
+        let (shape, elements) = py.detach(|| decoded(self.image.clone().random(random), file)).py()?;
         let floats = matches!(self.image.column_type(), ColumnType::Tensor { element: Primitive::F32, .. });
         let array = match floats {
             true => {
@@ -80,22 +103,32 @@ impl Image {
 
     /// Shows the arguments as `tetrys.image` takes them.
     fn __repr__(&self) -> String {
-        let (size, crop, chw, normalised, fast) = self.made_of;
+        let (size, crop, chw, normalised, fast, (random_crop, flip, brightness, contrast, saturation, seed)) = self.made_of;
         let mut said = Vec::new();
         said.extend(size.map(|size| format!("{size:?}")));
         said.extend(crop.map(|crop| format!("crop={crop:?}")));
         said.extend(chw.then(|| r#"layout="chw""#.to_owned()));
         said.extend(normalised.map(|(mean, std)| format!(r#"dtype="float32", mean={mean:?}, std={std:?}"#)));
         said.extend(fast.then(|| "fast=True".to_owned()));
+        said.extend(random_crop.map(|(scale, ratio)| format!("crop_scale={scale:?}, crop_ratio={ratio:?}")));
+        said.extend((flip > 0.0).then(|| format!("flip={flip:?}")));
+        for (name, bounds) in [("brightness", brightness), ("contrast", contrast), ("saturation", saturation)] {
+            said.extend(bounds.map(|bounds| format!("{name}={bounds:?}")));
+        }
+        said.extend((seed > 0).then(|| format!("seed={seed}")));
         format!("tetrys.image({})", said.join(", "))
     }
 }
 
-impl Image {
-    fn decoded(&self, file: &[u8]) -> tetrys::Result<(Vec<usize>, Vec<u8>)> {
-        let (shape, elements) = self.image.decode(file)?;
-        Ok((shape.into_iter().map(|extent| extent as usize).collect(), elements))
-    }
+fn decoded(image: tetrys_images::Image, file: &[u8]) -> tetrys::Result<(Vec<usize>, Vec<u8>)> {
+    let (shape, elements) = image.decode(file)?;
+    Ok((shape.into_iter().map(|extent| extent as usize).collect(), elements))
+}
+
+/// Returns the random number of a sample: see `tetrys::loader::sample_random`.
+#[pyfunction]
+pub(crate) fn sample_random(seed: u64, epoch: u64, sample: u64) -> u64 {
+    tetrys::loader::sample_random(seed, epoch, sample)
 }
 
 /// Returns the decoder of a column.

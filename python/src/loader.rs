@@ -403,6 +403,26 @@ impl Rows {
         this.py().import("tetrys._torch")?.call_method1("tensors", (this,))
     }
 
+    /// Returns the columns as a pyarrow table of plain types, for libraries that do not know the tensors of Arrow, such as Hugging
+    /// Face's `datasets`. `pyarrow.table(rows)` has the tensors.
+    ///
+    /// A tensor is a list of lists, with a fixed size where the type has a fixed extent: `f32[?,4]` is
+    /// `large_list<fixed_size_list<float>[4]>`. Its numbers are not copied. Bytes, text and lists are as in `pyarrow.table(rows)`.
+    /// Null values and missing rows are null.
+    ///
+    /// Example:
+    ///     >>> rows = tt.row_loader(tt.read_index("drives")).take([4, 5], ["lidar.*", "camera.intrinsics"])
+    ///     >>> str(rows.to_arrow()["camera.intrinsics"].type)
+    ///     'fixed_size_list<item: fixed_size_list<item: double>[3]>[3]'
+    ///     >>> len(rows.to_arrow()["lidar.points"][1].as_py()), rows["lidar.points"][1].shape
+    ///     (1, (1, 4))
+    ///
+    /// Raises:
+    ///     Unsupported: pyarrow is not installed.
+    fn to_arrow<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("tetrys._plain")?.call_method1("table_of", (this,))
+    }
+
     fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("tetrys._html")?.call_method1("of_rows", (this,))
     }

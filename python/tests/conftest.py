@@ -35,7 +35,7 @@ settings.load_profile("tetrys")
 ROWS = 20
 
 # Only .ci/full installs these.
-NEEDED = {"test_jax.py": "jax", "test_tensorflow.py": "tensorflow", "test_petastorm_tensorflow.py": "tensorflow"}
+NEEDED = {"test_jax.py": "jax", "test_hugging_face.py": "datasets", "test_tensorflow.py": "tensorflow", "test_petastorm_tensorflow.py": "tensorflow"}
 collect_ignore = [file for file, name in NEEDED.items() if importlib.util.find_spec(name) is None]
 if importlib.util.find_spec("torch") is None:
     collect_ignore.append("test_petastorm_pytorch.py")

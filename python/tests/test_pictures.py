@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,13 @@ def test_a_data_loader_decodes_a_list_of_columns_to_all_pixels(loader: tt.RowLoa
     (batch,) = tt.DataLoader(loader._source, batch_size=4, columns=["camera.front"], decode=["*.front"], shuffle="none")
     assert [values.shape for values in batch["camera.front"] if values is not None] == [(6, 8, 3)] * 3
     np.testing.assert_array_equal(batch["camera.front"][1], pixels(1))
+
+
+def test_a_data_loader_decodes_where_every_column_has_a_window(loader: tt.RowLoader) -> None:
+    options: dict[str, Any] = dict(columns=["camera.front"], offsets=range(-1, 1), decode={"*.front": tt.image((3, 4))}, shuffle="none")
+    (batch,) = tt.DataLoader(loader._source, batch_size=4, **options)
+    assert batch["camera.front"].shape == (4, 2, 3, 4, 3)
+    np.testing.assert_array_equal(batch["camera.front"][1, 0], pixels(0)[:3, :4])
 
 
 def test_all_that_begins_as_a_picture_is_decoded(loader: tt.RowLoader) -> None:

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt::Debug, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, cast::AsArray, make_array, types::UInt8Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, cast::AsArray, make_array, types::UInt8Type};
 use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema};
@@ -49,6 +49,15 @@ pub trait Decode: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Returns the decoder of one sample, if each sample is decoded in its own way, as random crops are; `None`, the default, if not.
+    ///
+    /// `random` is a random number of the sample: that of [`sample_random`](super::sample_random). All values of a sample, such as the
+    /// frames of a window, are decoded by the same decoder. Its [`Decode::column_type`] is that of this one.
+    fn of_sample(&self, random: u64) -> Option<Arc<dyn Decode>> {
+        let _ = random;
+        None
+    }
+
     /// Decodes a value to the elements of a tensor in row-major order, with the bytes in the order of this machine. `elements` is as
     /// long as a value of [`Decode::column_type`], aligned for its elements, and 0. It is called if that type has a fixed shape.
     ///
@@ -90,46 +99,76 @@ pub(super) fn check(column: &str, ty: &ColumnType, decoder: &dyn Decode) -> Resu
     }
 }
 
-/// Replaces the columns that are decoded.
+/// Replaces the columns that are decoded. `randoms` has the random number of each sample.
 ///
 /// # Errors
 /// - `Corrupt`: a value cannot be decoded. The message names the column.
-pub(super) async fn decoded(parts: Vec<Windows>, decoders: &[Decoded]) -> Result<Vec<Windows>> {
+pub(super) async fn decoded(parts: Vec<Windows>, decoders: &[Decoded], randoms: Vec<u64>) -> Result<Vec<Windows>> {
     if decoders.is_empty() {
         return Ok(parts);
     }
     let decoders = decoders.to_vec();
-    offload(move |stop| parts.into_iter().map(|part| part.try_map(|rows| replaced(rows, &decoders, stop))).collect()).await
+    let replace = move |part: Windows, stop: &Stop| {
+        let lengths = part.starts().windows(2).map(|window| window[1] - window[0]);
+        let samples: Vec<usize> = lengths.enumerate().flat_map(|(sample, rows)| std::iter::repeat_n(sample, rows)).collect();
+        part.try_map(|rows| replaced(rows, &decoders, &randoms, &samples, stop))
+    };
+    offload(move |stop| parts.into_iter().map(|part| replace(part, stop)).collect()).await
 }
 
-fn replaced(rows: &Rows, decoders: &[Decoded], stop: &Stop) -> Result<Rows> {
+fn replaced(rows: &Rows, decoders: &[Decoded], randoms: &[u64], samples: &[usize], stop: &Stop) -> Result<Rows> {
     let (mut columns, mut types) = (rows.batch().columns().to_vec(), rows.column_types().to_vec());
     let schema = rows.batch().schema();
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
     for Decoded { columns: names, decoder } in decoders {
+        let of_samples = randoms.iter().map(|random| decoder.of_sample(*random)).collect::<Option<Vec<_>>>().unwrap_or_default();
+        let decoders = Decoders { all: &**decoder, of_samples, samples };
         for name in names {
             let Ok(place) = schema.index_of(name) else { continue };
             types[place] = decoder.column_type();
-            columns[place] = column(&columns[place], &**decoder, stop).map_err(|error| error.at(format!("column `{name}`")))?;
+            columns[place] = column(&columns[place], &decoders, stop).map_err(|error| error.at(format!("column `{name}`")))?;
             fields[place] = Arc::new(types[place].arrow_field(name));
         }
     }
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    // A loader whose columns all have windows has a part without columns.
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
         .map_err(|error| Error::internal(format!("decoded columns: {error}")))?;
     Rows::from_parts(batch, types, rows.table_rows().to_vec(), rows.partners().map(<[_]>::to_vec))
 }
 
-/// Decodes a column of bytes.
-fn column(array: &ArrayRef, decoder: &dyn Decode, stop: &Stop) -> Result<ArrayRef> {
-    let ColumnType::Tensor { element, shape } = decoder.column_type() else { return Err(Error::internal("no tensor")) };
-    let values = Values::of(array);
-    match shape.iter().copied().collect::<Option<Vec<u32>>>() {
-        Some(shape) => of_one_shape(&values, decoder, element, &shape, stop),
-        None => of_any_shape(&values, decoder, element, shape.len(), stop),
+/// The decoders of the rows of a column.
+struct Decoders<'a> {
+    all: &'a dyn Decode,
+    /// The decoder of each sample; none if `all` decodes all of them.
+    of_samples: Vec<Arc<dyn Decode>>,
+    /// The sample of each row.
+    samples: &'a [usize],
+}
+
+impl Decoders<'_> {
+    /// Returns the sample of a row; 0 if all samples have one decoder.
+    fn sample(&self, row: usize) -> usize {
+        if self.of_samples.is_empty() { 0 } else { self.samples.get(row).copied().unwrap_or(0) }
+    }
+
+    fn of_row(&self, row: usize) -> &dyn Decode {
+        self.of_samples.get(self.sample(row)).map_or(self.all, |decoder| &**decoder)
     }
 }
 
-/// The values of a column, each distinct value once: windows that overlap hold a value several times.
+/// Decodes a column of bytes.
+fn column(array: &ArrayRef, decoders: &Decoders<'_>, stop: &Stop) -> Result<ArrayRef> {
+    let ColumnType::Tensor { element, shape } = decoders.all.column_type() else { return Err(Error::internal("no tensor")) };
+    let values = Values::of(array, decoders);
+    match shape.iter().copied().collect::<Option<Vec<u32>>>() {
+        Some(shape) => of_one_shape(&values, decoders, element, &shape, stop),
+        None => of_any_shape(&values, decoders, element, shape.len(), stop),
+    }
+}
+
+/// The values of a column, each distinct value once: windows that overlap hold a value several times. A value that several samples
+/// decode in their own way is distinct in each of them.
 struct Values<'a> {
     distinct: Vec<&'a [u8]>,
     /// The row in which each distinct value comes first, in ascending order.
@@ -139,12 +178,12 @@ struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    fn of(array: &'a ArrayRef) -> Self {
+    fn of(array: &'a ArrayRef, decoders: &Decoders<'_>) -> Self {
         let (mut distinct, mut first_rows, mut places) = (Vec::new(), Vec::new(), HashMap::new());
         let place = |row| {
             let value = value(array, row)?;
             let next = distinct.len();
-            let place = *places.entry(*blake3::hash(value).as_bytes()).or_insert(next);
+            let place = *places.entry((decoders.sample(row), *blake3::hash(value).as_bytes())).or_insert(next);
             if place == next {
                 distinct.push(value);
                 first_rows.push(row);
@@ -173,22 +212,29 @@ fn corrupt(error: Error) -> Error {
 }
 
 /// Decodes values to tensors that all have `shape`, each in its place in the result.
-fn of_one_shape(values: &Values<'_>, decoder: &dyn Decode, element: Primitive, shape: &[u32], stop: &Stop) -> Result<ArrayRef> {
+fn of_one_shape(
+    values: &Values<'_>,
+    decoders: &Decoders<'_>,
+    element: Primitive,
+    shape: &[u32],
+    stop: &Stop,
+) -> Result<ArrayRef> {
     let rows = values.of_rows.len();
     let len = shape.iter().try_fold(1_usize, |len, extent| len.checked_mul(*extent as usize));
     let total = len.and_then(|len| len.checked_mul(element.width())?.checked_mul(rows.max(1)));
     let Some((len, _)) = len.zip(total.filter(|bytes| isize::try_from(*bytes).is_ok())) else {
-        return Err(Error::unsupported(format!("{} of {}", counted(rows, "value"), decoder.column_type())));
+        return Err(Error::unsupported(format!("{} of {}", counted(rows, "value"), decoders.all.column_type())));
     };
     let bytes = len * element.width();
     let mut whole = MutableBuffer::from_len_zeroed(rows * bytes);
     if bytes > 0 {
         let mut places = values.first_rows.iter().zip(&values.distinct).peekable();
-        let of_row = |(row, elements)| places.next_if(|(first, _)| **first == row).map(|(_, value)| (*value, elements));
+        let of_row =
+            |(row, elements)| places.next_if(|(first, _)| **first == row).map(|(first, value)| (*first, *value, elements));
         let jobs = whole.as_slice_mut().chunks_exact_mut(bytes).enumerate().filter_map(of_row).collect();
-        share(jobs, values.helpers(), |(value, elements)| {
+        share(jobs, values.helpers(), |(row, value, elements): (usize, &[u8], &mut [u8])| {
             stop.check()?;
-            decoder.decode_into(value, elements).map_err(corrupt)
+            decoders.of_row(row).decode_into(value, elements).map_err(corrupt)
         })?;
         for (row, place) in values.of_rows.iter().enumerate() {
             if let Some(first) = place.map(|place| values.first_rows[place]).filter(|first| *first != row) {
@@ -196,7 +242,7 @@ fn of_one_shape(values: &Values<'_>, decoder: &dyn Decode, element: Primitive, s
             }
         }
     }
-    let ty = decoder.column_type().arrow();
+    let ty = decoders.all.column_type().arrow();
     let DataType::FixedSizeList(item, _) = &ty else { return Err(Error::internal(format!("tensors as {ty}"))) };
     let items = ArrayData::builder(item.data_type().clone()).len(rows * len).add_buffer(whole.into());
     let items = items.build().map_err(internal)?;
@@ -207,14 +253,15 @@ fn of_one_shape(values: &Values<'_>, decoder: &dyn Decode, element: Primitive, s
 /// Decodes values to tensors whose shapes, of `dimensions` extents, may differ.
 fn of_any_shape(
     values: &Values<'_>,
-    decoder: &dyn Decode,
+    decoders: &Decoders<'_>,
     element: Primitive,
     dimensions: usize,
     stop: &Stop,
 ) -> Result<ArrayRef> {
-    let tensors = share(values.distinct.clone(), values.helpers(), |value| {
+    let jobs = values.first_rows.iter().copied().zip(values.distinct.iter().copied()).collect();
+    let tensors = share(jobs, values.helpers(), |(row, value): (usize, &[u8])| {
         stop.check()?;
-        decoder.decode(value).map_err(corrupt)
+        decoders.of_row(row).decode(value).map_err(corrupt)
     })?;
     let (mut shapes, mut lengths, mut data) = (Vec::<i32>::new(), Vec::new(), MutableBuffer::new(0));
     for place in &values.of_rows {
@@ -223,7 +270,7 @@ fn of_any_shape(
                 let count = extents.iter().map(|extent| *extent as usize).product::<usize>();
                 if extents.len() != dimensions || count * element.width() != elements.len() {
                     let found = counted(elements.len(), "byte");
-                    return Err(Error::internal(format!("{decoder:?} gave shape {extents:?} and {found}")));
+                    return Err(Error::internal(format!("{:?} gave shape {extents:?} and {found}", decoders.all)));
                 }
                 shapes.extend(extents.iter().map(|extent| i32::try_from(*extent).unwrap_or(i32::MAX)));
                 lengths.push(count);
@@ -235,7 +282,7 @@ fn of_any_shape(
             }
         }
     }
-    ragged(&decoder.column_type(), element, shapes, lengths, data, values.valid())
+    ragged(&decoders.all.column_type(), element, shapes, lengths, data, values.valid())
 }
 
 /// Makes tensors of different shapes.

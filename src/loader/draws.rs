@@ -7,15 +7,34 @@ use futures::future::try_join_all;
 use super::{
     mix::{Mix, Place},
     order::Epoch,
+    permutation::hash,
     source::Source,
 };
 use crate::{error::Result, read::Explain, table::Windows};
+
+/// Returns the random number of a sample, which [`Decode::of_sample`](super::Decode::of_sample) gets. It depends on the seed of the
+/// loader, the epoch, and the number of the sample in the epoch, which counts the samples of all ranks from 0.
+///
+/// So it depends neither on ranks, batch sizes or threads, nor on whether the epoch was resumed. A row that an epoch draws twice gets
+/// two numbers.
+///
+/// ```
+/// use tetrys::loader::sample_random;
+/// assert_eq!(sample_random(7, 0, 3), sample_random(7, 0, 3));
+/// assert_ne!(sample_random(7, 0, 3), sample_random(7, 1, 3));
+/// ```
+pub fn sample_random(seed: u64, epoch: u64, sample: u64) -> u64 {
+    // Other numbers of three parts have a salt in the third place: `order.rs`.
+    hash(&[seed, epoch, sample, 0])
+}
 
 /// A sample of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Draw {
     pub(super) source: usize,
     pub(super) position: u64,
+    /// See [`sample_random`].
+    pub(super) random: u64,
 }
 
 /// The sources of a loader.
@@ -26,16 +45,15 @@ impl Sources {
     /// Reads samples. Returns the windows of each part, one for each sample.
     pub(super) async fn read(&self, draws: &[Draw]) -> Result<Vec<Windows>> {
         if let [source] = &*self.0 {
-            let positions: Vec<u64> = draws.iter().map(|draw| draw.position).collect();
-            return source.read(&positions).await;
+            return read(source, draws).await;
         }
-        let mut positions: Vec<Vec<u64>> = vec![Vec::new(); self.0.len()];
+        let mut of_sources: Vec<Vec<Draw>> = vec![Vec::new(); self.0.len()];
         let mut places = Vec::with_capacity(draws.len());
         for draw in draws {
-            places.push((draw.source, positions[draw.source].len()));
-            positions[draw.source].push(draw.position);
+            places.push((draw.source, of_sources[draw.source].len()));
+            of_sources[draw.source].push(*draw);
         }
-        let read = self.0.iter().zip(&positions).map(|(source, positions)| source.read(positions));
+        let read = self.0.iter().zip(&of_sources).map(|(source, draws)| read(source, draws));
         let read = try_join_all(read).await?;
         let parts = read.first().map_or(0, Vec::len);
         (0..parts)
@@ -71,6 +89,11 @@ impl Sources {
     }
 }
 
+async fn read(source: &Source, draws: &[Draw]) -> Result<Vec<Windows>> {
+    let positions: Vec<u64> = draws.iter().map(|draw| draw.position).collect();
+    source.read(&positions, draws.iter().map(|draw| draw.random).collect()).await
+}
+
 /// The samples of an epoch, in their order.
 #[derive(Debug)]
 pub(super) struct Drawing {
@@ -91,6 +114,7 @@ impl Drawing {
 
     /// Returns the `k`-th sample of the epoch.
     pub(super) fn at(&mut self, k: u64) -> Draw {
+        let sample = k;
         let (number, k) = self.mix.as_ref().map_or((0, k), |mix| mix.at(k, &mut self.place));
         let (source, (pass, epoch)) = (&self.sources.0[number], &mut self.passes[number]);
         let len = source.order.len().max(1);
@@ -98,7 +122,8 @@ impl Drawing {
             *pass = k / len;
             *epoch = source.order.epoch(self.epoch.wrapping_add(*pass << 32));
         }
-        Draw { source: number, position: source.position(epoch.at(k % len)) }
+        let random = sample_random(source.order.seed(), self.epoch, sample);
+        Draw { source: number, position: source.position(epoch.at(k % len)), random }
     }
 
     /// Returns the end of the range of draws that are shuffled together with draw `k`, and whether that range is larger than one: what

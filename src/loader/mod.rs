@@ -19,6 +19,7 @@ mod trace;
 pub use batch::Batch;
 pub use data_loader::{DataLoader, LoaderStats, PlannedReads};
 pub use decode::Decode;
+pub use draws::sample_random;
 pub use forecast::Forecast;
 pub use mix::Stop;
 pub use options::{LoaderOptions, OnError};

@@ -81,9 +81,10 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads the samples at positions. Returns the windows of each part, one for each sample.
-    pub(super) async fn read(&self, positions: &[u64]) -> Result<Vec<Windows>> {
-        decoded(self.rows.samples(positions, &self.parts).await?, &self.decoders).await
+    /// Reads the samples at positions, and decodes them with their random numbers. Returns the windows of each part, one for each
+    /// sample.
+    pub(super) async fn read(&self, positions: &[u64], randoms: Vec<u64>) -> Result<Vec<Windows>> {
+        decoded(self.rows.samples(positions, &self.parts).await?, &self.decoders, randoms).await
     }
 
     /// Returns the same samples with counts of their own.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import choice, truth, whole
+from ._arguments import choice, number, truth, whole
 from ._errors import WrongType, array_of, found, imported, short
 from ._tetrys import Corrupt, Image, Invalid
 
@@ -73,10 +73,17 @@ def image(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     fast: bool = False,
+    crop_scale: tuple[float, float] | None = None,
+    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3),
+    flip: float = 0.0,
+    brightness: float | tuple[float, float] = 0.0,
+    contrast: float | tuple[float, float] = 0.0,
+    saturation: float | tuple[float, float] = 0.0,
+    seed: int = 0,
 ) -> Image:
     """Says how a data loader decodes a column of JPEGs and PNGs: `DataLoader(.., decode={"camera.jpeg": tt.image((224, 224))})`.
 
-    Decoding, cropping, resizing and normalising run on the threads that read, without the GIL, directly into the batch.
+    Decoding, cropping, resizing, random changes and normalising run on the threads that read, without the GIL, directly into the batch.
 
     Args:
         size: Height and width in pixels that pictures are resized to, by bilinear convolution as in Pillow; default: their own size.
@@ -86,6 +93,22 @@ def image(
         mean, std: Mean and standard deviation of the channels red, green and blue, for float32; one needs the other.
         fast: With a size: decodes JPEGs at a half, a quarter or an eighth of their size, as long as nothing has to be enlarged (as
             Pillow's `draft` does). Several times faster; the pixels differ a little.
+        crop_scale: Takes a random part of each picture, or of the part that `crop` takes, before it is resized: smallest and largest
+            area of the part, as a share of the whole, as in `(0.08, 1.0)`. Needs a size.
+        crop_ratio: With `crop_scale`: smallest and largest width of the part divided by its height.
+        flip: Probability with which left and right are exchanged, 0 to 1.
+        brightness, contrast, saturation: Random factors. A number x stands for factors from max(0, 1 - x) to 1 + x; a pair, for factors
+            between its numbers. 1 leaves a picture as it is. The three are applied in random order, after the resize.
+        seed: Columns with the same seed, 0 by default, get the same random numbers in a sample: the same crop if their pictures have
+            the same size, the same flip, the same factors. So a camera and its mask stay aligned. Give columns that should differ
+            different seeds.
+
+    The random changes are those of torchvision 0.20 for pictures of Pillow (`RandomResizedCrop`, `RandomHorizontalFlip` and
+    `ColorJitter` without hue, of https://github.com/pytorch/vision/blob/v0.20.0/torchvision/transforms/transforms.py), with other random
+    numbers. They depend on the seed of the loader, the epoch, the number of the sample in the epoch, and `seed` alone: not on the
+    number of processes and workers, the batch size or the speed of threads, and a resumed epoch has the same ones. All frames of a window
+    get the same changes. A row that an epoch draws twice gets two. `RowLoader` and `tetrys.torch.Dataset`, where a sample has no
+    number, use its position instead.
 
     Without `size`, the pixels of JPEGs are those of Pillow, and those of PNGs are exact. With `size`, each value is within one level of
     256 of Pillow's bilinear resize (of the reduced picture if `fast`). Pictures are RGB: grey is repeated, transparency left out. With
@@ -97,9 +120,14 @@ def image(
         >>> batch = next(iter(loader))
         >>> batch["camera.jpeg"].shape, str(batch["camera.jpeg"].dtype)
         ((8, 3, 24, 32), 'float32')
+        >>> varied = tt.image((24, 32), crop_scale=(0.25, 1.0), flip=0.5, brightness=0.4, contrast=0.4, saturation=0.4)
+        >>> windows = {"camera.jpeg": range(-3, 1)}
+        >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=8, offsets=windows, decode={"camera.jpeg": varied}, seed=7)
+        >>> next(iter(loader))["camera.jpeg"].shape                     # one crop for the four frames of each window
+        (8, 4, 24, 32, 3)
 
     Raises:
-        Invalid: a size is 0 or too large, or an argument does not fit another one.
+        Invalid: a size is 0 or too large, a bound or a probability is impossible, or an argument does not fit another one.
     """
     choice("layout", layout, ImageLayout)
     choice("dtype", dtype, ImageType)
@@ -112,7 +140,26 @@ def image(
         normalised = (_channels("mean", (0, 0, 0) if mean is None else mean), _channels("std", (1, 1, 1) if std is None else std))
     whole_size = None if size is None else _numbers("size", size, 2, "height and width")
     area = None if crop is None else _numbers("crop", crop, 4, "top, left, height and width")
-    return Image(size=whole_size, crop=area, chw=layout == "chw", normalised=normalised, fast=truth("fast", fast))  # type: ignore[arg-type]
+    parts = None if crop_scale is None else (_bounds("crop_scale", crop_scale), _bounds("crop_ratio", crop_ratio))
+    factors = (_factors("brightness", brightness), _factors("contrast", contrast), _factors("saturation", saturation))
+    augment = (parts, number("flip", flip), *factors, whole("seed", seed, 0, 2**64 - 1))
+    return Image(size=whole_size, crop=area, chw=layout == "chw", normalised=normalised, fast=truth("fast", fast), augment=augment)  # type: ignore[arg-type]
+
+
+def _bounds(what: str, bounds: object) -> tuple[float, float]:
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise WrongType(f"{what}: expected two numbers, the smaller one first, found {found(bounds)}")
+    return number(what, bounds[0]), number(what, bounds[1])
+
+
+def _factors(what: str, change: object) -> tuple[float, float] | None:
+    """Returns the bounds of a random factor; None if it is always 1."""
+    if isinstance(change, (tuple, list)):
+        return _bounds(what, change)
+    most = number(what, change)
+    if most < 0:
+        raise Invalid(f"{what}: {most}: expected 0 or more, or the smallest and the largest factor")
+    return (max(0.0, 1 - most), 1 + most) if most else None
 
 
 def _numbers(what: str, values: Sequence[int], count: int, names: str) -> tuple[int, ...]:
@@ -128,20 +175,22 @@ def _channels(what: str, values: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in array)
 
 
-def decode_with(decoder: Image, file: Any) -> npt.NDArray[Any]:
-    """Decodes a picture as `decoder` says."""
-    shape, elements = decoder.decode(bytes(file))
-    return elements.reshape(shape)
-
-
 def decode_all(
-    name: str, values: Iterable[Any], decode_one: Callable[[Any], npt.NDArray[Any]] = decode
+    name: str, values: Iterable[Any], decoder: Image | None = None, randoms: Sequence[int] | None = None
 ) -> list[npt.NDArray[Any] | None]:
-    """Decodes each value of a column; None for a null value."""
+    """Decodes each value of a column, as `decoder` says; None for a null value. `randoms` has the number of the sample of each value
+    that random changes are drawn with, of `sample_random`.
+    """
     pictures: list[npt.NDArray[Any] | None] = []
     for row, value in enumerate(values):
         try:
-            pictures.append(None if value is None else decode_one(value))
+            if value is None:
+                pictures.append(None)
+            elif decoder is None:
+                pictures.append(decode(value))
+            else:
+                shape, elements = decoder.decode(bytes(value), 0 if randoms is None else randoms[row])
+                pictures.append(elements.reshape(shape))
         except (Corrupt, Invalid) as error:
             raise Invalid(f"column `{name}`, row {row} of those read: {error}") from error
     return pictures

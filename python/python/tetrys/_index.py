@@ -742,7 +742,7 @@ def run(
     else:
         said = _text_of(url_of(recipe))
     # The names of options depend on the service: that of the first URL.
-    first = re.search(r"[a-z][a-z0-9]*://", said if isinstance(said, str) else json.dumps(said))
+    first = re.search(r"[a-z][a-z0-9]*://[^\s\"']+", said if isinstance(said, str) else json.dumps(said))
     place = place_of(first[0] if first else "", storage_options, allow, store_options)
     made, untold = _tetrys.run(
         said,

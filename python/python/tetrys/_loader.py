@@ -83,13 +83,14 @@ class DataLoader(Loader):
             `order_by` column; a plain number is in units of that column. Turns `skip_incomplete` on.
         decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
             all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
+            Random crops, flips and colours follow `seed`.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
-        on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises. A batch
         cache_bytes: Bound of the decoded blocks that are kept in memory for later batches, in bytes, or as text: `"4GiB"`; default
             64 MiB, and 0 keeps none. It is for blocks of several small rows, of which a batch of a global shuffle needs one or two: if
             the decoded columns fit, an epoch reads each of these blocks once, and the next epoch none of them. A block that a batch
             needs whole, such as one with a single large row, is not kept. Each process has a cache of its own.
             `stats()["cached_blocks"]` counts what it found.
+        on_error: Number of samples of an epoch that may be left out because they cannot be read; default: such a sample raises. A batch
             of which nothing is left is filled with a sample from the start of the epoch (marked in `batch["padding"]`), so that all
             ranks do the same number of steps.
         to: Type of the arrays: `"numpy"`, `"torch"`, `"jax"`, or `"arrow"` (pyarrow arrays; tensors as lists of fixed size).
@@ -154,8 +155,8 @@ class DataLoader(Loader):
         max_step: str | int | None = None,
         decode: Mapping[str, Image] | str | Iterable[str] | None = None,
         prefetch: int | str = "512MiB",
-        on_error: int | None = None,
         cache_bytes: int | str = CACHE_BYTES,
+        on_error: int | None = None,
         to: Arrays = "numpy",
         ragged: Raggeds | None = None,
         transform: Transform | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -74,7 +73,8 @@ class RowLoader:
             position: Row number, from 0; negative numbers count from the end.
             columns: Column patterns.
             decode: Patterns of picture columns to decode to pixels, u8 [height, width, 3] (see `tetrys.decode`). True decodes
-                every bytes column whose value begins like a picture. {pattern: `tetrys.image(..)`} also crops and resizes.
+                every bytes column whose value begins like a picture. {pattern: `tetrys.image(..)`} also crops and resizes; its
+                random changes are drawn for the position.
 
         Example:
             >>> rows = tt.row_loader(tt.read_index("drives"))
@@ -91,18 +91,19 @@ class RowLoader:
             Corrupt: stored bytes fail a check.
         """
         names = _patterns(columns)
-        return self._decoded(self._native.get_row(position, names), names, decode)
+        return self._decoded(self._native.get_row(position, names), names, decode, position)
 
-    def _decoded(self, row: dict[str, Any], columns: list[str] | None, decode: Decoding) -> dict[str, Any]:
-        """Decodes the pictures of a row that was read with these columns."""
+    def _decoded(self, row: dict[str, Any], columns: list[str] | None, decode: Decoding, position: int) -> dict[str, Any]:
+        """Decodes the pictures of the row at a position, which was read with these columns."""
         if isinstance(decode, bool) and not decode:
             return row
         if isinstance(decode, Mapping):
             for pattern, decoder in decode.items():
                 if not isinstance(decoder, Image):
                     raise WrongType(f"decode: expected tetrys.image(..), found {found(decoder)}")
+                random = [_tetrys.sample_random(0, 0, position % len(self))]
                 for name in self._native.selected(pattern, columns):
-                    (row[name],) = _images.decode_all(name, [row[name]], partial(_images.decode_with, decoder))
+                    (row[name],) = _images.decode_all(name, [row[name]], decoder, random)
             return row
         if decode is True:
             named = [name for name, value in row.items() if _is_bytes(value) and _images.kind(value)]
@@ -242,9 +243,10 @@ class RowLoader:
             NotFound: a pattern matches no column (raised by the iterator).
             Corrupt: stored bytes fail a check (raised by the iterator).
         """
-        numbers, size, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
-        taken = (self._native.take(numbers[start : start + size], names) for start in range(0, len(numbers), size))
-        found = (self._decoded(rows.row(row), names, decode) for rows in taken for row in range(len(rows)))
+        numbers, most, names = self._positions(positions), whole("ahead", ahead, 1), _patterns(columns)
+        parts = (numbers[start : start + most] for start in range(0, len(numbers), most))
+        taken = ((part, self._native.take(part, names)) for part in parts)
+        found = (self._decoded(rows.row(row), names, decode, position) for part, rows in taken for row, position in enumerate(part))
         return Shared(found, "an iterator over rows", "pickle the row loader, and call `rows` in the other process")
 
     def explain(

@@ -304,6 +304,9 @@ class DataLoader:
     def stats(self) -> dict[str, Any]: ...
     def quality(self) -> dict[str, float]: ...
 
+Bounds = tuple[float, float]
+Augment = tuple[tuple[Bounds, Bounds] | None, float, Bounds | None, Bounds | None, Bounds | None, int]
+
 @final
 class Image:
     """How pictures are decoded; `tetrys.image` makes it."""
@@ -315,10 +318,11 @@ class Image:
         chw: bool,
         normalised: tuple[tuple[float, ...], tuple[float, ...]] | None,
         fast: bool,
+        augment: Augment,
     ) -> Image: ...
     @property
     def type(self) -> str: ...
-    def decode(self, file: builtins.bytes) -> tuple[list[int], npt.NDArray[Any]]: ...
+    def decode(self, file: builtins.bytes, random: int) -> tuple[list[int], npt.NDArray[Any]]: ...
 
 @final
 class Scan:
@@ -374,6 +378,24 @@ class Rows:
 
         Raises:
             Unsupported: PyTorch is not installed, or an element inside a tensor or a list of numbers is null.
+        """
+    def to_arrow(self) -> Any:
+        """Returns the columns as a pyarrow table of plain types, for libraries that do not know the tensors of Arrow, such as Hugging
+        Face's `datasets`. `pyarrow.table(rows)` has the tensors.
+
+        A tensor is a list of lists, with a fixed size where the type has a fixed extent: `f32[?,4]` is
+        `large_list<fixed_size_list<float>[4]>`. Its numbers are not copied. Bytes, text and lists are as in `pyarrow.table(rows)`.
+        Null values and missing rows are null.
+
+        Example:
+            >>> rows = tt.row_loader(tt.read_index("drives")).take([4, 5], ["lidar.*", "camera.intrinsics"])
+            >>> str(rows.to_arrow()["camera.intrinsics"].type)
+            'fixed_size_list<item: fixed_size_list<item: double>[3]>[3]'
+            >>> len(rows.to_arrow()["lidar.points"][1].as_py()), rows["lidar.points"][1].shape
+            (1, (1, 4))
+
+        Raises:
+            Unsupported: pyarrow is not installed.
         """
     def _repr_html_(self) -> str: ...
     def _ipython_key_completions_(self) -> list[str]: ...
@@ -680,6 +702,7 @@ def l5_detect_collision(
 ) -> tuple[int, int] | None: ...
 def record_spans(level: int) -> None: ...
 def spans(patience: float) -> list[tuple[int, str, str]]: ...
+def sample_random(seed: int, epoch: int, sample: int) -> int: ...
 def run(
     recipe: Any,
     dry_run: bool,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,14 @@ import numpy.typing as npt
 import torch
 import torch.utils.data
 
-from ._arguments import choice, chosen, each
+from ._arguments import choice, chosen, each, whole
 from ._errors import WrongType, found, short
-from ._images import decode_all, decode_with
+from ._images import decode_all
 from ._index import Index
 from ._loader import Batch, DataLoader, MixedLoader, Raggeds, _decoders, _windows
-from ._rows import Columns, RowLoader, Window
+from ._rows import CACHE_BYTES, Columns, RowLoader, Window
 from ._table import Table
-from ._tetrys import Image, Invalid, Ragged
+from ._tetrys import Image, Invalid, Ragged, sample_random
 from ._torch import tensor, tensors
 
 __all__ = ["Dataset", "IterableDataset"]
@@ -43,6 +42,9 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
             [time, *shape], with the mask `NAME.mask`, bool [time].
         decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
             all of their pixels, as for `tetrys.DataLoader`. A null picture is one of zeros if the decoder has a size, else None.
+            Random changes depend on `seed`, the epoch of `set_epoch`, and the position of the sample.
+        seed: Seed of the random changes of pictures.
+        cache_bytes: Bound of the decoded blocks that each process keeps for later reads; see `tetrys.DataLoader`.
         ragged: How `collate` gives bytes, lists of numbers and tensors of variable shape: `"list"`, `"pad"` or `"offsets"`, as for
             `tetrys.DataLoader`.
 
@@ -65,9 +67,14 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         offsets: Mapping[str, Window] | Window | None = None,
         decode: Mapping[str, Image] | str | Iterable[str] | None = None,
         ragged: Raggeds = "list",
+        seed: int = 0,
+        cache_bytes: int | str = CACHE_BYTES,
     ) -> None:
         self._ragged = choice("ragged", ragged, Raggeds)
-        self._rows = RowLoader(source, columns=columns)
+        self._seed = whole("seed", seed, 0, 2**64 - 1)
+        # Shared with the workers.
+        self._epoch = torch.zeros(1, dtype=torch.int64).share_memory_()
+        self._rows = RowLoader(source, columns=columns, cache_bytes=cache_bytes)
         windows = dict(_windows(offsets))
         self._names = {pattern: self._rows._native.selected(pattern, None) for pattern in windows}
         in_windows = {name for names in self._names.values() for name in names}
@@ -86,6 +93,12 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         # A column without a window is a part of its own with the row itself, so that a batch is one plan.
         self._parts: dict[str, Window] = windows | {name: [0] for name in self._rows.columns if name not in in_windows}
 
+    def set_epoch(self, epoch: int) -> None:
+        """Draws the random changes of pictures (see `tetrys.image`) for this epoch from here on, also in workers that run already.
+        Without this call, every epoch has those of epoch 0.
+        """
+        self._epoch[0] = whole("epoch", epoch)
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -96,11 +109,14 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         """Reads several samples with one plan."""
         places = chosen(positions, len(self), "a data set")
         samples: list[dict[str, Any]] = [{} for _ in places]
+        epoch = int(self._epoch[0])
+        randoms = [sample_random(self._seed, epoch, place) for place in places.tolist()]
         for pattern, windows in self._rows.get_windows(places, offsets=self._parts).items():
             is_window = pattern in self._names
             mask, time = tensor(windows.mask), windows.shape[1]
             found = tensors(windows.rows)
-            found |= {name: _pictures(name, decoder, windows.rows[name]) for name, decoder in self._decoders.items() if name in found}
+            of_rows = [random for random in randoms for _ in range(time)]
+            found |= {name: _pictures(name, decoder, windows.rows[name], of_rows) for name, decoder in self._decoders.items() if name in found}
             for name, values in found.items():
                 for number, sample in enumerate(samples):
                     sample[name] = values[number * time : (number + 1) * time] if is_window else values[number]
@@ -168,9 +184,11 @@ def _zeros(decoder: Image, pictures: int) -> npt.NDArray[Any]:
     return np.zeros((pictures, *shape), np.uint8 if dtype == "u8" else np.float32)
 
 
-def _pictures(name: str, decoder: Image, files: Iterable[Any]) -> Any:
-    """Decodes a column of pictures: one tensor if the decoder has a size, else a list of tensors, None for null."""
-    pictures = decode_all(name, files, partial(decode_with, decoder))
+def _pictures(name: str, decoder: Image, files: Iterable[Any], randoms: list[int]) -> Any:
+    """Decodes a column of pictures: one tensor if the decoder has a size, else a list of tensors, None for null. `randoms` has the
+    random number of the sample of each picture.
+    """
+    pictures = decode_all(name, files, decoder, randoms)
     if "?" in decoder.type:
         return [None if picture is None else tensor(picture) for picture in pictures]
     made = _zeros(decoder, len(pictures))

@@ -307,7 +307,7 @@ def _pictures(rows: Rows, column: str, field: UnischemaField) -> Values:
     if rows.types[column] != "binary":
         return _numbers(rows, column, np.uint8)
     decoder = _images.image()
-    return [None if value is None else value.copy() for value in _images.decode_all(column, rows[column], lambda file: _images.decode_with(decoder, file))]
+    return [None if value is None else value.copy() for value in _images.decode_all(column, rows[column], decoder)]
 
 
 def _decimals(rows: Rows, column: str) -> Values:

@@ -1,0 +1,57 @@
+"""Rows as Arrow tables of plain types: tensors as nested lists, for libraries that do not know the tensors of Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import imported
+from ._tetrys import Rows
+
+
+def table_of(rows: Rows) -> Any:
+    """Returns the columns of rows as a pyarrow table without extension types; see `Rows.to_arrow`."""
+    arrow = imported("pyarrow", "an Arrow table needs pyarrow: pip install pyarrow")
+    table = arrow.table(rows)
+    columns = {}
+    for name, said in rows.types.items():
+        column = table[name].combine_chunks()
+        if "[" not in said or said.startswith("list<"):
+            columns[name] = column
+        elif "?" in said:
+            columns[name] = _of_any_shape(arrow, column, said, rows[name].shapes)
+        else:
+            columns[name] = _of_one_shape(arrow, column)
+    # The locators, and other metadata of fields, mean nothing elsewhere.
+    return arrow.table(columns)
+
+
+def _of_one_shape(arrow: Any, column: Any) -> Any:
+    """Makes lists of fixed size of an array of tensors."""
+    storage, shape = column.storage, column.type.shape
+    size = storage.type.list_size
+    # `values` has those before the offset of the array too.
+    lists = storage.values.slice(storage.offset * size, len(storage) * size)
+    for extent in reversed(shape[1:]):
+        lists = arrow.FixedSizeListArray.from_arrays(lists, extent)
+    return arrow.FixedSizeListArray.from_arrays(lists, shape[0], mask=storage.is_null() if storage.null_count else None)
+
+
+def _of_any_shape(arrow: Any, column: Any, said: str, shapes: Any) -> Any:
+    """Makes lists of tensors whose shapes, i64 [rows, rank], differ: the struct of their values and shapes. Null values have no elements."""
+    extents = said.rstrip("]").split("[")[1].split(",")
+    lists = column.field("data").flatten()
+    for level in reversed(range(1, len(extents))):
+        if extents[level] != "?":
+            lists = arrow.FixedSizeListArray.from_arrays(lists, int(extents[level]))
+        else:
+            lengths = np.repeat(shapes[:, level], shapes[:, :level].prod(axis=1))
+            lists = arrow.LargeListArray.from_arrays(_offsets(lengths), lists)
+    # Null rows have no lists, so the outermost ones have no fixed size.
+    mask = column.is_null() if column.null_count else None
+    return arrow.LargeListArray.from_arrays(arrow.array(_offsets(shapes[:, 0])), lists, mask=mask)
+
+
+def _offsets(lengths: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
