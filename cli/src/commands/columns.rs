@@ -66,6 +66,7 @@ The result is a new version of the table. Existing data is not written again.
 
 Examples:
   tetrys add-group drives depth depth.parquet --on log_id,timestamp
+  tetrys add-group drives lidar sweeps.csv --on log_id,timestamp --npy lidar.points=path --drop path
   tetrys add-group drives thumbs frames.parquet --blob camera.thumb=thumb_path --drop log_id,timestamp,thumb_path"
 )]
 pub(crate) struct AddGroup {
@@ -119,7 +120,7 @@ struct Taken {
 
 impl Taken {
     fn settings(&self, table: &Table) -> FrameSettings {
-        FrameSettings { write: self.storing.options(Some(table)), ..self.files.clone().settings() }
+        FrameSettings { write: self.storing.options(Some(table)), ..self.files.clone().settings(&self.text) }
     }
 
     /// Prints the new version.
@@ -153,7 +154,7 @@ fn words(names: &[String]) -> Vec<&str> {
 impl Taken {
     /// Opens the input file. Values of CSV and NDJSON are read with the types of the table.
     fn open(&self, path: &Path, table: &Table) -> Result<Frame, Failure> {
-        self.kind.open(path, &self.text, Some(table.schema()))
+        self.kind.open(path, &self.text, &self.files, Some(table.schema()))
     }
 }
 

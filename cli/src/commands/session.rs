@@ -40,7 +40,7 @@ pub(crate) enum Session {
 #[command(
     after_help = "A session lets several processes, on one or several machines, write one table without a service between them. `begin` fixes the columns and settings and makes a ticket; each `write-partition` writes one file and makes a receipt; `commit` publishes all partitions as one version. Nobody sees any rows before the commit. For one process use `tetrys ingest`.
 
-A session cannot use reference tables: `tetrys ingest` has --reference for these. The types of CSV and NDJSON columns are those of the file given to `begin`; set --type where other files have further values, such as 0.5 after 1.
+A session cannot use reference tables: `tetrys ingest` has --reference for these. The types of CSV and NDJSON columns are those of the file given to `begin`; set --type where other files have further values, such as 0.5 after 1. The types of --npy columns are those of the arrays that this file names: set --type where other arrays may have other lengths.
 
 Examples:
   tetrys session begin s3://bucket/drives part-0.parquet --sequence-by log_id --out drives.ticket
@@ -68,7 +68,7 @@ pub(crate) struct Begin {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Give the same column options (--index, --group, --blob, --sequence-by and so on) as to `session begin`; they must make the same schema. If the session appends to a table or overwrites it, the columns follow the session.
+    after_help = "Give the same column options (--index, --group, --blob, --npy, --sequence-by and so on) as to `session begin`; they must make the same schema. If the session appends to a table or overwrites it, the columns follow the session.
 
 The table has the partitions in the order of their numbers. All rows of a sequence must be in one partition. A failed or slow partition may be written again, also by another process: the same file gives the same receipt. A finished partition also leaves its receipt in the store.
 
@@ -150,7 +150,7 @@ impl Begin {
             Target::Append | Target::Overwrite => Some(opening::table(&self.table).await?),
         };
         let types = base.as_ref().filter(|_| target == Target::Append).map(Table::schema);
-        let frame = self.kind.open(&self.frame, &self.choices.text, types)?;
+        let frame = self.kind.open(&self.frame, &self.choices.text, &self.choices.files, types)?;
         let settings = FrameSettings { target, ..self.choices.settings() };
         say_left_out(&frame, &settings);
         let writer = match base {
@@ -173,7 +173,7 @@ impl Begin {
 impl WritePartition {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let writer = joined(&self.table, &self.ticket).await?;
-        let frame = self.kind.open(&self.frame, &self.choices.text, Some(writer.schema()))?;
+        let frame = self.kind.open(&self.frame, &self.choices.text, &self.choices.files, Some(writer.schema()))?;
         let settings = self.choices.settings();
         say_left_out(&frame, &settings);
         let written = write_partition(&frame, &writer, self.number, &settings).await;

@@ -19,6 +19,7 @@ mod production;
 mod reading;
 mod remote;
 mod sharing;
+mod sweeps;
 mod text;
 mod upkeep;
 mod views;

@@ -14,7 +14,10 @@ use std::{
 use arrow_array::{Array, ArrayRef, RecordBatch, builder::LargeBinaryBuilder, cast::AsArray};
 use arrow_schema::{Field, Schema as ArrowSchema};
 
-use super::settings::{Blob, FrameSettings, MAX_BLOB, Missing, MissingFiles};
+use super::{
+    arrays::Tensors,
+    settings::{Blob, Content, FrameSettings, MAX_BLOB, Missing, MissingFiles},
+};
 use crate::error::{Error, ErrorKind, Result, counted, short};
 
 /// A batch ends when its files have this many bytes.
@@ -55,52 +58,65 @@ impl Files {
     }
 
     /// Reads the files for rows of `batch`, from row `from` until the files have enough bytes. Returns these rows with the files
-    /// as additional columns. `paths` has the column of paths for each blob. `first` is the row number in the frame of the
-    /// batch's first row.
+    /// as additional columns, which have types. `paths` has the column of paths for each blob. `first` is the row number in the
+    /// frame of the batch's first row.
     ///
     /// # Errors
     /// The messages name row and path.
     /// - `NotFound`: a file is missing.
     /// - `Denied`: a file is outside the root.
-    /// - `Invalid`: a file is too large, or not a regular file.
+    /// - `Invalid`: a file is too large, or not a regular file; an array does not fit the type of its column.
+    /// - `Corrupt`, `Unsupported`: a file is no array that a table can hold.
     pub(super) fn beside(&self, batch: &RecordBatch, paths: &[ArrayRef], from: usize, first: u64) -> Result<RecordBatch> {
-        let mut builders: Vec<LargeBinaryBuilder> = self.blobs.iter().map(|_| LargeBinaryBuilder::new()).collect();
+        let mut builders = self.blobs.iter().map(Values::of).collect::<Result<Vec<_>>>()?;
         let (mut row, mut bytes) = (from, 0);
         while row < batch.num_rows() && bytes < BATCH_BYTES {
             for (number, (paths, builder)) in paths.iter().zip(&mut builders).enumerate() {
-                let content = self.read(number, paths, row).map_err(|error| error.at(format!("row {}", first + row as u64)))?;
-                bytes += content.as_ref().map_or(0, Vec::len);
-                builder.append_option(content);
+                let read = self.with_file(number, paths, row, |file, size| {
+                    let content = self.content(file, size)?;
+                    bytes += content.len();
+                    builder.append(&content)
+                });
+                if read.map_err(|error| error.at(format!("row {}", first + row as u64)))?.is_none() {
+                    builder.append_null();
+                    if paths.is_valid(row) {
+                        self.absent.count(&self.blobs[number].column);
+                    }
+                }
             }
             row += 1;
         }
         let rows = batch.slice(from, row - from);
+        let files = builders.into_iter().map(Values::finish).collect::<Result<Vec<_>>>()?;
         let fields = rows.schema_ref().fields().iter().cloned();
-        let files = self.blobs.iter().map(|blob| Arc::new(Field::new(&blob.column, arrow_schema::DataType::LargeBinary, true)));
-        let schema = ArrowSchema::new(fields.chain(files).collect::<Vec<_>>());
-        let columns = rows.columns().iter().cloned();
-        let files = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef);
-        RecordBatch::try_new(Arc::new(schema), columns.chain(files).collect()).map_err(|error| Error::internal(error.to_string()))
+        let of_files = self.blobs.iter().zip(&files).map(|(blob, file)| Field::new(&blob.column, file.data_type().clone(), true));
+        let schema = ArrowSchema::new(fields.chain(of_files.map(Arc::new)).collect::<Vec<_>>());
+        let columns = rows.columns().iter().cloned().chain(files);
+        RecordBatch::try_new(Arc::new(schema), columns.collect()).map_err(|error| Error::internal(error.to_string()))
     }
 
-    fn read(&self, number: usize, paths: &ArrayRef, row: usize) -> Result<Option<Vec<u8>>> {
+    /// Applies `work` to the file of a row, and its size. Returns `None` if the row names no file, or one that may be missing.
+    pub(super) fn with_file<T>(
+        &self,
+        number: usize,
+        paths: &ArrayRef,
+        row: usize,
+        work: impl FnOnce(File, u64) -> Result<T>,
+    ) -> Result<Option<T>> {
         let texts = paths.as_string_opt::<i64>().ok_or_else(|| Error::internal("paths that are not text"))?;
         if texts.is_null(row) {
             return Ok(None);
         }
         let text = texts.value(row);
-        let place = |error: Error| error.at(format!("blob `{}`, file {}", self.blobs[number].column, short(text)));
-        match self.content(text) {
-            Err(error) if error.kind() == ErrorKind::NotFound && self.missing == Missing::Null => {
-                self.absent.count(&self.blobs[number].column);
-                Ok(None)
-            }
-            content => content.map(Some).map_err(place),
+        let place = |error: Error| error.at(format!("{}, file {}", self.blobs[number].said(), short(text)));
+        match self.opened(text) {
+            Err(error) if error.kind() == ErrorKind::NotFound && self.missing == Missing::Null => Ok(None),
+            opened => opened.and_then(|(file, size)| work(file, size)).map(Some).map_err(place),
         }
     }
 
-    /// Returns the bytes of a file inside the root.
-    fn content(&self, text: &str) -> Result<Vec<u8>> {
+    /// Opens a file inside the root. Returns it with its size.
+    fn opened(&self, text: &str) -> Result<(File, u64)> {
         let outside = || Error::denied(format!("outside of {}; choose another root", self.root.display()));
         let absent = || Error::not_found(format!("not in {}", self.root.display()));
         let file = normal(&self.root.join(text));
@@ -121,18 +137,62 @@ impl Files {
         if !found.is_file() {
             return Err(Error::invalid("expected a regular file, found a folder, a pipe or a device"));
         }
-        let too_large =
-            |bytes: u64| Error::invalid(format!("{}, expected at most {} (max_blob)", counted(bytes, "byte"), self.most));
-        if found.len() > self.most {
-            return Err(too_large(found.len()));
+        match found.len() {
+            bytes if bytes > self.most => Err(self.too_large(bytes)),
+            bytes => Ok((opened, bytes)),
         }
+    }
+
+    /// Returns the bytes of a file.
+    fn content(&self, file: File, size: u64) -> Result<Vec<u8>> {
         // The file may grow during the read.
-        let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
-        opened.take(self.most + 1).read_to_end(&mut content).map_err(of_system)?;
-        if content.len() as u64 > self.most {
-            return Err(too_large(content.len() as u64));
+        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        file.take(self.most + 1).read_to_end(&mut content)?;
+        match content.len() as u64 {
+            bytes if bytes > self.most => Err(self.too_large(bytes)),
+            _ => Ok(content),
         }
-        Ok(content)
+    }
+
+    fn too_large(&self, bytes: u64) -> Error {
+        Error::invalid(format!("{}, expected at most {} (max_blob)", counted(bytes, "byte"), self.most))
+    }
+}
+
+/// Builds the column of a blob.
+enum Values {
+    Bytes(LargeBinaryBuilder),
+    Arrays(Tensors),
+}
+
+impl Values {
+    fn of(blob: &Blob) -> Result<Self> {
+        match &blob.content {
+            Content::Bytes => Ok(Self::Bytes(LargeBinaryBuilder::new())),
+            Content::Npy(_) => Tensors::new(blob.ty()?).map(Self::Arrays),
+        }
+    }
+
+    fn append(&mut self, file: &[u8]) -> Result<()> {
+        match self {
+            Self::Bytes(builder) => builder.append_value(file),
+            Self::Arrays(tensors) => tensors.append(file)?,
+        }
+        Ok(())
+    }
+
+    fn append_null(&mut self) {
+        match self {
+            Self::Bytes(builder) => builder.append_null(),
+            Self::Arrays(tensors) => tensors.append_null(),
+        }
+    }
+
+    fn finish(self) -> Result<ArrayRef> {
+        match self {
+            Self::Bytes(mut builder) => Ok(Arc::new(builder.finish())),
+            Self::Arrays(tensors) => tensors.finish(),
+        }
     }
 }
 

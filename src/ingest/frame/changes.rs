@@ -11,7 +11,7 @@ use arrow_select::concat::concat_batches;
 use serde_json::Value;
 
 use super::{
-    settings::{Blob, FrameSettings},
+    settings::{Blob, FrameSettings, Types},
     source::Frame,
     table::{Plan, plan},
 };
@@ -47,7 +47,7 @@ use crate::{
 /// - `Corrupt`: the frame or the table is damaged.
 /// - Errors of the store.
 pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSettings) -> Result<Table> {
-    let taken = Taken::of(frame, table, settings)?;
+    let taken = Taken::of(frame, table, settings).await?;
     let place = |error: Error| error.at(frame.path().display());
     taken.check(table, on).map_err(place)?;
     table.patch(on, &taken.all(frame, table).await?, settings.write.clone()).await.map_err(place)
@@ -68,7 +68,7 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
 /// - Errors of the store.
 pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
     let writer = table.replace_group(name, settings.write.clone()).await?;
-    let taken = Taken::of(frame, table, settings)?;
+    let taken = Taken::of(frame, table, settings).await?;
     let place = |error: Error| error.at(frame.path().display());
     writer.check_names(on, taken.columns.iter().map(|(name, ..)| name.as_str())).map_err(place)?;
     taken.check(table, on).map_err(place)?;
@@ -88,7 +88,7 @@ pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str]
 /// - `Corrupt`: the frame or the table is damaged.
 /// - Errors of the store.
 pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
-    let taken = Taken::of(frame, table, settings)?;
+    let taken = Taken::of(frame, table, settings).await?;
     let columns: Vec<_> = taken.columns.iter().filter(|(name, ..)| !on.contains(&name.as_str())).cloned().collect();
     let names: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
     let place = |error: Error| error.at(frame.path().display());
@@ -105,12 +105,14 @@ struct Taken {
 
 impl Taken {
     /// Takes the columns that are not left out, and the columns of files.
-    fn of(frame: &Frame, table: &Table, settings: &FrameSettings) -> Result<Self> {
+    async fn of(frame: &Frame, table: &Table, settings: &FrameSettings) -> Result<Self> {
+        let settings = &settings.offload_types(frame, Types::OfTable(table.schema().clone())).await?;
         let kept = settings.kept(&frame.columns_for(table.schema()))?;
         let typed = kept.iter().filter_map(|column| Some((column.name.clone(), column.ty.clone()?, column.properties.clone())));
         let mut columns: Vec<_> = typed.collect();
         let paths = |blob: &Blob| BTreeMap::from([("paths".to_owned(), Value::from(blob.paths.as_str()))]);
-        columns.extend(settings.blobs.iter().map(|blob| (blob.column.clone(), ColumnType::Binary, paths(blob))));
+        let of_files = settings.blobs.iter().map(|blob| Ok((blob.column.clone(), blob.ty()?, paths(blob))));
+        columns.extend(of_files.collect::<Result<Vec<_>>>()?);
         Ok(Self { plan: plan(frame, settings, kept)?, columns })
     }
 

@@ -1,5 +1,5 @@
 //! Imports a frame as a table. A frame is a Parquet, Arrow, CSV or line-delimited JSON file. Its rows hold small values, bytes,
-//! tensors, or paths of files with the values.
+//! tensors, or paths of files with the values: bytes, or the arrays of `.npy` files.
 //!
 //! [`Frame`] reads the file in batches of bounded size. `columns` maps Arrow types to column types. [`FrameSettings`] chooses the
 //! index columns, the column groups, and the columns of file paths. [`ingest`] writes the table.
@@ -16,6 +16,8 @@
 //! # Ok(()) }
 //! ```
 
+mod array_types;
+mod arrays;
 mod blobs;
 mod changes;
 mod columns;
@@ -32,7 +34,7 @@ mod text;
 mod wanted;
 
 pub use changes::{add_group, patch, replace_group};
-pub use settings::{Blob, FrameSettings, Missing, MissingFiles};
+pub use settings::{Blob, Content, FrameSettings, Missing, MissingFiles};
 pub use source::{Frame, FrameFormat};
 pub use table::{ingest, write_partition};
 pub use text::TextSettings;

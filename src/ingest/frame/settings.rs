@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,6 +11,7 @@ use super::{columns::FrameColumn, source::Frame};
 use crate::{
     error::{Error, Result, short},
     ingest::{foreign::check_same, partitions::Target},
+    offload::Stop,
     schema::{self, Column, ColumnGroup, ColumnType, Schema},
     table::Table,
     write::WriteOptions,
@@ -29,6 +30,31 @@ pub struct Blob {
     pub column: String,
     /// Text column that holds the paths.
     pub paths: String,
+    /// What the column holds of each file.
+    pub content: Content,
+}
+
+/// What a column holds of each file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// All bytes of the file. The column is `binary`.
+    #[default]
+    Bytes,
+    /// The array of an `.npy` file, as numpy loads it. The column is a tensor of this type; an array of another type or shape is an
+    /// error. `None`: the type of the table's column if the rows join a table, else the type that all files have. Extents that
+    /// differ between files vary: `f32[?,4]`.
+    Npy(Option<ColumnType>),
+}
+
+/// Where the types of arrays come from, unless the settings declare them.
+#[derive(Clone, Debug)]
+pub(super) enum Types {
+    /// The files.
+    OfFiles,
+    /// The files. If the table has a type that all of them fit, that type.
+    LikeTable(Schema),
+    /// The table, which the rows join. The files, if the table has no such tensor column.
+    OfTable(Schema),
 }
 
 /// How to treat missing files.
@@ -106,7 +132,26 @@ pub struct FrameSettings {
 impl FrameSettings {
     /// Reads the files that the column `paths` names into `column`.
     pub fn blob(mut self, column: impl Into<String>, paths: impl Into<String>) -> Self {
-        self.blobs.push(Blob { column: column.into(), paths: paths.into() });
+        self.blobs.push(Blob { column: column.into(), paths: paths.into(), content: Content::Bytes });
+        self
+    }
+
+    /// Reads the arrays of the `.npy` files that the column `paths` names into the tensor column `column`. Its type is the one
+    /// that all files have ([`Content::Npy`]).
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Store, ingest::frame::{Frame, FrameSettings, ingest}};
+    /// // The frame has the columns log_id, timestamp and sweep: `0042.npy`.
+    /// let frame = Frame::parquet("recordings/labels.parquet")?;
+    /// let settings = FrameSettings::default().npy("lidar.points", "sweep").sequence_by(["log_id"]);
+    /// let table = ingest(&frame, Store::open("drives")?, &settings, |_| {}).await?;
+    /// let row = table.row_loader().get_row(0).await?;
+    /// println!("{:?}", row.tensor::<f32>("lidar.points")?.shape()); // [612, 4]
+    /// # Ok(()) }
+    /// ```
+    pub fn npy(mut self, column: impl Into<String>, paths: impl Into<String>) -> Self {
+        self.blobs.push(Blob { column: column.into(), paths: paths.into(), content: Content::Npy(None) });
         self
     }
 
@@ -134,14 +179,16 @@ impl FrameSettings {
         self
     }
 
-    /// Returns the schema of the new table for `frame`.
+    /// Returns the schema of the new table for `frame`. Arrays without a declared type are looked up in the headers of their files.
     ///
     /// # Errors
-    /// - `NotFound`: a pattern matches no column of the frame. The message names the nearest column.
+    /// - `NotFound`: a pattern matches no column of the frame; the message names the nearest column. Or a file is missing.
     /// - `Unsupported`: a column has a type without a column type.
     /// - `Invalid`: the settings break a rule of schemas. The message names the column.
+    /// - `Denied`, `Corrupt`: a file of an array is outside the root, or no array.
     pub fn schema(&self, frame: &Frame) -> Result<Schema> {
-        self.choose(frame.columns()).map(|(schema, _)| schema)
+        let settings = self.with_types(frame, &Types::OfFiles, &Stop::default())?;
+        settings.choose(frame.columns()).map(|(schema, _)| schema)
     }
 
     /// Returns the schema of a version of `table` with rows of `frame`, for [`Target::Append`] and [`Target::Overwrite`].
@@ -156,7 +203,16 @@ impl FrameSettings {
     /// - `Invalid`: the settings break a rule of schemas, or the rows to append do not fit the table. The message names what the
     ///   table has.
     pub fn schema_for(&self, frame: &Frame, table: &Table) -> Result<Schema> {
-        self.choose_for(frame, table).map(|(schema, _)| schema)
+        let settings = self.with_types(frame, &self.types_for(table), &Stop::default())?;
+        settings.choose_for(frame, table).map(|(schema, _)| schema)
+    }
+
+    /// Where the types of arrays come from, if the rows become a version of `table`.
+    pub(super) fn types_for(&self, table: &Table) -> Types {
+        match self.target {
+            Target::Append => Types::OfTable(table.schema().clone()),
+            _ => Types::LikeTable(table.schema().clone()),
+        }
     }
 
     /// Returns the schema for the target, and the columns of the frame that are stored.
@@ -228,7 +284,8 @@ impl FrameSettings {
         let kept = self.kept(columns)?;
         let binary = ColumnType::Binary;
         let own = kept.iter().map(|column| (column.name.as_str(), column.ty.as_ref().unwrap_or(&binary)));
-        let found: Vec<(&str, &ColumnType)> = own.chain(self.blob_names().map(|name| (name, &binary))).collect();
+        let of_files = self.blob_types()?;
+        let found: Vec<(&str, &ColumnType)> = own.chain(of_files.iter().map(|(name, ty)| (*name, ty))).collect();
         let none = BTreeMap::new();
         for (name, ty) in &found {
             match here.column_named(name) {
@@ -294,10 +351,9 @@ impl FrameSettings {
     /// Returns the schema of a new table, and the columns of the frame that are stored.
     pub(super) fn choose(&self, columns: &[FrameColumn]) -> Result<(Schema, Vec<FrameColumn>)> {
         let all = self.kept(columns)?;
-        let binary = ColumnType::Binary;
+        let of_files = self.blob_types()?;
         let own = all.iter().map(|column| (column.name.as_str(), column.ty.as_ref()));
-        let blobs = self.blobs.iter().map(|blob| (blob.column.as_str(), Some(&binary)));
-        let kept: Vec<(&str, Option<&ColumnType>)> = own.chain(blobs).collect();
+        let kept: Vec<(&str, Option<&ColumnType>)> = own.chain(of_files.iter().map(|(name, ty)| (*name, Some(ty)))).collect();
         let names = || kept.iter().map(|(name, _)| *name);
         let mut builder = Schema::builder();
         let mut grouped: BTreeSet<&str> = BTreeSet::new();
@@ -394,22 +450,57 @@ impl FrameSettings {
         self.blobs.iter().map(|blob| blob.column.as_str())
     }
 
+    /// Returns the columns of files with their types.
+    pub(super) fn blob_types(&self) -> Result<Vec<(&str, ColumnType)>> {
+        self.blobs.iter().map(|blob| Ok((blob.column.as_str(), blob.ty()?))).collect()
+    }
+
+    /// Returns the base of the paths in `frame`.
+    pub(super) fn root_of<'a>(&'a self, frame: &'a Frame) -> &'a Path {
+        self.root.as_deref().filter(|root| !root.as_os_str().is_empty()).unwrap_or(frame.folder())
+    }
+
     /// Checks that each blob names one text column, and has the name of no other column.
-    fn check_blobs(&self, columns: &[FrameColumn]) -> Result<()> {
+    pub(super) fn check_blobs(&self, columns: &[FrameColumn]) -> Result<()> {
         for blob in &self.blobs {
-            let found = select([&blob.paths], columns.iter().map(|column| column.name.as_str()), "blob")?;
+            let found = select([&blob.paths], columns.iter().map(|column| column.name.as_str()), blob.option())?;
             let paths = columns.iter().find(|column| found.contains(column.name.as_str()));
             if let Some(column) = paths.filter(|column| column.name != blob.paths || !is_text(column)) {
                 return Err(Error::invalid(format!(
-                    "blob `{}`: expected the name of a column of paths, found `{}` of type {}",
-                    blob.column, column.name, column.arrow
+                    "{}: expected the name of a column of paths, found `{}` of type {}",
+                    blob.said(),
+                    column.name,
+                    column.arrow
                 )));
             }
             if blob.paths != blob.column && columns.iter().any(|column| column.name == blob.column) {
-                return Err(Error::invalid(format!("blob `{}`: the frame has a column of that name", blob.column)));
+                return Err(Error::invalid(format!("{}: the frame has a column of that name", blob.said())));
             }
         }
         Ok(())
+    }
+}
+
+impl Blob {
+    /// Returns the name of the setting.
+    fn option(&self) -> &'static str {
+        match self.content {
+            Content::Bytes => "blob",
+            Content::Npy(_) => "npy",
+        }
+    }
+
+    /// Names the setting in a message: blob `camera.jpeg`.
+    pub(super) fn said(&self) -> String {
+        format!("{} `{}`", self.option(), self.column)
+    }
+
+    /// Returns the type of the column.
+    pub(super) fn ty(&self) -> Result<ColumnType> {
+        match &self.content {
+            Content::Bytes => Ok(ColumnType::Binary),
+            Content::Npy(ty) => ty.clone().ok_or_else(|| Error::internal("arrays without a type")),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     blobs::Files,
     columns::FrameColumn,
-    settings::FrameSettings,
+    settings::{FrameSettings, Types},
     source::{Batches, Frame},
 };
 use crate::{
@@ -35,7 +35,8 @@ use crate::{
 /// - `Exists`: there is a table already.
 /// - `NotFound`: a pattern matches no column, or a file is missing. The message names row and path.
 /// - `Denied`: a file is outside the root.
-/// - `Invalid`: the settings break a rule of schemas; the rows of a sequence are not consecutive, or their order falls.
+/// - `Invalid`: the settings break a rule of schemas; the rows of a sequence are not consecutive, or their order falls; arrays of
+///   files differ in type. The message names the row and the file.
 /// - `Unsupported`: a column has a type without a column type.
 /// - `Corrupt`: the frame is damaged.
 /// - Errors of the store.
@@ -46,13 +47,15 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
     let place = |error: Error| error.at(frame.path().display());
-    let (base, (schema, columns)) = match settings.target {
-        Target::New => (None, settings.choose(frame.columns()).map_err(place)?),
-        Target::Append | Target::Overwrite => {
-            let table = Table::open_in(store.clone()).await?;
-            let chosen = settings.choose_for(frame, &table).map_err(place)?;
-            (Some(table), chosen)
-        }
+    let base = match settings.target {
+        Target::New => None,
+        Target::Append | Target::Overwrite => Some(Table::open_in(store.clone()).await?),
+    };
+    let types = base.as_ref().map_or(Types::OfFiles, |table| settings.types_for(table));
+    let settings = &settings.offload_types(frame, types).await?;
+    let (schema, columns) = match &base {
+        None => settings.choose(frame.columns()).map_err(place)?,
+        Some(table) => settings.choose_for(frame, table).map_err(place)?,
     };
     let write = settings.write.clone();
     let writer = writer(store, base, schema.clone(), write, settings.target, &settings.references).await?;
@@ -80,8 +83,7 @@ pub async fn ingest(
 
 /// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
 pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
-    let root = settings.root.as_deref().filter(|root| !root.as_os_str().is_empty()).unwrap_or(frame.folder());
-    let files = Files::new(root, settings)?;
+    let files = Files::new(settings.root_of(frame), settings)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
     Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
@@ -99,6 +101,7 @@ pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameCo
 /// - Errors of the store.
 pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, settings: &FrameSettings) -> Result<Receipt> {
     let place = |error: Error| error.at(frame.path().display());
+    let settings = &settings.offload_types(frame, Types::OfTable(writer.schema().clone())).await?;
     let mut columns = frame.columns_for(writer.schema());
     // The first file of a session decides whether structs of nulls are told from null structs.
     columns.retain(|column| !column.is_nulls || writer.schema().column_named(&column.name).is_some());

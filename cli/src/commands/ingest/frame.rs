@@ -15,7 +15,7 @@ use tetrys::{
     ColumnType, Error, ErrorKind, Schema, Table,
     ingest::{
         Target,
-        frame::{Blob, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
+        frame::{Blob, Content, Frame, FrameFormat, FrameSettings, Missing, MissingFiles, TextSettings, ingest},
     },
 };
 
@@ -35,10 +35,13 @@ Without --index and --group, small columns (numbers, times, text) become the ind
 
 Nested types become flat columns: a struct becomes a column for each field (`image.bytes`), a list of structs or a map becomes parallel lists, a list of numbers becomes a tensor, and a decimal becomes text. `tetrys export` gives the original types back. Types of CSV and NDJSON columns are inferred so that no value changes: 007 and +1 stay text, 1.50 becomes the number 1.5, and a column without any value becomes text. With --append the types are those of the table, and a value that would change is an error; only fractions are rounded to f32 and f16. --type reads a column as you say: --type price=utf8 keeps 1.50 as it is written, --type id=i64 makes 007 the number 7. In a CSV file of one column a blank line is a row with an empty cell; in other CSV files, and in NDJSON, blank lines are skipped.
 
+--npy stores the arrays of .npy files as tensors. It reads the headers of all files first: if all arrays are f32 with 4 columns, the column has the type f32[?,4], or f32[64,4] if all have 64 rows too. With --append each array must have the type of the table's column. --type lidar.points='f32[?,4]' sets the type, for example where later rows will have other lengths.
+
 Examples:
   tetrys ingest parquet frames.parquet drives --blob camera.jpeg=path --sequence-by log_id --order-by timestamp
   tetrys ingest parquet frames.parquet drives --index 'log_id,timestamp' --group ego='ego.*' --group lidar='lidar.*' --drop '__*'
   tetrys ingest arrow frames.arrow drives --blob image=path --blob sweep=lidar_path --root /data/nuscenes --missing null
+  tetrys ingest parquet labels.parquet drives --npy lidar.points=sweep --drop sweep --sequence-by log_id
   tetrys ingest csv frames.csv drives --type zip=utf8 --sequence-by log_id
   tetrys ingest ndjson frames.ndjson drives --append
   tetrys schema drives && tetrys head drives"
@@ -51,7 +54,7 @@ pub(crate) struct FrameCommand {
     #[command(flatten)]
     choices: Choices,
     /// Minimum rows of a partition, which one worker writes; a partition ends at the end of a sequence [default: 8192; 1024 with
-    /// --blob]
+    /// --blob or --npy]
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX))]
     partition_rows: Option<u64>,
     #[command(flatten)]
@@ -70,7 +73,7 @@ pub(crate) struct Choices {
     #[arg(long, value_name = "NAME=PATTERN,..", value_parser = group)]
     group: Vec<(String, Vec<String>)>,
     #[command(flatten)]
-    files: Files,
+    pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) text: Text,
     /// Columns whose equal values make a sequence, such as a log or a scene. The rows of a sequence must be consecutive
@@ -84,7 +87,8 @@ pub(crate) struct Choices {
 /// Options for text formats.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Text {
-    /// CSV and NDJSON: set the type of a column instead of inferring it or taking that of the table: zip=utf8. May be repeated
+    /// CSV and NDJSON: set the type of a column instead of inferring it or taking that of the table: zip=utf8. --npy: set the type
+    /// of COLUMN instead of taking that of the table or the files: lidar.points=f32[?,4]. May be repeated
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = typed)]
     types: Vec<(String, ColumnType)>,
     /// CSV: the character between cells, or `tab` [default: a comma; a tab for .tsv files]
@@ -104,14 +108,14 @@ pub(crate) struct Kind {
 impl Kind {
     /// Opens the frame in a file, a pipe or standard input. `table` is the schema of the table that the rows are for: text columns
     /// get its types.
-    pub(crate) fn open(&self, path: &Path, text: &Text, table: Option<&Schema>) -> Result<Frame, Failure> {
+    pub(crate) fn open(&self, path: &Path, text: &Text, files: &Files, table: Option<&Schema>) -> Result<Frame, Failure> {
         let is_stdin = path == Path::new("-");
         let (format, is_known) = match self.format {
             Some(format) => (format, true),
             None if !is_stdin && path.is_file() && is_arrow(path) => (FrameFormat::Arrow, true),
             None => (FrameFormat::of_path(path), path.extension().is_some()),
         };
-        text.open(path, format, table).map_err(|failure| match failure {
+        text.open(path, format, files, table).map_err(|failure| match failure {
             Failure::Input(error) if !is_known && error.kind() == ErrorKind::Corrupt => {
                 let message = format!("{error}; it was read as Parquet, because its name has no ending: set --format");
                 Failure::Input(Error::new(error.kind(), message).with_source(error))
@@ -138,16 +142,18 @@ fn kind() -> impl TypedValueParser<Value = FrameFormat> {
 
 impl Text {
     /// Opens the frame in a file, a pipe or standard input. `table` is the schema of the table that the rows are for.
-    fn open(&self, path: &Path, format: FrameFormat, table: Option<&Schema>) -> Result<Frame, Failure> {
-        let types = named_once(self.types.iter().cloned(), "--type").map_err(Failure::Input)?;
-        let settings = TextSettings { delimiter: self.delimiter, types, table: table.cloned() };
+    fn open(&self, path: &Path, format: FrameFormat, files: &Files, table: Option<&Schema>) -> Result<Frame, Failure> {
+        let mut types = named_once(self.types.iter().cloned(), "--type").map_err(Failure::Input)?;
+        // The types of arrays are settings of their columns.
+        types.retain(|name, _| files.npy.iter().all(|(column, _)| column != name));
         let is_text = matches!(format, FrameFormat::Csv | FrameFormat::Ndjson);
-        if !is_text && !self.types.is_empty() {
+        if !is_text && let Some(name) = types.keys().next() {
             return Err(Failure::Input(Error::invalid(format!(
-                "--type: {} has its own types; use it for CSV or NDJSON",
+                "--type {name}: {} has its own types; use it for CSV, NDJSON, or a column of --npy",
                 path.display()
             ))));
         }
+        let settings = TextSettings { delimiter: self.delimiter, types, table: table.cloned() };
         let frame = match path == Path::new("-") {
             true => Frame::read(std::io::stdin().lock(), format, &settings),
             false => Frame::open(path, format, &settings),
@@ -187,7 +193,10 @@ fn delimiter(text: &str) -> Result<u8, String> {
 pub(crate) struct Files {
     /// Add a binary column COLUMN with the contents of the files whose paths are in the text column PATHS. May be repeated
     #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
-    blob: Vec<Blob>,
+    blob: Vec<(String, String)>,
+    /// Add a tensor column COLUMN with the arrays of the .npy files whose paths are in the text column PATHS. May be repeated
+    #[arg(long, value_name = "COLUMN=PATHS", value_parser = blob)]
+    npy: Vec<(String, String)>,
     /// Columns to leave out, as patterns
     #[arg(long, value_name = "PATTERN,..", value_delimiter = ',')]
     drop: Vec<String>,
@@ -207,10 +216,15 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Converts the options to settings of the library.
-    pub(crate) fn settings(self) -> FrameSettings {
+    /// Converts the options to settings of the library. `text` has the types of arrays.
+    pub(crate) fn settings(self, text: &Text) -> FrameSettings {
+        let bytes = self.blob.into_iter().map(|(column, paths)| Blob { column, paths, content: Content::Bytes });
+        let arrays = self.npy.into_iter().map(|(column, paths)| {
+            let ty = text.types.iter().find(|(name, _)| *name == column).map(|(_, ty)| ty.clone());
+            Blob { column, paths, content: Content::Npy(ty) }
+        });
         FrameSettings {
-            blobs: self.blob,
+            blobs: bytes.chain(arrays).collect(),
             drop: self.drop,
             skip_unsupported: self.skip_unsupported,
             root: self.root,
@@ -229,7 +243,7 @@ impl Choices {
             groups: self.group,
             sequence_by: self.sequence_by,
             order_by: self.order_by,
-            ..self.files.settings()
+            ..self.files.settings(&self.text)
         }
     }
 }
@@ -239,11 +253,9 @@ fn missing() -> impl TypedValueParser<Value = Missing> {
 }
 
 /// Parses `camera.jpeg=path`.
-fn blob(text: &str) -> Result<Blob, String> {
+fn blob(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((column, paths)) if !column.is_empty() && !paths.is_empty() => {
-            Ok(Blob { column: column.to_owned(), paths: paths.to_owned() })
-        }
+        Some((column, paths)) if !column.is_empty() && !paths.is_empty() => Ok((column.to_owned(), paths.to_owned())),
         _ => Err("expected COLUMN=PATHS, the new column and the column of paths: camera.jpeg=path".to_owned()),
     }
 }
@@ -285,7 +297,7 @@ impl FrameCommand {
     /// Ingests the frame.
     pub(crate) async fn run(self, out: &mut dyn Write, format: FrameFormat) -> Result<Outcome, Failure> {
         let started = Instant::now();
-        let text = self.choices.text.clone();
+        let (text, files) = (self.choices.text.clone(), self.choices.files.clone());
         let settings = FrameSettings {
             write: self.writing.options(&self.table).await?,
             workers: self.writing.workers(),
@@ -299,7 +311,7 @@ impl FrameCommand {
             Target::Append => Some(Table::open_in(store.clone()).await?),
             Target::New | Target::Overwrite => None,
         };
-        let frame = text.open(&self.frame, format, table.as_ref().map(Table::schema))?;
+        let frame = text.open(&self.frame, format, &files, table.as_ref().map(Table::schema))?;
         say_left_out(&frame, &settings);
         let bar = progress::rows("ingest", frame.rows(), self.writing.quiet);
         let moved = bar.clone();
