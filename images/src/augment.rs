@@ -58,14 +58,15 @@ impl Augment {
             // Not a number is in no order.
             match least <= low && low <= high && high <= most {
                 true => Ok(()),
-                false => Err(Error::invalid(format!("{what} {low:?} to {high:?}: expected {expected}"))),
+                false if low == high => Err(Error::invalid(format!("{what}: expected {expected}, found {low:?}"))),
+                false => Err(Error::invalid(format!("{what}: expected {expected}, found {low:?} to {high:?}"))),
             }
         };
         let positive = "two numbers above 0, the smaller one first";
-        let factors = "two factors from 0 on, the smaller one first";
+        let factors = "two factors of 0 or more, the smaller one first";
         let (scale, ratio) = self.crop.unzip();
-        within("crop scale", scale, "two shares above 0 and up to 1, the smaller one first", f64::MIN_POSITIVE, 1.0)?;
-        within("crop ratio", ratio, positive, f64::MIN_POSITIVE, f64::MAX)?;
+        within("crop_scale", scale, "two shares above 0 and up to 1, the smaller one first", f64::MIN_POSITIVE, 1.0)?;
+        within("crop_ratio", ratio, positive, f64::MIN_POSITIVE, f64::MAX)?;
         within("flip", Some((self.flip, self.flip)), "a probability from 0 to 1", 0.0, 1.0)?;
         within("brightness", self.brightness, factors, 0.0, f64::MAX)?;
         within("contrast", self.contrast, factors, 0.0, f64::MAX)?;

@@ -140,7 +140,10 @@ def image(
         normalised = (_channels("mean", (0, 0, 0) if mean is None else mean), _channels("std", (1, 1, 1) if std is None else std))
     whole_size = None if size is None else _numbers("size", size, 2, "height and width")
     area = None if crop is None else _numbers("crop", crop, 4, "top, left, height and width")
-    parts = None if crop_scale is None else (_bounds("crop_scale", crop_scale), _bounds("crop_ratio", crop_ratio))
+    ratio = _bounds("crop_ratio", crop_ratio)
+    if crop_scale is None and ratio != (3 / 4, 4 / 3):
+        raise Invalid("crop_ratio: needs crop_scale, the share of the picture that a part has")
+    parts = None if crop_scale is None else (_bounds("crop_scale", crop_scale), ratio)
     factors = (_factors("brightness", brightness), _factors("contrast", contrast), _factors("saturation", saturation))
     augment = (parts, number("flip", flip), *factors, whole("seed", seed, 0, 2**64 - 1))
     return Image(size=whole_size, crop=area, chw=layout == "chw", normalised=normalised, fast=truth("fast", fast), augment=augment)  # type: ignore[arg-type]

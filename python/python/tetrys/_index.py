@@ -741,9 +741,11 @@ def run(
         as_json("recipe", said)
     else:
         said = _text_of(url_of(recipe))
-    # The names of options depend on the service: that of the first URL.
-    first = re.search(r"[a-z][a-z0-9]*://[^\s\"']+", said if isinstance(said, str) else json.dumps(said))
-    place = place_of(first[0] if first else "", storage_options, allow, store_options)
+    # The names of options depend on the service: that of the first URL that is a value of the recipe, an object store's before others.
+    lines = said if isinstance(said, str) else json.dumps(said)
+    urls = re.findall(r"[\"']([a-z][a-z0-9]*://[^\s\"']+)", re.sub(r"(?m)^\s*#.*$", "", lines))
+    first = next((url for url in urls if not url.startswith("http")), urls[0] if urls else "")
+    place = place_of(first, storage_options, allow, store_options)
     made, untold = _tetrys.run(
         said,
         truth("dry_run", dry_run),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ def table_of(rows: Rows) -> Any:
     columns = {}
     for name, said in rows.types.items():
         column = table[name].combine_chunks()
-        if "[" not in said or said.startswith("list<"):
+        # A number type with extents: `timestamp[us]` has none.
+        if not re.match(r"(bool|bf16|[iuf]\d+)\[", said):
             columns[name] = column
         elif "?" in said:
             columns[name] = _of_any_shape(arrow, column, said, rows[name].shapes)
@@ -31,6 +33,14 @@ def _of_one_shape(arrow: Any, column: Any) -> Any:
     """Makes lists of fixed size of an array of tensors."""
     storage, shape = column.storage, column.type.shape
     size = storage.type.list_size
+    if 0 in shape:
+        # No list of Arrow has a fixed size of 0.
+        nested, empty = storage.type.value_type, np.empty(shape).tolist()
+        for _ in shape:
+            nested = arrow.large_list(nested)
+        return arrow.array([empty if valid else None for valid in storage.is_valid().to_pylist()], nested)
+    if not shape:
+        return imported("pyarrow.compute", "an Arrow table needs pyarrow: pip install pyarrow").list_element(storage, 0)
     # `values` has those before the offset of the array too.
     lists = storage.values.slice(storage.offset * size, len(storage) * size)
     for extent in reversed(shape[1:]):
@@ -43,7 +53,7 @@ def _of_any_shape(arrow: Any, column: Any, said: str, shapes: Any) -> Any:
     extents = said.rstrip("]").split("[")[1].split(",")
     lists = column.field("data").flatten()
     for level in reversed(range(1, len(extents))):
-        if extents[level] != "?":
+        if extents[level] not in ("?", "0"):
             lists = arrow.FixedSizeListArray.from_arrays(lists, int(extents[level]))
         else:
             lengths = np.repeat(shapes[:, level], shapes[:, :level].prod(axis=1))

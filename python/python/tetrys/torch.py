@@ -93,6 +93,11 @@ class Dataset(torch.utils.data.Dataset[dict[str, Any]]):  # type: ignore[misc]
         # A column without a window is a part of its own with the row itself, so that a batch is one plan.
         self._parts: dict[str, Window] = windows | {name: [0] for name in self._rows.columns if name not in in_windows}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # A copy shares its epoch with workers of its own.
+        self._epoch.share_memory_()
+
     def set_epoch(self, epoch: int) -> None:
         """Draws the random changes of pictures (see `tetrys.image`) for this epoch from here on, also in workers that run already.
         Without this call, every epoch has those of epoch 0.

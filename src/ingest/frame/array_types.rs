@@ -103,7 +103,16 @@ fn tensor_of(column: &Column) -> Option<ColumnType> {
 
 fn check_declared(column: &str, ty: &ColumnType) -> Result<()> {
     match ty {
-        ColumnType::Tensor { element, .. } if *element != Primitive::Bf16 => Ok(()),
+        ColumnType::Tensor { element, .. } if *element != Primitive::Bf16 => {
+            let bytes = ty.fixed_elements().map_or(Some(0), |elements| elements.checked_mul(element.width() as u64));
+            match bytes.is_some_and(|bytes| bytes <= npy::MAX_ARRAY) {
+                true => Ok(()),
+                false => Err(Error::invalid(format!(
+                    "npy `{column}`: expected arrays of at most {} bytes, found the type {ty}",
+                    npy::MAX_ARRAY
+                ))),
+            }
+        }
         _ => Err(Error::invalid(format!(
             "npy `{column}`: expected a tensor of a type that .npy files have, for example f32[?,4], found {ty}"
         ))),

@@ -108,11 +108,13 @@ impl Tensors {
         Ok(())
     }
 
-    /// Appends a null.
-    pub(super) fn append_null(&mut self) {
+    /// Appends a null. Returns the bytes that it takes: a column of one shape has zeros there.
+    pub(super) fn append_null(&mut self) -> usize {
         let elements = self.ty.fixed_elements().and_then(|elements| usize::try_from(elements).ok()).unwrap_or(0);
         self.push_slot(false, |_| 0, elements);
-        self.page.push_values(&vec![0; elements * self.element.width()]);
+        let bytes = elements * self.element.width();
+        self.page.push_values(&vec![0; bytes]);
+        bytes
     }
 
     fn push_slot(&mut self, is_valid: bool, extent: impl Fn(usize) -> u32, elements: usize) {

@@ -78,7 +78,7 @@ impl Files {
                     builder.append(&content)
                 });
                 if read.map_err(|error| error.at(format!("row {}", first + row as u64)))?.is_none() {
-                    builder.append_null();
+                    bytes += builder.append_null();
                     if paths.is_valid(row) {
                         self.absent.count(&self.blobs[number].column);
                     }
@@ -181,9 +181,13 @@ impl Values {
         Ok(())
     }
 
-    fn append_null(&mut self) {
+    /// Appends a null. Returns the bytes that it takes.
+    fn append_null(&mut self) -> usize {
         match self {
-            Self::Bytes(builder) => builder.append_null(),
+            Self::Bytes(builder) => {
+                builder.append_null();
+                0
+            }
             Self::Arrays(tensors) => tensors.append_null(),
         }
     }

@@ -193,9 +193,14 @@ impl Table {
         };
         let reads: Vec<_> = listed.into_iter().map(|listed| read(listed.name)).collect();
         for (name, read) in together(reads).await? {
-            // A pin may be deleted at any time.
             let read = match read {
+                // A pin may be deleted at any time.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // It must not hide what hours of reading have found.
+                Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unavailable) => {
+                    found.not_checked.push(format!("{name}: {error}"));
+                    continue;
+                }
                 read => read,
             };
             if let Some(bytes) = found.note(&name, read)? {

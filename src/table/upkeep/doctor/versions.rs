@@ -71,14 +71,15 @@ impl Doctor {
         // The name of a newer version sorts first.
         let written: Vec<(u64, i64)> =
             listed.iter().filter_map(|listed| Some((version_of_name(&listed.name)?, listed.modified_ms))).collect();
-        let versions = self.read(newest, present, &written).await?;
+        let mut versions = self.read(newest, present, &written).await?;
         self.versions = whole.then(|| written.iter().copied().collect());
         if written.len() > MANIFESTS {
             let rest = counted(written.len() - MANIFESTS, "older version");
             let rest = if whole { rest } else { format!("more than {rest}") };
             self.found.not_checked.push(format!("{rest}; `verify` of all versions reads them"));
         }
-        self.of_other_tables(&versions);
+        let strange = self.of_other_tables(&versions);
+        versions.retain(|version| !strange.contains(&version.number));
         let (condemned, marked) = (since(&versions, |seen| seen.is_condemning), since(&versions, |seen| seen.is_marking));
         let (mut more_layouts, mut more_tables) = (BTreeSet::new(), BTreeSet::new());
         for Version { number, written, seen } in &versions {
@@ -153,18 +154,19 @@ impl Doctor {
     }
 
     /// Notes the manifests of other tables: the table is the one of most manifests, and of the oldest one where they are even.
-    fn of_other_tables(&mut self, versions: &[Version]) {
+    fn of_other_tables(&mut self, versions: &[Version]) -> Vec<u64> {
         let read = || versions.iter().filter_map(|version| Some((version.number, version.seen.as_ref()?.as_ref().ok()?.table)));
         let mut counts: BTreeMap<Uuid, usize> = BTreeMap::new();
         read().for_each(|(_, table)| *counts.entry(table).or_default() += 1);
         // Of several that are greatest, this takes the last, which is that of the oldest version.
-        let Some((_, own)) = read().max_by_key(|(_, table)| counts.get(table).copied()) else { return };
+        let Some((_, own)) = read().max_by_key(|(_, table)| counts.get(table).copied()) else { return Vec::new() };
         let newest = read().find(|(_, table)| *table == own).map_or(0, |(number, _)| number);
         let strange: Vec<(u64, Uuid)> = read().filter(|(_, table)| *table != own).collect();
-        for (number, table) in strange {
+        for (number, table) in &strange {
             let what = format!("the manifest of version {number} is of table {table}, and others are of table {own}");
-            self.find(what, manifest_name(number), None, Cure::Move(newest));
+            self.find(what, manifest_name(*number), None, Cure::Move(newest));
         }
+        strange.into_iter().map(|(number, _)| number).collect()
     }
 
     /// Notes what garbage collection may delete, and whether this build may write the next version.
