@@ -53,12 +53,3 @@ def test_a_table_goes_out_by_a_generator_and_comes_back_by_arrow(rows: tt.RowLoa
     back = tt.row_loader(again).take(range(6))
     np.testing.assert_array_equal(np.asarray(back.to_arrow()["a.fixed"].to_pylist()), np.arange(54).reshape(6, 3, 3))
     assert back["a.text"].tolist() == [f"row {row}" for row in range(6)]
-
-
-def test_times_texts_and_lists_stay_what_they_are(tmp_path: Path) -> None:
-    when = pa.array([0, None, 2], pa.timestamp("us"))
-    given = pa.table({"i": [0, 1, 2], "a.when": when, "a.took": when.cast(pa.int64()).cast(pa.duration("us")), "a.names": [["x"], [], None]})
-    rows = tt.row_loader(tt.write_table(tmp_path / "t", given, index="i")).take([0, 1, 2])
-    table = rows.to_arrow()
-    for name in ("a.when", "a.took", "a.names"):
-        assert table[name].to_pylist() == given[name].to_pylist()

@@ -492,3 +492,12 @@ def test_rows_are_a_table_of_pyarrow(index: tt.Index) -> None:
     plain = pyarrow.table({name: column.combine_chunks() for name, column in zip(table.column_names, table.columns, strict=True)})
     plain = plain.set_column(1, "camera.intrinsics", plain["camera.intrinsics"].combine_chunks().storage)
     assert plain["camera.intrinsics"].to_pylist() == [one.reshape(-1).tolist() for one in rows["camera.intrinsics"]]
+
+
+def test_times_texts_and_lists_stay_what_they_are(tmp_path: Path) -> None:
+    when = pa.array([0, None, 2], pa.timestamp("us"))
+    given = pa.table({"i": [0, 1, 2], "a.when": when, "a.took": when.cast(pa.int64()).cast(pa.duration("us")), "a.names": [["x"], [], None]})
+    rows = tt.row_loader(tt.write_table(tmp_path / "t", given, index="i")).take([0, 1, 2])
+    table = rows.to_arrow()
+    for name in ("a.when", "a.took", "a.names"):
+        assert table[name].to_pylist() == given[name].to_pylist()
