@@ -212,7 +212,12 @@ impl Table {
     #[tracing::instrument(level = "debug", name = "open", skip_all, fields(url = store.url(), version))]
     pub async fn open_version_in(store: Store, version: u64) -> Result<Self> {
         let (manifest, hash) = match commit::load(&store, version).await {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Err(commit::no_version(&store, version).await),
+            // Another error says that there is no such bucket.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound && error.to_string().ends_with(&format!("no version {version}")) =>
+            {
+                return Err(commit::no_version(&store, version).await);
+            }
             loaded => loaded?,
         };
         Ok(Self::of(store, manifest, hash, Vec::new()))

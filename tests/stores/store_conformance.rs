@@ -506,7 +506,7 @@ async fn links_out_of_the_directory_and_special_files_are_refused() {
         assert_eq!(placed(&store, name, read(name)), ErrorKind::Denied);
         assert_eq!(placed(&store, name, store.get(name, 10).await), ErrorKind::Denied);
     }
-    assert_eq!(placed(&store, "inside", read("inside")), ErrorKind::Invalid);
+    assert_eq!(placed(&store, "inside", read("inside")), ErrorKind::Corrupt, "a folder in the place of an object");
 }
 
 #[cfg(unix)]
