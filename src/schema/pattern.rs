@@ -109,7 +109,7 @@ pub(crate) fn no_match<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) 
                 if let Some((_, last)) = name.rsplit_once('.') {
                     offer(last, 1, &|| (*name).to_owned());
                 }
-                if let Some((first, _)) = name.split_once('.') {
+                if let Some((first, _)) = name.split_once('.').filter(|_| !pattern.contains('.')) {
                     offer(first, 0, &|| format!("{first}.*"));
                 }
             }

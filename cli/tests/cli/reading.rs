@@ -45,7 +45,7 @@ fn info_schema_head_and_versions_say_what_the_table_is() {
     assert_eq!(versions[0]["operation"], "create");
     let csv = tetrys(folder, "versions table --csv").ok();
     let (heads, line) = csv.split_once('\n').unwrap();
-    assert_eq!(heads, "version,parent,when,operation,tags,rows,sequences,bytes_added,preset,writer,manifest_blake3");
+    assert_eq!(heads, "version,parent,when,operation,tags,rows,sequences,bytes_added,preset,writer,manifest_blake3,damage");
     assert!(line.starts_with("1,,2") && line.contains("Z,create,,40,2,"), "{line}");
     let told = tetrys(folder, "versions table").ok();
     assert!(told.starts_with("version  when "), "{told}");

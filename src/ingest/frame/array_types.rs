@@ -12,7 +12,7 @@ use super::{
     source::Frame,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     ingest::npy,
     offload::{Stop, offload},
     progress::Progress,
@@ -108,8 +108,8 @@ fn check_declared(column: &str, ty: &ColumnType) -> Result<()> {
             match bytes.is_some_and(|bytes| bytes <= npy::MAX_ARRAY) {
                 true => Ok(()),
                 false => Err(Error::invalid(format!(
-                    "npy `{column}`: expected arrays of at most {} bytes, found the type {ty}",
-                    npy::MAX_ARRAY
+                    "npy `{column}`: expected arrays of at most {}, found the type {ty}",
+                    counted(npy::MAX_ARRAY, "byte")
                 ))),
             }
         }
