@@ -75,8 +75,7 @@ impl Table {
                 false => (None, None),
             };
             // A partition that was written twice has two receipts.
-            let finished =
-                files.iter().filter_map(|file| Some(file.name.strip_suffix(".receipt")?.rsplit('/').next()?.get(..10)?));
+            let finished = files.iter().filter_map(|file| file.name.strip_suffix(".receipt")?.rsplit('/').next()?.get(..10));
             let times = || files.iter().map(|file| file.modified_ms);
             Ok(SessionInfo {
                 session,
