@@ -36,7 +36,7 @@ logged() {
 
 # A linker that finds the disk full dies of a bus error. Cargo never deletes old outputs: with too little room, all go.
 room() {
-    local needed=30 free
+    local needed="${needed:-30}" free
     free() { df --output=avail --block-size=1G "$CARGO_TARGET_DIR" | awk 'NR == 2 { print $1 }'; }
     if [ "$(free)" -lt "$needed" ]; then
         printf '%d GiB free, the builds need up to %d: deleting old outputs in %s\n' "$(free)" "$needed" "$CARGO_TARGET_DIR"

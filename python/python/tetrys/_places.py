@@ -34,10 +34,14 @@ def place_of(url: str, storage_options: object, allow: Url | Iterable[Url], stor
 def places_of(
     source: str, url: str, storage_options: object, store_options: object = None, allow: Url | Iterable[Url] = ()
 ) -> tuple[Place, Place]:
-    """Returns the places of what is read and of what is written. Both have the options, unless they are in different services."""
-    services = {service for service in map(_service, (source, url)) if service}
-    options = (None, None) if len(services) > 1 else (storage_options, store_options)
-    return place_of(source, options[0], (), options[1]), place_of(url, storage_options, allow, store_options)
+    """Returns the places of what is read and of what is written. Both have the options if they are in one service; else they are those
+    of the table that is written, or of the source if only that is in a store.
+    """
+    own, other = _service(source), _service(url)
+    given, none = (storage_options, store_options), (None, None)
+    read = given if own == other or not other else none
+    write = given if own == other or other else none
+    return place_of(source, read[0], (), read[1]), place_of(url, write[0], allow, write[1])
 
 
 def options_of(url: str, storage_options: object, store_options: object = None) -> dict[str, str] | None:
