@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use tetrys::{
-    commit::{fate_of, rule_out},
-    table::{DiffOptions, GcSettings, Locality, now_ms},
-};
+use tetrys::table::{DiffOptions, GcSettings, Locality, now_ms};
 
 use crate::{
     diff::Diff,
@@ -380,8 +377,8 @@ impl Table {
         let store = store_of(place)?;
         let work = async move {
             match rules_out {
-                true => rule_out(&store, version, id).await,
-                false => fate_of(&store, version, id).await,
+                true => tetrys::Table::rule_out(&store, version, id).await,
+                false => tetrys::Table::fate_of(&store, version, id).await,
             }
         };
         Ok(wait_long(py, work)?.to_string().replace(' ', "_"))

@@ -24,7 +24,7 @@ mod tails;
 mod temporary;
 
 pub use crate::{
-    commit::Unpinned,
+    commit::{Fate, Unpinned},
     format::{Cuts, ForeignTable, LIMITS},
     id::{ChunkId, Hash},
     read::{BlockPlace, Coalesce, ExplainGroup, Layout, RowPlace, Sequences},

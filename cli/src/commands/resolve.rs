@@ -4,10 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
-use tetrys::{
-    Error,
-    commit::{Fate, fate_of, rule_out},
-};
+use tetrys::{Error, Table, table::Fate};
 
 use super::write_json;
 use crate::{
@@ -54,8 +51,8 @@ impl Resolve {
         })?;
         let (store, version) = (opening::store(&self.table)?, *version);
         let fate = match self.rule_out {
-            true => rule_out(&store, version, id).await?,
-            false => fate_of(&store, version, id).await?,
+            true => Table::rule_out(&store, version, id).await?,
+            false => Table::fate_of(&store, version, id).await?,
         };
         let url = store.url();
         if self.json {

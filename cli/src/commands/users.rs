@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use tetrys::{
-    Error, ErrorKind, Table,
+    Table,
     table::{User, UserInfo},
 };
 
@@ -39,9 +39,6 @@ impl Users {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let store = opening::store(&self.table)?;
         let users = Table::users(&store).await?;
-        if users.is_empty() && tetrys::commit::newest_version(&store).await?.is_none() {
-            return Err(Error::new(ErrorKind::NotFound, format!("{}: no table there (no manifest)", store.url())).into());
-        }
         if self.json {
             write_json(out, &users)?;
             return Ok(Outcome::Done);

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::{
-    commit,
+    commit::{self, Fate},
     error::{ErrorKind, Result},
     format::{Manifest, manifest_name},
     id::Hash,
@@ -45,6 +46,31 @@ pub struct VersionInfo {
 }
 
 impl Table {
+    /// Finds out what became of a commit whose outcome was unknown, by the version that it was to make and its id. The message of
+    /// [`ErrorKind::OutcomeUnknown`] has both. Reads the manifests of all later versions, so ask soon.
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no table.
+    /// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
+    /// - Errors of the store.
+    pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+        commit::fate_of(store, version, commit).await
+    }
+
+    /// Rules out that a commit still arrives whose outcome is unknown: where no version has its number, commits an empty version with
+    /// this number. Never returns [`Fate::Open`], except if the commit was to create the table.
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no table.
+    /// - `Invalid`: the version is not the next one.
+    /// - `Denied`: the store refuses to write.
+    /// - `Unsupported`: the newest version needs a later writer.
+    /// - `OutcomeUnknown`: the store does not answer.
+    /// - Errors of the store.
+    pub async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+        commit::rule_out(store, version, commit).await
+    }
+
     /// Returns the existing versions of the table in `store`, newest first, with those whose manifest is damaged. Reads manifests
     /// only.
     ///

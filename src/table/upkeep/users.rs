@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::gc::{User, listed_pins, user};
 use crate::{
-    error::{ErrorKind, Result},
+    commit,
+    error::{Error, ErrorKind, Result},
     format::{MAX_PIN, Pin},
     store::{Listed, Store},
     table::{objects::together, table::Table},
@@ -45,6 +46,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
+    /// - `NotFound`: there is no table.
     /// - Errors of the store.
     pub async fn users(store: &Store) -> Result<Vec<UserInfo>> {
         let read = |listed: Listed| async move {
@@ -74,6 +76,9 @@ impl Table {
         let reads: Vec<_> = listed_pins(store).await?.into_iter().map(read).collect();
         let mut users: Vec<UserInfo> = together(reads).await?.into_iter().flatten().collect();
         users.sort_by_key(|user| user.written_ms);
+        if users.is_empty() && commit::newest_version(store).await?.is_none() {
+            return Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())));
+        }
         Ok(users)
     }
 }
