@@ -87,6 +87,7 @@ impl Image {
 
     /// Decodes a picture of a sample. Returns its shape and its elements, u8 or f32, one after another. `random` is the number of the
     /// sample that random changes are drawn with.
+    #[pyo3(signature = (file, random = 0))]
     fn decode<'py>(&self, py: Python<'py>, file: &Bound<'py, PyBytes>, random: u64) -> PyResult<(Vec<usize>, Bound<'py, PyAny>)> {
         let file = file.as_bytes();
         let (shape, elements) = py.detach(|| decoded(self.image.clone().random(random), file)).py()?;
