@@ -3,7 +3,7 @@
 //! <https://github.com/pytorch/vision/blob/v0.20.0/torchvision/transforms/transforms.py>. The colours are computed as by `ImageEnhance`
 //! of Pillow, which torchvision uses for pictures of Pillow.
 //!
-//! What is drawn is a pure function of the random number of the sample and a seed: crop, flip and colours each have their own numbers,
+//! The changes of a sample are a pure function of its random number and a seed. Crop, flip and colours each have numbers of their own,
 //! so that a column with all of them and one with a flip alone are flipped together.
 
 use tetrys::{Error, Result};
@@ -25,7 +25,7 @@ pub(crate) struct Augment {
     pub(crate) seed: u64,
 }
 
-/// What was drawn for a sample.
+/// The random changes of one sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     /// Share of the area and ratio of the crop, and the numbers that choose it.

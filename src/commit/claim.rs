@@ -1,4 +1,4 @@
-//! Claims a version, and finds out what became of a claim. Neither the answer of the store nor a clock decides, but the newest version
+//! Claims a version, and finds out the outcome of a claim. Neither the answer of the store nor a clock decides, but the newest version
 //! and the versions that it descends from. Follows `format-spec/manifest.md#commit`.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::versions::{LOOKS, MAX_MANIFEST, hash_of, load, newest_version};
 use crate::{
     error::{Error, ErrorKind, Result, counted},
-    format::{Manifest, manifest_name},
+    format::{Manifest, Parent, manifest_name},
     id::Hash,
     store::{Put, Store, was_sent_again},
 };
@@ -22,27 +22,7 @@ pub(crate) const NOT_PINNED: &str = "not_pinned";
 /// Maximum attempts to put a manifest that is absent after an unclear answer.
 const ATTEMPTS: usize = 3;
 
-/// What became of a commit.
-///
-/// ```
-/// # use std::sync::Arc;
-/// # use arrow_array::{Int64Array, RecordBatch};
-/// # use tetrys::{Schema, Table, WriteOptions};
-/// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-/// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
-/// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
-/// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
-/// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
-/// # let mut partition = writer.partition()?;
-/// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("x", column())])?).await?;
-/// # let table = writer.commit([partition.finish().await?]).await?;
-/// use tetrys::commit::{Fate, fate_of};
-///
-/// let commit = table.manifest().commit_id;
-/// assert_eq!(fate_of(table.store(), 1, commit).await?, Fate::Committed);
-/// assert_eq!(fate_of(table.store(), 2, commit).await?, Fate::Open);
-/// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The outcome of a commit, as the versions that are there tell it: see [`Table::fate_of`](crate::Table::fate_of).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -69,8 +49,8 @@ impl fmt::Display for Fate {
 
 /// The manifest that the chain of parents has for a number.
 enum InChain {
-    /// The newest version has a smaller number.
-    Later,
+    /// The newest version has a smaller number, this one; 0 if there is no table.
+    Later(u64),
     /// The number has this manifest.
     Has(Hash),
     /// The chain steps over the number.
@@ -95,50 +75,46 @@ async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
             match hash_of(store, version).await {
                 Ok(hash) => return Ok(InChain::Has(hash)),
                 Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(InChain::Unreadable(error)),
-                Err(error) if error.kind() == ErrorKind::NotFound && newest < version => return Ok(InChain::Later),
+                Err(error) if error.kind() == ErrorKind::NotFound && newest < version => return Ok(InChain::Later(newest)),
                 // The listing has a name that does not exist, or there is a newer version by now.
                 Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
                 Err(error) => return Err(error),
             }
             continue;
         }
-        let (mut child, _) = match load(store, newest).await {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                missing = Some(error);
-                continue;
-            }
-            loaded => loaded?,
-        };
-        loop {
-            let Some(parent) = child.parent.take() else { return Ok(InChain::Skips) };
-            if parent.version <= version {
-                return Ok(if parent.version == version { InChain::Has(parent.blake3) } else { InChain::Skips });
-            }
-            child = match load(store, parent.version).await {
-                Ok((manifest, hash)) if hash == parent.blake3 => manifest,
-                // A late put has used the number of a version that was deleted.
-                Ok(_) => return Ok(InChain::Cut),
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(InChain::Cut),
-                Err(error) => return Err(error),
-            };
+        match load(store, newest).await {
+            Ok((newest, _)) => return among_parents(store, newest, version).await,
+            Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
+            Err(error) => return Err(error),
         }
     }
     Err(missing.unwrap_or_else(|| Error::unavailable(format!("{}: versions come and go; retry", store.url()))))
 }
 
-/// Finds out what became of a commit, by the version that it was to make and its id. Both are in the message of
-/// [`ErrorKind::OutcomeUnknown`]. Reads the manifests of all later versions, so ask soon.
-///
-/// # Errors
-/// - `NotFound`: there is no table.
-/// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
-/// - Errors of the store.
-pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
-    match in_chain(store, version).await? {
-        InChain::Later if version > 1 && newest_version(store).await?.is_none() => {
-            Err(Error::not_found(format!("{}: no table there (no manifest)", store.url())))
+/// Follows the parents of a version down to a smaller number.
+async fn among_parents(store: &Store, mut child: Manifest, version: u64) -> Result<InChain> {
+    while let Some(parent) = child.parent.take() {
+        match parent.version {
+            number if number == version => return Ok(InChain::Has(parent.blake3)),
+            number if number < version => break,
+            _ => {}
         }
-        InChain::Later => Ok(Fate::Open),
+        child = match load(store, parent.version).await {
+            Ok((manifest, hash)) if hash == parent.blake3 => manifest,
+            // A late put has used the number of a version that was deleted.
+            Ok(_) => return Ok(InChain::Cut),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(InChain::Cut),
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(InChain::Skips)
+}
+
+/// See [`Table::fate_of`](crate::Table::fate_of).
+pub(crate) async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+    match in_chain(store, version).await? {
+        InChain::Later(0) if version > 1 => Err(Error::not_found(format!("{}: no table there (no manifest)", store.url()))),
+        InChain::Later(_) => Ok(Fate::Open),
         InChain::Skips => Ok(Fate::NotCommitted),
         InChain::Cut => Ok(Fate::CannotTell),
         InChain::Unreadable(error) => Err(error),
@@ -161,7 +137,7 @@ pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> 
 /// - Errors of the store.
 pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Result<Fate> {
     Ok(match in_chain(store, version).await? {
-        InChain::Later => Fate::Open,
+        InChain::Later(_) => Fate::Open,
         InChain::Has(found) if found == hash => Fate::Committed,
         InChain::Has(_) | InChain::Skips => Fate::NotCommitted,
         InChain::Unreadable(error) => return Err(error),
@@ -179,17 +155,8 @@ fn is_refusal(store: &Store, error: &Error) -> bool {
     }
 }
 
-/// Rules out that a commit still arrives whose outcome is unknown: where no version has its number, commits an empty version with this
-/// number. Never returns [`Fate::Open`], except if the commit was to create the table.
-///
-/// # Errors
-/// - `NotFound`: there is no table.
-/// - `Invalid`: the version is not the next one.
-/// - `Denied`: the store refuses to write.
-/// - `Unsupported`: the newest version needs a later writer.
-/// - `OutcomeUnknown`: the store does not answer.
-/// - Errors of the store.
-pub async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+/// See [`Table::rule_out`](crate::Table::rule_out).
+pub(crate) async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
     let fate = fate_of(store, version, commit).await?;
     if fate != Fate::Open || version <= 1 {
         return Ok(fate);
@@ -222,7 +189,7 @@ async fn take_number(store: &Store, newest: &Manifest, blake3: Hash, commit: Uui
     if let Some(urls) = newest.lineage.get(NOT_PINNED) {
         lineage[NOT_PINNED] = Value::clone(urls);
     }
-    let parent = Some(crate::format::Parent { version: newest.version, blake3 });
+    let parent = Some(Parent { version: newest.version, blake3 });
     let empty = Manifest { version, parent, commit_id: Uuid::new_v4(), lineage, ..newest.clone() };
     let (bytes, _) = empty.to_bytes()?;
     store.ensure_create_only().await?;
@@ -258,7 +225,7 @@ struct Claim<'a> {
 /// # Errors
 /// - `Unsupported`: the store ignores create-only conditions, so that two writers could both believe that they won.
 /// - `Conflict`: another writer made this version.
-/// - `OutcomeUnknown`: it is unknown whether the version exists, or it may not be durable. [`fate_of`] tells later.
+/// - `OutcomeUnknown`: it is unknown whether the version exists, or it may not be durable. [`Table::fate_of`](crate::Table::fate_of) tells later.
 /// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
 /// - Other errors of the store: the version was not committed, and never will be.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {
@@ -342,7 +309,7 @@ impl Claim<'_> {
         Err(self.unknown("the store gave no clear answer").with_source(doubt))
     }
 
-    /// What became of the claim, if the store says that it created the manifest.
+    /// Returns the outcome of the claim after the store has said that it created the manifest.
     async fn counts(&self) -> Result<Fate> {
         let version = self.manifest.version;
         match newest_version(self.store).await? {

@@ -1,7 +1,7 @@
 //! Commits: the receipts of a session become one manifest, exactly once. Follows `format-spec/manifest.md#commit`.
 //!
 //! [`in_order`] and [`planned`] decide which receipts make the table (pure). [`merge`] joins their parts into segments. [`publish`] claims the
-//! version, and [`fate_of`] tells what became of a claim. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the
+//! version, and [`fate_of`] tells the outcome of a claim. [`rebase`] puts a change on top of another change (pure). [`Owners`] tracks the
 //! other tables whose chunks a table uses.
 
 mod claim;
@@ -13,8 +13,8 @@ mod receipts;
 mod statistics;
 mod versions;
 
-pub use claim::{Fate, fate_of, publish, rule_out};
-pub(crate) use claim::{NOT_PINNED, fate_of_hash};
+pub use claim::{Fate, publish};
+pub(crate) use claim::{NOT_PINNED, fate_of, fate_of_hash, rule_out};
 pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};

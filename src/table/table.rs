@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -82,7 +82,7 @@ pub(super) struct Inner {
     /// Whether new versions may be written although no pin can be left at a table whose chunks they use.
     pub(super) allow_unpinned: bool,
     /// Ids of the commits that were claimed for changes of this handle.
-    pub(super) claimed: Mutex<BTreeSet<Uuid>>,
+    claimed: Mutex<BTreeSet<Uuid>>,
     /// The tables of the sources of a view.
     pub(super) sources: Once<Arc<[Table]>>,
     /// The rows of the sources of a view.
@@ -108,6 +108,12 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
+    /// The ids of the commits that were claimed for changes of this handle.
+    pub(super) fn claimed(&self) -> MutexGuard<'_, BTreeSet<Uuid>> {
+        // No code panics while it holds the lock; even then the value would be complete.
+        self.inner.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens a version of the table at `url`, a path or any URL that [`Store::open_with`] accepts. `url@VERSION` opens that
     /// version, `url@TAG` opens the version with that tag, and `url` alone opens the newest version.
     ///

@@ -18,9 +18,8 @@ use crate::common::{
 use arrow_array::{Int64Array, RecordBatch};
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
-    commit::{Fate, fate_of, rule_out},
     format::manifest_name,
-    table::{GcSettings, now_ms},
+    table::{Fate, GcSettings, now_ms},
 };
 use tetrys_s3_server::Fault;
 use uuid::Uuid;
@@ -106,7 +105,7 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
     let result = block_on(async { append(&Table::open_in(over(Arc::new(hooked))).await?, 1).await });
     let resolved = |error: &tetrys::Error| {
         let (version, commit) = named(&error.to_string());
-        (version, commit, block_on(fate_of(&store, version, commit)).unwrap())
+        (version, commit, block_on(Table::fate_of(&store, version, commit)).unwrap())
     };
     let before = result.as_ref().err().filter(|error| error.kind() == ErrorKind::OutcomeUnknown).map(resolved);
     late.arrive(&*raw);
@@ -121,7 +120,7 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
             assert!(fate == Fate::Open || fate == after, "{case}: {fate}, then {after}");
             assert_eq!(u64::from(after == Fate::Committed), ours, "{case}: {after}");
             // Once it is ruled out, nothing changes any more.
-            let settled = block_on(rule_out(&store, version, commit)).unwrap();
+            let settled = block_on(Table::rule_out(&store, version, commit)).unwrap();
             assert!(settled != Fate::Open && (after == Fate::Open || settled == after), "{case}: {settled}");
         }
         Err(error) => assert_eq!(ours, 0, "{case}: {error}"),
@@ -236,7 +235,7 @@ fn an_empty_version_keeps_what_the_version_that_it_repeats_uses() {
         partition.write(&rows(0, 500)).await.unwrap();
         let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         assert_eq!(table.manifest().stores.len(), 1, "it uses chunks of the owner");
-        assert_eq!(rule_out(&labels, 2, Uuid::new_v4()).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Table::rule_out(&labels, 2, Uuid::new_v4()).await.unwrap(), Fate::NotCommitted);
         let table = Table::open_in(labels.clone()).await.unwrap().edit().tag("kept", 2).commit().await.unwrap();
         table.overwrite(schema(), WriteOptions::default()).await.unwrap().commit([]).await.unwrap();
         let settings = GcSettings { keep_versions: 1, age: Duration::from_secs(3600) };
@@ -288,28 +287,31 @@ fn what_became_of_a_commit_can_be_asked_at_any_time() {
     let (_, store) = memory();
     let nobody = Uuid::new_v4();
     block_on(async {
-        assert_eq!(fate_of(&store, 4, nobody).await.unwrap_err().kind(), ErrorKind::NotFound);
-        assert_eq!(fate_of(&store, 1, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Table::fate_of(&store, 4, nobody).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(Table::fate_of(&store, 1, nobody).await.unwrap(), Fate::Open);
         let mut tables = vec![create(store.clone(), 3).await.unwrap()];
         for _ in 0..3 {
             tables.push(append(tables.last().unwrap(), 10).await.unwrap());
         }
         for table in &tables {
             let (version, commit) = (table.version(), table.manifest().commit_id);
-            assert_eq!(fate_of(&store, version, commit).await.unwrap(), Fate::Committed, "version {version}");
-            assert_eq!(fate_of(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
-            assert_eq!(rule_out(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
+            assert_eq!(Table::fate_of(&store, version, commit).await.unwrap(), Fate::Committed, "version {version}");
+            assert_eq!(Table::fate_of(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
+            assert_eq!(Table::rule_out(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
         }
-        assert_eq!(fate_of(&store, 5, nobody).await.unwrap(), Fate::Open);
-        let error = rule_out(&store, 6, nobody).await.unwrap_err();
+        assert_eq!(Table::fate_of(&store, 5, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Table::fate_of(&store, 0, nobody).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Table::fate_of(&store, u64::MAX, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Table::rule_out(&store, u64::MAX, nobody).await.unwrap_err().kind(), ErrorKind::Invalid);
+        let error = Table::rule_out(&store, 6, nobody).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert_eq!(rule_out(&store, 5, nobody).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Table::rule_out(&store, 5, nobody).await.unwrap(), Fate::NotCommitted);
         let newest = Table::open_in(store.clone()).await.unwrap();
         assert_eq!((newest.version(), newest.rows()), (5, tables[3].rows()), "a version without a change");
         // Version 2 is given up: version 3 still tells whose it was not, and nobody can tell whether it was this commit.
         store.delete(&manifest_name(2)).await.unwrap();
-        assert_eq!(fate_of(&store, 2, tables[1].manifest().commit_id).await.unwrap(), Fate::CannotTell);
-        assert_eq!(fate_of(&store, 1, tables[0].manifest().commit_id).await.unwrap(), Fate::CannotTell);
-        assert_eq!(fate_of(&store, 3, tables[2].manifest().commit_id).await.unwrap(), Fate::Committed);
+        assert_eq!(Table::fate_of(&store, 2, tables[1].manifest().commit_id).await.unwrap(), Fate::CannotTell);
+        assert_eq!(Table::fate_of(&store, 1, tables[0].manifest().commit_id).await.unwrap(), Fate::CannotTell);
+        assert_eq!(Table::fate_of(&store, 3, tables[2].manifest().commit_id).await.unwrap(), Fate::Committed);
     });
 }

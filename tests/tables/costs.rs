@@ -79,6 +79,14 @@ async fn costs(rows: i64, versions: u64) -> Vec<(&'static str, Counts)> {
     meter.count("first row", async |table| table.row_loader().take(&[rows as u64 / 2]).await).await;
     meter.count("info", async |table| table.info().await).await;
     meter.count("versions", async |table| table.history().await).await;
+    meter.count("doctor", async |table| Table::diagnose(table.store(), settings.age, now_ms()).await).await;
+    meter.count("users", async |table| Table::users(table.store()).await).await;
+    meter.count("sessions", async |table| Table::sessions(table.store()).await).await;
+    meter
+        .count("fate of the newest", async |table| {
+            Table::fate_of(table.store(), table.version(), table.manifest().commit_id).await
+        })
+        .await;
     let gc = meter.count("gc of nothing", async |table| Table::collect_garbage(table.store(), settings, later(8)).await).await;
     assert!(gc.is_empty(), "{gc:?}");
     meter.count("edit", async |table| table.edit().set_property("a", 1).commit().await).await;

@@ -370,15 +370,21 @@ fn a_tag_and_a_pin_of_a_version_that_is_gone_are_found() {
     });
 }
 
+/// Writes the table `t`. Returns a view of some of its rows.
+#[cfg(feature = "frame")]
+async fn view_of_a_table(folder: &Path) -> Store {
+    let table = table(store(folder, "t")).await;
+    let url = folder.join("view").display().to_string();
+    table.index().filter_sql("log = 'a'").await.unwrap().save(&url).await.unwrap();
+    Store::open(&url).unwrap()
+}
+
 #[cfg(feature = "frame")]
 #[test]
 fn a_view_whose_table_was_moved_asks_for_a_rebind() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
-        let table = table(store(folder.path(), "t")).await;
-        let url = folder.path().join("view").display().to_string();
-        table.index().filter_sql("log = 'a'").await.unwrap().save(&url).await.unwrap();
-        let view = Store::open(&url).unwrap();
+        let view = view_of_a_table(folder.path()).await;
         assert!(diagnose(&view).await.findings.is_empty());
         std::fs::rename(folder.path().join("t"), folder.path().join("moved")).unwrap();
         let finding = only(diagnose(&view).await);
@@ -394,10 +400,7 @@ fn a_view_whose_table_was_moved_asks_for_a_rebind() {
 fn a_view_whose_table_is_damaged_names_the_damage() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
-        let table = table(store(folder.path(), "t")).await;
-        let url = folder.path().join("view").display().to_string();
-        table.index().filter_sql("log = 'a'").await.unwrap().save(&url).await.unwrap();
-        let view = Store::open(&url).unwrap();
+        let view = view_of_a_table(folder.path()).await;
         let not_checked = diagnose(&view).await.not_checked;
         assert!(not_checked[0].starts_with("the rows of 1 version of other tables"), "{not_checked:?}");
         let manifest = folder.path().join("t").join(manifest_name(1));

@@ -44,7 +44,7 @@ pub(crate) struct Doctor {
 /// Age in hours that is meant where none is given, here and for `gc`.
 const AGE: u32 = 168;
 
-/// What to do about a finding.
+/// The command that mends a finding, or advice.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     /// This command mends it, as it is.

@@ -175,6 +175,25 @@ fn sessions_are_listed_and_ended_and_users_are_named() {
 }
 
 #[test]
+fn a_damaged_version_is_given_up_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    table(folder);
+    tetrys(folder, "delete t --where id=1").ok();
+    fs::write(folder.join("t").join(tetrys::format::manifest_name(1)), "{}").unwrap();
+    let versions = tetrys(folder, "versions t").ok();
+    assert!(versions.contains("(damaged)") && versions.contains("damaged: "), "{versions}");
+    assert!(tetrys(folder, "du t").ok().contains("version 1 is damaged: "));
+    assert!(tetrys(folder, "doctor t").out.contains("tetrys gc t --give-up 1 --yes"));
+    assert!(tetrys(folder, "gc t").fails(3).contains("or give the version up (`tetrys gc --give-up 1`"));
+    assert!(tetrys(folder, "gc t --give-up 1").fails(2).contains("--yes"));
+    assert!(tetrys(folder, "gc t --give-up 2 --yes").fails(1).contains("version 2 is the newest"));
+    assert_eq!(tetrys(folder, "gc t --give-up 1 --yes --json").json()["given_up"], json!([1]));
+    assert!(tetrys(folder, "gc t --give-up 1 --yes").fails(1).contains("no version 1"));
+    assert!(tetrys(folder, "gc t --yes").ok().contains("nothing to collect now"));
+}
+
+#[test]
 fn what_became_of_a_commit_is_told_by_its_version_and_id() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

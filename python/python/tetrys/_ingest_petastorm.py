@@ -80,7 +80,8 @@ def ingest_petastorm(
         reference: Tables (or URLs) to share blocks with; see `tetrys.write_table`, also for `reuse`, `locality`, `allow` and
             `allow_unpinned`.
         progress: Called with the number of rows written so far, from another thread.
-        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` unless it is in another service.
+        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` in the same service. If the table
+            is in a folder, they are those of `source`.
         store_options: Another name of `storage_options`.
 
     Returns:

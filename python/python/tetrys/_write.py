@@ -430,7 +430,8 @@ def ingest_l5(
         preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`.
         workers: Number of threads; 0 uses all hardware threads.
         progress: Called with the number of frames done, from another thread.
-        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` unless it is in another service.
+        storage_options: Options of the store of the table, as for `tetrys.open_table`, and of `source` in the same service. If the table
+            is in a folder, they are those of `source`.
         store_options: Another name of `storage_options`.
 
     Warns about arrays that are left out, and about masks that lack chunks.

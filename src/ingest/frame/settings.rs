@@ -30,11 +30,11 @@ pub struct Blob {
     pub column: String,
     /// Text column that holds the paths.
     pub paths: String,
-    /// What the column holds of each file.
+    /// The content of the files that the column holds.
     pub content: Content,
 }
 
-/// What a column holds of each file.
+/// The content of a file that a column holds: its bytes, or its array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// All bytes of the file. The column is `binary`.

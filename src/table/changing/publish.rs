@@ -85,7 +85,7 @@ impl Session {
     /// used.
     async fn with_own_version(&self, error: Error) -> Error {
         let Some(base) = &self.base else { return error };
-        let claimed = base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let claimed = base.claimed().clone();
         if claimed.iter().all(|commit| *commit == self.commit_id) {
             return error;
         }
@@ -120,14 +120,14 @@ impl Session {
                 }
             };
             if let Some(base) = &self.base {
-                base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(manifest.commit_id);
+                base.claimed().insert(manifest.commit_id);
             }
             match commit::publish(&self.store, &manifest).await {
                 Ok(hash) => return Ok(self.made(manifest, hash)),
                 Err(error) if error.kind() == ErrorKind::Conflict && rebases && self.base.is_some() => {
                     // This claim is no version and never becomes one.
                     if let Some(base) = &self.base {
-                        base.inner.claimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.commit_id);
+                        base.claimed().remove(&self.commit_id);
                     }
                     self.commit_id = Uuid::new_v4();
                 }

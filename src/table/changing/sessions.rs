@@ -18,7 +18,7 @@ use crate::{
 pub struct SessionInfo {
     /// Id of the session.
     pub session: Uuid,
-    /// What the session does, `create`, `append` or `overwrite`. `None` without a plan: the ticket tells, which only its processes
+    /// The change that the session makes: `create`, `append` or `overwrite`. `None` without a plan: the ticket tells, which only its processes
     /// have.
     pub kind: Option<String>,
     /// Number of partitions that are planned.
@@ -33,7 +33,7 @@ pub struct SessionInfo {
     pub first_ms: i64,
     /// Time when the last file was written.
     pub last_ms: i64,
-    /// What is wrong with the plan, if it cannot be read.
+    /// The error of the plan, if it cannot be read.
     pub damage: Option<String>,
 }
 

@@ -48,7 +48,8 @@ pub struct Diagnosis {
     pub version: Option<u64>,
     /// The faults; empty if none was found in what was checked.
     pub findings: Vec<Finding>,
-    /// What is no fault of the table and stays until somebody does something: each says what it is, where, and what to do.
+    /// Objects in the table's folders that are no fault and that no command deletes, such as files of others. Each note names them, and
+    /// says how to delete them.
     pub notes: Vec<String>,
     /// Parts that were not checked, and what checks them. The bytes within objects are always among them.
     pub not_checked: Vec<String>,

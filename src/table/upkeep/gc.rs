@@ -28,7 +28,7 @@ pub use self::{
     plan::{GcPlan, GcSettings},
 };
 pub(super) use self::{
-    pins::{listed_pins, user},
+    pins::{listed_pins, read_pin, user},
     plan::{NAMED, before, is_ours},
 };
 use crate::{

@@ -40,14 +40,34 @@ pub struct VersionInfo {
     pub writer: Option<String>,
     /// BLAKE3 of the manifest.
     pub manifest_blake3: String,
-    /// What is wrong with the manifest, if it is damaged. Then all but the number, the time and the tags of the version is unknown,
+    /// The error of the manifest, if it is damaged. Then all but the number, the time and the tags of the version is unknown,
     /// and `rows` and `sequences` are 0.
     pub damage: Option<String>,
 }
 
 impl Table {
-    /// Finds out what became of a commit whose outcome was unknown, by the version that it was to make and its id. The message of
-    /// [`ErrorKind::OutcomeUnknown`] has both. Reads the manifests of all later versions, so ask soon.
+    /// Finds out the outcome of a commit by the version that it was to make and its id. The message of
+    /// [`ErrorKind::OutcomeUnknown`] has both. Lists once, and reads the manifests of all later versions, so ask soon.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
+    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?;
+    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("x", column())])?).await?;
+    /// # let table = writer.commit([partition.finish().await?]).await?;
+    /// use tetrys::table::Fate;
+    ///
+    /// let commit = table.manifest().commit_id;
+    /// assert_eq!(Table::fate_of(table.store(), 1, commit).await?, Fate::Committed);
+    /// assert_eq!(Table::fate_of(table.store(), 2, commit).await?, Fate::Open);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// - `NotFound`: there is no table.

@@ -2,17 +2,16 @@
 
 use serde::Serialize;
 
-use super::gc::{User, listed_pins, user};
+use super::gc::{User, listed_pins, read_pin, user};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::{MAX_PIN, Pin},
     store::{Listed, Store},
     table::{objects::together, table::Table},
 };
 
 /// A version of another table that uses a version of this one: what a pin says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UserInfo {
     /// Name of the pin below the root of the table.
     pub pin: String,
@@ -28,7 +27,7 @@ pub struct UserInfo {
     pub written_ms: i64,
     /// Whether the version of the other table exists; `None` if the pin cannot be read.
     pub state: Option<User>,
-    /// What is wrong with the pin, if it cannot be read. It may keep any version, so that no garbage is collected.
+    /// The error of the pin, if it cannot be read. It may keep any version, so that no garbage is collected.
     pub damage: Option<String>,
 }
 
@@ -50,28 +49,20 @@ impl Table {
     /// - Errors of the store.
     pub async fn users(store: &Store) -> Result<Vec<UserInfo>> {
         let read = |listed: Listed| async move {
-            let pin = match store.get(&listed.name, MAX_PIN).await {
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-                read => read.and_then(|content| Pin::parse(&content, &listed.name)),
-            };
-            let (name, written_ms) = (listed.name, listed.modified_ms);
-            Ok(Some(match pin {
-                Ok(pin) => UserInfo {
-                    pin: name,
-                    version: Some(pin.owner.version),
-                    url: pin.urls.first().cloned(),
-                    table: Some(pin.table.to_string()),
-                    user_version: Some(pin.version),
-                    written_ms,
-                    state: Some(user(store, &pin).await),
-                    damage: None,
-                },
-                Err(error) => {
-                    let (version, url, table, user_version, state) = Default::default();
-                    UserInfo { pin: name, version, url, table, user_version, written_ms, state, damage: Some(error.to_string()) }
+            let mut info = UserInfo { written_ms: listed.modified_ms, ..UserInfo::default() };
+            match read_pin(store, &listed.name).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(pin)) => {
+                    info.version = Some(pin.owner.version);
+                    info.url = pin.urls.first().cloned();
+                    info.table = Some(pin.table.to_string());
+                    info.user_version = Some(pin.version);
+                    info.state = Some(user(store, &pin).await);
                 }
-            }))
+                Err(error) if error.kind() == ErrorKind::Corrupt => info.damage = Some(error.to_string()),
+                Err(error) => return Err(error),
+            }
+            Ok(Some(UserInfo { pin: listed.name, ..info }))
         };
         let reads: Vec<_> = listed_pins(store).await?.into_iter().map(read).collect();
         let mut users: Vec<UserInfo> = together(reads).await?.into_iter().flatten().collect();

@@ -11,20 +11,20 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::gc::listed_pins;
+use super::gc::{listed_pins, read_pin};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, MAX_PIN,
-        PackedLengths, PagePlace, Pin, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader,
-        index_reader, logical_block_hash, page_range, read_hashes,
+        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths,
+        PagePlace, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader, index_reader,
+        logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash, ObjectRef},
     offload::{offload, yield_now},
     read::Sequences,
     schema::{ColumnType, Schema},
-    store::Store,
+    store::{Listed, Store},
     table::{
         objects::together,
         seen::seen_columns,
@@ -176,13 +176,9 @@ impl Table {
     /// Checks the pins, by which versions of other tables keep versions of this one. Readers of rows need none.
     async fn verify_pins(&self, found: &mut Verification) -> Result<()> {
         let store = self.store();
-        let read = |name: String| async move {
-            let read = || async {
-                let bytes = store.get(&name, MAX_PIN).await?;
-                Pin::parse(&bytes, &name).map(|_| bytes.len() as u64)
-            };
-            let read = store.twice_where_damaged(read).await;
-            Ok((name, read))
+        let read = |listed: Listed| async move {
+            let read = read_pin(store, &listed.name).await;
+            Ok((listed, read))
         };
         let listed = match listed_pins(store).await {
             Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unsupported) => {
@@ -191,20 +187,18 @@ impl Table {
             }
             listed => listed?,
         };
-        let reads: Vec<_> = listed.into_iter().map(|listed| read(listed.name)).collect();
-        for (name, read) in together(reads).await? {
-            let read = match read {
-                // A pin may be deleted at any time.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                // It must not hide what hours of reading have found.
+        let reads: Vec<_> = listed.into_iter().map(read).collect();
+        for (Listed { name, bytes, .. }, read) in together(reads).await? {
+            match read {
+                // An error of one pin must not hide what hours of reading have found.
                 Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unavailable) => {
                     found.not_checked.push(format!("{name}: {error}"));
-                    continue;
                 }
-                read => read,
-            };
-            if let Some(bytes) = found.note(&name, read)? {
-                (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes);
+                read => {
+                    if found.note(&name, read)?.flatten().is_some() {
+                        (found.objects, found.bytes) = (found.objects + 1, found.bytes + bytes);
+                    }
+                }
             }
         }
         Ok(())

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        gc::{User, user},
+        gc::{User, read_pin, user},
         verify::ranges,
     },
     Cure, Doctor, EACH, READS,
 };
 use crate::{
     error::{ErrorKind, Result, counted},
-    format::{MAX_PIN, Pin, manifest_name},
+    format::manifest_name,
     table::{changing::publish::not_pinned, objects::together, table::Table},
 };
 
@@ -80,13 +80,11 @@ impl Doctor {
         let looks = listed.into_iter().take(READS).map(|listed| {
             let store = store.clone();
             async move {
-                let content = match store.get(&listed.name, MAX_PIN).await {
-                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                    read => read,
-                };
-                let pin = match content.and_then(|content| Pin::parse(&content, &listed.name)) {
-                    Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
-                    pin => pin,
+                let pin = match read_pin(&store, &listed.name).await {
+                    Ok(None) => return Ok(None),
+                    Ok(Some(pin)) => Ok(pin),
+                    Err(error) if error.kind() == ErrorKind::Corrupt => Err(error),
+                    Err(error) => return Err(error),
                 };
                 let user = match &pin {
                     Ok(pin) if listed.modified_ms <= before => user(&store, pin).await,

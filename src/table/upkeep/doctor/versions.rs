@@ -19,7 +19,7 @@ use crate::{
 /// Versions from which on a table has many.
 const MANY_VERSIONS: usize = 1_000;
 
-/// What is kept of a manifest that was read.
+/// The parts of a manifest that are compared with the objects that are there.
 struct Seen {
     table: Uuid,
     compared: Compared,

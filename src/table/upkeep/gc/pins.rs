@@ -21,13 +21,7 @@ use crate::{
 /// - Errors of the store.
 pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(BTreeSet<u64>, BTreeMap<String, u64>)> {
     let look = |listed: Listed| async move {
-        let content = match store.get(&listed.name, MAX_PIN).await {
-            Ok(content) => content,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
-        };
-        let pin = Pin::parse(&content, &listed.name)
-            .map_err(|error| unreadable(error.at(format!("{}: {}", store.url(), listed.name))))?;
+        let Some(pin) = read_pin(store, &listed.name).await.map_err(unreadable)? else { return Ok(None) };
         if pin.owner.table != newest.manifest().table {
             return Ok(None);
         }
@@ -56,6 +50,22 @@ pub(in crate::table::upkeep) async fn listed_pins(store: &Store) -> Result<Vec<L
     Ok(listed)
 }
 
+/// Reads a pin, twice where it is damaged. Returns `None` if it was deleted since it was listed.
+///
+/// # Errors
+/// - `Corrupt`: the pin cannot be read.
+/// - Errors of the store.
+pub(in crate::table::upkeep) async fn read_pin(store: &Store, name: &str) -> Result<Option<Pin>> {
+    let read = || async {
+        let content = store.get(name, MAX_PIN).await?;
+        Pin::parse(&content, name).map_err(|error| error.at(format!("{}: {name}", store.url())))
+    };
+    match store.twice_where_damaged(read).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// Returns the error for a pin that cannot be read, with what to do.
 fn unreadable(error: Error) -> Error {
     match error.kind() {
@@ -66,7 +76,7 @@ fn unreadable(error: Error) -> Error {
     }
 }
 
-/// What is known about a version of another table that has left a pin.
+/// The state of a version of another table that has left a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum User {

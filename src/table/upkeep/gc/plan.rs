@@ -274,7 +274,7 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
     for (place, version) in versions.iter().enumerate() {
         let repeated = place.checked_sub(1).filter(|before| {
             let before = versions[*before].table.manifest();
-            only_gives_up(before, version.table.manifest())
+            repeats(before, version.table.manifest())
         });
         contents.push(repeated.map_or(place, |before| contents[before]));
     }
@@ -296,7 +296,7 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
     }
     // An empty version has no pins of its own: those of the version that it repeats keep what both use.
     for place in (1..versions.len()).rev() {
-        if versions[place].is_kept && contents[place] < place && says(versions[place].table.manifest(), "empty") {
+        if versions[place].is_kept && contents[place] < place && is_made_by(versions[place].table.manifest(), "empty") {
             versions[place - 1].is_kept = true;
         }
     }
@@ -304,15 +304,15 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
 }
 
 /// Whether a version was made by this operation.
-fn says(manifest: &Manifest, operation: &str) -> bool {
+fn is_made_by(manifest: &Manifest, operation: &str) -> bool {
     manifest.lineage.get("operation").is_some_and(|said| said == operation)
 }
 
-/// Whether a garbage collection made the version `now`, or a commit that got no answer was ruled out by it: it differs from the
-/// version before in its condemned and marked objects only.
-fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
+/// Whether the version `now` repeats the one before: a garbage collection made it, or it is an empty version, and the two differ in
+/// their condemned and marked objects only.
+fn repeats(before: &Manifest, now: &Manifest) -> bool {
     let lists = |manifest: &Manifest| (manifest.condemned.clone(), manifest.deleting.clone());
-    let is_said = says(now, "gc") || says(now, "empty");
+    let is_named = is_made_by(now, "gc") || is_made_by(now, "empty");
     let neutral = Manifest {
         version: before.version,
         parent: before.parent.clone(),
@@ -322,7 +322,7 @@ fn only_gives_up(before: &Manifest, now: &Manifest) -> bool {
         deleting: before.deleting.clone(),
         ..now.clone()
     };
-    (is_said || lists(before) != lists(now)) && neutral == *before
+    (is_named || lists(before) != lists(now)) && neutral == *before
 }
 
 /// Returns the names that are on a list of the newest version, with the time since when they have been there: the time when the
