@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nst
 from tetrys.petastorm import make_reader
-from tetrys.petastorm.codecs import CompressedImageCodec, CompressedNdarrayCodec, DataframeColumnCodec, NdarrayCodec, ScalarCodec
+from tetrys.petastorm.codecs import CompressedImageCodec, CompressedNdarrayCodec, DataframeColumnCodec, NdarrayCodec, ScalarCodec, spark_type
 from tetrys.petastorm.etl.dataset_metadata import PetastormMetadataError, materialize_dataset
 from tetrys.petastorm.unischema import Unischema, UnischemaField
 
@@ -211,3 +211,20 @@ def test_misuse_of_the_writer_is_an_error(tmp_path: Path) -> None:
     assert tt.Table(url).sequence_by == ["name"] and [name for name, _ in tt.Table(url).index_columns] == ["id", "name"]
     with pytest.raises(tt.Exists), materialize_dataset(None, url, SCHEMA) as writer:
         writer.write([full(1)])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wrong", "right"),
+    [(np.uint8, (300, -1, 1.5, np.int64(256), float("nan")), (0, 255, np.int64(7), 3.0)), (np.int16, (1 << 15, float("inf")), (-(1 << 15), True))],
+)
+def test_a_number_that_does_not_fit_its_field_is_refused(dtype: Any, wrong: tuple[Any, ...], right: tuple[Any, ...]) -> None:
+    field = UnischemaField("count", dtype, (), ScalarCodec(), False)
+    for value in wrong:
+        with pytest.raises(tt.Invalid, match=r"field `count`: expected a whole number in "):
+            ScalarCodec().encode(field, value)
+    for value in right:
+        assert dtype(ScalarCodec().encode(field, value)) == value
+    # The dtype counts, not the wider type of Spark.
+    wide = spark_type("LongType", {})
+    with pytest.raises(tt.Invalid, match=r"0\.\.=255 \(uint8\), found int 300"):
+        ScalarCodec(wide).encode(UnischemaField("count", np.uint8, (), ScalarCodec(wide), False), 300)

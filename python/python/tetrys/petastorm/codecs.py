@@ -77,6 +77,7 @@ class ScalarCodec(DataframeColumnCodec):
             raise WrongType(f"field `{unischema_field.name}`: expected a scalar, found {found(value)}")
         if unischema_field.shape:
             raise WrongValue(f"field `{unischema_field.name}`: a ScalarCodec needs the shape (), found {unischema_field.shape}")
+        _check_range(unischema_field, value)
         name = type(self._spark_type).__name__
         if name in _WHOLE or name in _FLOATS or name == "BooleanType":
             if isinstance(value, (str, bytes)):
@@ -233,6 +234,16 @@ def _cell(field: Any, value: Any) -> bytes:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise WrongType(f"field `{_field(field).name}`: expected the bytes of a cell, found {found(value)}")
     return bytes(value)
+
+
+def _check_range(field: UnischemaField, value: Any) -> None:
+    """Checks that a whole number fits the dtype of its field: numpy would wrap it, or cut off its fraction."""
+    dtype = np.dtype(field.numpy_dtype) if isinstance(field.numpy_dtype, (type, np.dtype)) else None
+    if dtype is None or dtype.kind not in "iu" or not isinstance(value, (int, float, np.integer, np.floating)):
+        return
+    limits = np.iinfo(dtype)
+    if not (limits.min <= value <= limits.max and value == int(value)):
+        raise WrongValue(f"field `{field.name}`: expected a whole number in {limits.min}..={limits.max} ({dtype}), found {found(value)}")
 
 
 def _converted(field: UnischemaField, kind: Any, value: Any) -> Any:
