@@ -82,6 +82,8 @@ mod id;
 #[cfg(all(feature = "frame", not(feature = "unstable")))]
 mod index;
 #[cfg(not(feature = "unstable"))]
+mod machine;
+#[cfg(not(feature = "unstable"))]
 mod read;
 #[cfg(not(feature = "unstable"))]
 mod write;
@@ -96,6 +98,8 @@ pub mod format;
 pub mod id;
 #[cfg(all(feature = "frame", feature = "unstable"))]
 pub mod index;
+#[cfg(feature = "unstable")]
+pub mod machine;
 #[cfg(feature = "unstable")]
 pub mod read;
 #[cfg(feature = "unstable")]

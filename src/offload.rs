@@ -16,7 +16,10 @@ use std::{
 
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    machine,
+};
 
 /// A flag that is set once no caller waits for the work any more.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +53,9 @@ impl Drop for Waits {
 /// - `Unavailable`: the runtime shuts down, or the system cannot start a thread.
 /// - Errors of `work`.
 pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Result<T> + Send + 'static) -> Result<T> {
+    if !machine::has_threads() {
+        return work(&Stop::default());
+    }
     let waits = Waits(Stop::default());
     let stop = waits.0.clone();
     let work = move || stop.check().and_then(|()| work(&stop));

@@ -13,7 +13,7 @@ use std::{
 
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["error", "words"],
+    &["error", "machine", "words"],
     &["ahead", "arrow", "environment", "flight", "hints", "id", "offload", "once", "panics", "progress", "threads", "waves"],
     &["schema"],
     &["codec"],
@@ -31,7 +31,7 @@ const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("on
 const POLARS: &[&str] = &["index", "recipe", "table"];
 
 /// The modules that are public only with the feature `unstable`.
-const UNSTABLE: &[&str] = &["codec", "commit", "format", "id", "index", "read", "write"];
+const UNSTABLE: &[&str] = &["codec", "commit", "format", "id", "index", "machine", "read", "write"];
 
 /// The most lines of a file under `src/`.
 const MAX_LINES: usize = 700;
@@ -96,6 +96,22 @@ fn versions_are_claimed_in_one_place() {
         })
         .collect();
     assert_eq!(found, [PathBuf::from("src/table/changing/publish.rs")], "every other change goes through `Session::publish`");
+}
+
+#[test]
+fn the_time_and_random_ids_are_asked_for_in_one_place() {
+    const ASKS: [&str; 4] = ["Instant::now(", "SystemTime::now(", "Uuid::new_v4(", "Uuid::now_v7("];
+    let is_other =
+        |file: &PathBuf| !file.ends_with("machine.rs") && !file.ends_with("tests.rs") && !file.starts_with("src/store/testing");
+    let asks = |file: &PathBuf| {
+        let text = read(file);
+        let code = code_of(text.split("#[cfg(test)]").next().unwrap_or_default());
+        ASKS.iter()
+            .filter(|asks| code.contains(**asks))
+            .map(|asks| format!("{}: {asks}): use `machine`", file.display()))
+            .collect::<Vec<_>>()
+    };
+    none(sources("src").into_iter().filter(is_other).flat_map(|file| asks(&file)).collect());
 }
 
 #[test]

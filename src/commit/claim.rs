@@ -13,6 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{Manifest, Parent, manifest_name},
     id::Hash,
+    machine,
     store::{Put, Store, was_sent_again},
 };
 
@@ -190,7 +191,7 @@ async fn take_number(store: &Store, newest: &Manifest, blake3: Hash, commit: Uui
         lineage[NOT_PINNED] = Value::clone(urls);
     }
     let parent = Some(Parent { version: newest.version, blake3 });
-    let empty = Manifest { version, parent, commit_id: Uuid::new_v4(), lineage, ..newest.clone() };
+    let empty = Manifest { version, parent, commit_id: machine::new_id(), lineage, ..newest.clone() };
     let (bytes, _) = empty.to_bytes()?;
     store.ensure_create_only().await?;
     match store.put_new(&manifest_name(version), bytes.into()).await {

@@ -22,4 +22,4 @@ pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
 pub use receipts::{first_attempts, in_order, in_order_without, planned};
 pub(crate) use versions::manifests;
-pub use versions::{Look, hash_of, load, load_newest, load_sealed, newest_version, no_version, sealed, versions};
+pub use versions::{Look, hash_of, load, load_newest, load_sealed, newest_version, no_version, sealed, stated_hash, versions};

@@ -14,6 +14,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Condemned, ForeignTable, MAX_PIN, Pin, PinOwner},
     id::{ChunkId, Hash},
+    machine,
     store::{Put, Store},
 };
 
@@ -192,7 +193,7 @@ impl Owners {
         // The commit id names a pin. A second version of the same table therefore needs another name for its pin.
         let second = self.owners[..place].iter().any(|owner| owner.table.table == table && !owner.pins.is_empty());
         let Borrower { commit_id, .. } = borrower;
-        let (commit_id, of_commit) = if second { (Uuid::new_v4(), Some(commit_id)) } else { (commit_id, None) };
+        let (commit_id, of_commit) = if second { (machine::new_id(), Some(commit_id)) } else { (commit_id, None) };
         let pin = Pin {
             owner: PinOwner { table, version, blake3 },
             table: borrower.table,
@@ -208,7 +209,8 @@ impl Owners {
             return Err(Error::internal(format!("{}: another pin has the name {name}", store.url())));
         }
         owner.pins.push(name);
-        Ok(())
+        // The process that made the version may have been killed before it was durable.
+        store.settle("manifests").await
     }
 
     /// Returns the chunks of each owner that its newest manifest marks for deletion. They must not be used. Checks that the

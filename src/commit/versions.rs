@@ -10,8 +10,9 @@ use futures::future::join;
 
 use crate::{
     error::{Error, ErrorKind, Result, counted},
-    format::{Manifest, manifest_hash, manifest_name, version_of_name},
+    format::{self, Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
+    machine,
     offload::offload_large,
     store::{Listed, Store},
 };
@@ -132,13 +133,13 @@ impl Look {
     /// # Errors
     /// - Errors of the store.
     pub async fn take(store: &Store) -> Result<Self> {
-        let at = Instant::now();
+        let at = machine::now();
         Ok(Self { newest: newest_version(store).await?, at })
     }
 
     /// Whether the look is too old to delete anything because of it.
     pub fn is_stale(&self) -> bool {
-        self.at.elapsed() > Self::MAX_AGE
+        machine::now() - self.at > Self::MAX_AGE
     }
 }
 
@@ -186,6 +187,18 @@ pub async fn sealed(store: &Store, version: u64) -> Result<(Bytes, Hash)> {
         Ok((bytes, hash))
     };
     store.twice_where_damaged(read).await
+}
+
+/// Returns the hash that the end of a version's manifest states, also if the manifest is damaged.
+///
+/// # Errors
+/// - Errors of the store.
+pub async fn stated_hash(store: &Store, version: u64) -> Result<Option<Hash>> {
+    match store.get(&manifest_name(version), MAX_MANIFEST).await {
+        Ok(bytes) => Ok(format::stated_hash(&bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Names the version instead of its manifest if the manifest does not exist.

@@ -292,6 +292,11 @@ pub fn manifest_hash(bytes: &[u8]) -> Result<Hash> {
     sealed::check("manifest", bytes)
 }
 
+/// Returns the hash that the end of a manifest states, also of a damaged one.
+pub fn stated_hash(bytes: &[u8]) -> Option<Hash> {
+    sealed::stated(bytes)
+}
+
 impl Manifest {
     /// Returns the number of rows of the version.
     pub fn rows(&self) -> u64 {

@@ -47,7 +47,7 @@ pub use limits::LIMITS;
 pub use locator::Locator;
 pub use manifest::{
     ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,
-    is_tag, manifest_hash, manifest_name, version_of_name,
+    is_tag, manifest_hash, manifest_name, stated_hash, version_of_name,
 };
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};

@@ -37,16 +37,25 @@ pub(super) fn seal(what: &str, record: &impl Serialize) -> Result<(Vec<u8>, Hash
 /// # Errors
 /// - `Corrupt`: the hash is missing or does not match the bytes.
 pub(super) fn check(what: &str, bytes: &[u8]) -> Result<Hash> {
-    let body = bytes.strip_suffix(HASH_END).and_then(|rest| {
-        let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
-        Some((rest.strip_suffix(HASH_KEY)?, hex))
-    });
-    let (signed, hex) = body.ok_or_else(|| Error::corrupt(format!("{what}: does not end with its hash: cut or not a {what}")))?;
+    let (signed, hex) =
+        parts(bytes).ok_or_else(|| Error::corrupt(format!("{what}: does not end with its hash: cut or not a {what}")))?;
     let hash = Hash::of(signed);
     if hash.to_string().as_bytes() != hex {
         return Err(Error::corrupt(format!("{what}: blake3 {}, computed {hash}", String::from_utf8_lossy(hex))));
     }
     Ok(hash)
+}
+
+/// Returns the hash that the end of the bytes states, whether they have it or not.
+pub(super) fn stated(bytes: &[u8]) -> Option<Hash> {
+    std::str::from_utf8(parts(bytes)?.1).ok()?.parse().ok()
+}
+
+/// Returns the bytes before the hash, and the hash as it is written.
+fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = bytes.strip_suffix(HASH_END)?;
+    let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
+    Some((rest.strip_suffix(HASH_KEY)?, hex))
 }
 
 /// Parses the members and refuses duplicates.

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     ahead::Ahead,
     error::{Error, Result, counted},
+    machine,
     read::MAX_WINDOW,
     table::RowLoader,
 };
@@ -280,17 +281,17 @@ impl DataLoader {
         if let Some(trace) = &self.trace {
             trace.check()?;
         }
-        let began = Instant::now();
+        let began = machine::now();
         if let Some(before) = self.run.as_mut().and_then(|run| run.last_call.take()) {
             add(&self.delivered.loader_waited, nanoseconds(began - before));
             self.record("work on a batch", before, began);
         }
         let next = self.next_batch().await;
-        let ended = Instant::now();
+        let ended = machine::now();
         add(&self.delivered.consumer_waited, nanoseconds(ended - began));
         self.record("wait for a batch", began, ended);
         if let Some(run) = &mut self.run {
-            run.last_call = Some(Instant::now());
+            run.last_call = Some(machine::now());
         }
         let next = next?;
         match &next {
@@ -386,11 +387,11 @@ impl DataLoader {
             let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
             let filling = Filling { mix: self.mix.clone(), epoch: self.epoch, samples: len, ranks: self.shards.world_size };
             let read = Ahead::start(async move {
-                let (began, samples) = (Instant::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
+                let (began, samples) = (machine::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
                 let read = batch::read(&sources, batches, on_error, &filling).await?;
                 if let Some(trace) = trace {
                     let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
-                    trace.record("read", began, Instant::now(), &[("samples", samples), ("bytes", bytes)]);
+                    trace.record("read", began, machine::now(), &[("samples", samples), ("bytes", bytes)]);
                 }
                 Ok(read)
             });

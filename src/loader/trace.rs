@@ -13,7 +13,10 @@ use std::{
 
 use serde_json::json;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    machine,
+};
 
 /// A trace of what a loader does. <https://ui.perfetto.dev> and `chrome://tracing` show the file.
 ///
@@ -51,7 +54,7 @@ impl Trace {
         let path = path.as_ref().to_owned();
         let at = |error| Error::from(error).at(format!("trace {}", path.display()));
         let file = Events::create(&path).map_err(at)?;
-        let (began, process, next) = (Instant::now(), std::process::id(), AtomicU64::new(0));
+        let (began, process, next) = (machine::now(), std::process::id(), AtomicU64::new(0));
         Ok(Self(Arc::new(Inner { path, began, process, next, file: Mutex::new(Written::To(file)) })))
     }
 

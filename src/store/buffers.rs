@@ -16,7 +16,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 
 use super::size::parse_size;
-use crate::{Result, environment::setting};
+use crate::{Result, environment::setting, machine};
 
 /// The environment variable with the maximum bytes of kept buffers in the process, such as `64MiB`; `0` keeps none.
 const VARIABLE: &str = "TETRYS_BUFFERS";
@@ -121,7 +121,7 @@ pub(super) fn take(len: usize) -> Option<Lent> {
         match &buffer {
             Some(buffer) => free.bytes -= buffer.capacity(),
             // The caller will allocate: free the excess first.
-            None => free.trim(Instant::now()),
+            None => free.trim(machine::now()),
         }
         buffer
     })??;
@@ -211,7 +211,7 @@ impl Drop for Lent {
         with(|free| {
             free.bytes += buffer.capacity();
             free.buffers.push_back(buffer);
-            free.trim(Instant::now());
+            free.trim(machine::now());
         });
     }
 }

@@ -17,7 +17,7 @@ use super::{
         wire::{Wire, reading},
     },
 };
-use crate::{Error, Result, once::Once};
+use crate::{Error, Result, machine, once::Once};
 
 /// The outcome of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +132,9 @@ impl Inner {
 
 /// Runs `work` where blocking is allowed: on the blocking pool of the runtime, or on this thread if there is no runtime.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    if !machine::has_threads() {
+        return work();
+    }
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => match runtime.spawn_blocking(work).await {
             Ok(done) => done,

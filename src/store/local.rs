@@ -23,6 +23,7 @@ use super::{
     failure::{self, Doing},
     name,
     ranges::RangeRequest,
+    testing::journal::Watched,
 };
 use crate::{Error, Result, error::counted, flight::patiently};
 
@@ -50,6 +51,8 @@ pub(super) struct LocalFiles {
     number: u64,
     /// Number of ranges that were read.
     reads: AtomicU64,
+    /// Records what is done to the files, for tests.
+    pub(super) journal: Option<Watched>,
 }
 
 struct Handle {
@@ -74,7 +77,7 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 impl LocalFiles {
     pub(super) fn new(root: PathBuf, url: String) -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
-        Self { root, url, number: STORES.fetch_add(1, Ordering::Relaxed), reads: AtomicU64::new(0) }
+        Self { journal: Watched::of(&root), root, url, number: STORES.fetch_add(1, Ordering::Relaxed), reads: AtomicU64::new(0) }
     }
 
     /// Returns the directory.
@@ -158,27 +161,19 @@ impl LocalFiles {
         Ok(self.open(name)?.bytes)
     }
 
-    /// Syncs an object of another writer: its bytes, then its directory.
-    pub(super) fn sync(&self, name: &str) -> Result<()> {
-        let path = self.path(name)?;
-        let sync = || -> io::Result<()> {
-            File::open(&path)?.sync_all()?;
-            match path.parent() {
-                Some(parent) if cfg!(unix) => File::open(parent)?.sync_all(),
-                _ => Ok(()),
-            }
-        };
-        sync().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failure::disk(&error, Doing::Writing, name, &self.url),
-            _ => Error::outcome_unknown(format!("writing {name} in {}: it exists but cannot be synced: {error}", self.url)),
-        })
-    }
-
     /// Closes the handle of a deleted object.
     pub(super) fn forget(&self, name: &str) {
         if let Some(mut handles) = handles() {
             handles.open.remove(&(self.number, Arc::from(name)));
         }
+    }
+
+    /// Closes the handles of this store.
+    pub(super) fn forget_all(&self) {
+        let held =
+            handles().map(|mut handles| handles.open.extract_if(|(store, _), _| *store == self.number).collect::<Vec<_>>());
+        // Closed without the lock.
+        drop(held);
     }
 
     /// Returns the open file of a request and checks that it is as long as the request states.
@@ -239,9 +234,7 @@ impl LocalFiles {
 
 impl Drop for LocalFiles {
     fn drop(&mut self) {
-        let held =
-            handles().map(|mut handles| handles.open.extract_if(|(store, _), _| *store == self.number).collect::<Vec<_>>());
-        drop(held);
+        self.forget_all();
     }
 }
 

@@ -44,3 +44,5 @@ pub(crate) use sent::Sent;
 pub use size::parse_size;
 pub use store::Store;
 pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};
+#[cfg(feature = "unstable")]
+pub use testing::{DiskStep, Journal};

@@ -7,10 +7,9 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
-use uuid::Uuid;
 
 use super::{inner::Put, ranges::RangeRequest, store::Store};
-use crate::{Error, Result, error::counted};
+use crate::{Error, Result, error::counted, machine};
 
 /// The result of one check.
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ const LARGE: u64 = (25 << 20) + 7;
 /// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
 pub async fn selftest(store: &Store, mut told: impl FnMut(&Verdict)) -> Vec<Verdict> {
-    let test = Test { store, folder: format!("selftest-{}", Uuid::new_v4().simple()) };
+    let test = Test { store, folder: format!("selftest-{}", machine::new_id().simple()) };
     let mut verdicts: Vec<Verdict> = Vec::new();
     let mut heard = |claim, begun: Instant, result: Result<()>| {
         let verdict = Verdict { claim, problem: result.err().map(|error| error.to_string()), time: begun.elapsed() };
@@ -49,25 +48,25 @@ pub async fn selftest(store: &Store, mut told: impl FnMut(&Verdict)) -> Vec<Verd
         verdicts.push(verdict);
         verdicts.last().is_some_and(|verdict| verdict.problem.is_none())
     };
-    let begun = Instant::now();
+    let begun = machine::now();
     // If this check fails, all others would fail for the same reason.
     if heard("an object is written and read back", begun, test.writes_and_reads().await) {
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("a second create-only put is refused and changes nothing", begun, test.refuses_the_second().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("of 16 writers of one name exactly one wins, and it is the one that is read", begun, test.has_one_winner().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("a large file is uploaded in parts", begun, test.takes_parts().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("concurrent range reads are exact, also at both ends", begun, test.answers_ranges().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("cancelled range reads do not disturb later ones", begun, test.survives_lost_ranges().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("a listing shows what was just written, with its size", begun, test.lists_at_once().await);
-        let begun = Instant::now();
+        let begun = machine::now();
         heard("an object that does not exist is not found", begun, test.misses().await);
     }
-    let begun = Instant::now();
+    let begun = machine::now();
     heard("objects are deleted, and a listing shows it at once", begun, test.cleans_up().await);
     verdicts
 }

@@ -22,7 +22,7 @@ use super::{
     buffers,
     cache::{Cache, Trial},
     failure::{self, Doing},
-    inner::{Inner, Put, Reached},
+    inner::{Inner, Put, Reached, blocking},
     local::{self, LocalFiles},
     options::StoreOptions,
     ranges::RangeRequest,
@@ -33,7 +33,7 @@ use super::{
     sent::Sent,
     upload::PART,
 };
-use crate::{Error, ErrorKind, Result, error::counted, threads};
+use crate::{Error, ErrorKind, Result, error::counted, machine, threads};
 
 /// A store of objects under one root: a local directory, memory, or any `object_store` backend. Clones share the store.
 ///
@@ -432,7 +432,7 @@ impl Store {
     /// - `Unavailable`: the disk is full, or the store does not answer. A remote store may still have written the object: read
     ///   the name back.
     /// - `Denied`: the store refuses, or a folder below the root of a local directory is a link.
-    /// - `Unsupported`: the store is a web server.
+    /// - `Unsupported`: the store is a web server, or the file system can neither link nor rename without replacing.
     pub async fn put_new(&self, name: &str, payload: PutPayload) -> Result<Put> {
         self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
@@ -475,7 +475,7 @@ impl Store {
         let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
         let store = self.clone();
         let asked = async move {
-            let name = format!("sessions/probe-{}", uuid::Uuid::new_v4());
+            let name = format!("sessions/probe-{}", machine::new_id());
             store.put_new(&name, "first".into()).await?;
             let second = store.put_new(&name, "second".into()).await;
             let _ = store.delete(&name).await;
@@ -545,6 +545,49 @@ impl Store {
             Err(error) => return Err(error),
         }
         self.inner.upload(name, &location, &file, bytes).await.map(|()| Put::Created)
+    }
+
+    /// Replaces a damaged object by its content, or writes it if it does not exist. Objects never change: `content` is what the object
+    /// had when it was written. At no time is there part of it.
+    ///
+    /// # Errors
+    /// - `OutcomeUnknown`: the object may be visible without being durable.
+    /// - `Denied`, `Unavailable`: as for [`Store::put_new`].
+    /// - `Invalid`: a folder has the name.
+    /// - `Unsupported`: the store is a web server.
+    pub(crate) async fn replace(&self, name: &str, content: Bytes) -> Result<()> {
+        self.inner.beyond_http(Doing::Writing)?;
+        let location = self.inner.locate(name)?;
+        let (owned, held, bytes) = (name.to_owned(), content.clone(), content.len() as u64);
+        if let Some(()) = self.inner.on_disk(move |files| files.replace(&owned, &held)).await? {
+            return Ok(());
+        }
+        if bytes <= PART {
+            let put = self.inner.objects.put_opts(&location, content.into(), PutMode::Overwrite.into()).await;
+            return put.map(drop).map_err(|error| self.inner.fail(error, Doing::Writing, name));
+        }
+        // A whole chunk in one request may take longer than a request may.
+        let file = blocking(move || {
+            let written = tempfile::tempfile().and_then(|mut file| file.write_all(&content).map(|()| file));
+            written.map_err(|error| Error::from(error).at("a temporary file for an object"))
+        });
+        self.inner.upload(name, &location, &Arc::new(file.await?), bytes).await
+    }
+
+    /// Makes the names in a folder durable. On local file systems a power cut may bring back a file that was deleted, and lose one that
+    /// another process has made and not synced yet.
+    ///
+    /// # Errors
+    /// - `Denied`, `Unavailable`: the file system refuses, or fails.
+    pub(crate) async fn settle(&self, folder: &'static str) -> Result<()> {
+        self.inner.on_disk(move |files| files.settle(folder)).await.map(drop)
+    }
+
+    /// Closes the open files of a local store. The next read of each opens it again, and finds it repaired if it was.
+    pub(crate) fn close_files(&self) {
+        if let Some(files) = &self.inner.files {
+            files.forget_all();
+        }
     }
 
     /// Deletes an object. Deleting an object that does not exist is not an error.

@@ -38,8 +38,8 @@ pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use table::Table;
 pub use upkeep::{
-    ColumnDiff, Cure, Damage, Diagnosis, Diff, DiffOptions, Finding, GcPlan, GcSettings, GroupDiff, GroupInfo, SourceInfo,
-    TableInfo, Usage, User, UserInfo, Verification, VerifyReach, VersionInfo, VersionUsage, now_ms,
+    ColumnDiff, Cure, Damage, Diagnosis, Diff, DiffOptions, Finding, GcPlan, GcSettings, GroupDiff, GroupInfo, Repair,
+    SourceInfo, TableInfo, Usage, User, UserInfo, Verification, VerifyReach, VersionInfo, VersionUsage, now_ms,
 };
 #[cfg(feature = "frame")]
 pub use views::{SavedView, ViewSize, ViewWriter};

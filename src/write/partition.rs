@@ -21,6 +21,7 @@ use crate::{
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::ObjectRef,
+    machine,
     offload::{offload, offload_large},
     schema::{Column, Schema},
     store::Store,
@@ -127,7 +128,7 @@ impl PartitionWriter {
         let groups = GroupsWriter::new(store.clone(), &schema, 0..schema.groups().len(), options, known)?;
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        let (attempt, label, index) = (Uuid::new_v4(), None, Some(index));
+        let (attempt, label, index) = (machine::new_id(), None, Some(index));
         Ok(Self { store, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
 

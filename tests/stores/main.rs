@@ -12,4 +12,5 @@ mod s3_conformance;
 mod s3_faults;
 mod s3_resets;
 mod s3_tables;
+mod simulator;
 mod store_conformance;

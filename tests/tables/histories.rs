@@ -7,10 +7,10 @@
 #![cfg(feature = "frame")]
 
 mod arrays;
-mod draw;
+pub(crate) mod draw;
 mod model;
 mod perform;
-mod world;
+pub(crate) mod world;
 
 use crate::common;
 use std::{
@@ -164,7 +164,7 @@ fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
 }
 
 /// Calls `work` with each number below `end` until it returns false, on as many threads as there are cores.
-fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
+pub(crate) fn on_all_cores(end: u64, work: impl Fn(u64) -> bool + Sync) {
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let go = || {
         while !stop.load(Ordering::Relaxed) {

@@ -111,17 +111,16 @@ impl Doctor {
         let age = if self.age == AGE { String::new() } else { format!(" --age {}", self.age) };
         let command = |command: String| Step::Command(format!("{command}{allowed}"));
         let again = format!("tetrys doctor {table}{age}{allowed}");
+        let repair = format!("tetrys verify {table} --repair --from COPY{allowed}");
         match &finding.cure {
-            Cure::Copy => {
-                Step::Advice(format!("copy it from a copy of the table, then: tetrys verify {table} --all-versions{allowed}"))
-            }
+            Cure::Copy => Step::Advice(format!("with a copy of the table: {repair}")),
             Cure::CopyOrMove(newest) => Step::Advice(format!(
-                "copy it from a copy of the table; if there is none, give its version up, so that version {newest} is the newest: {}, \
+                "with a copy of the table: {repair}; if there is none, give its version up, so that version {newest} is the newest: {}, \
                  then: {again}",
                 self.moves(finding)
             )),
             Cure::GiveUp(version) => Step::Advice(format!(
-                "copy it from a copy of the table; if there is none: tetrys gc {table} --give-up {version} --yes{allowed}, then: {again}"
+                "with a copy of the table: {repair}; if there is none: tetrys gc {table} --give-up {version} --yes{allowed}, then: {again}"
             )),
             Cure::Move(newest) => Step::Advice(format!(
                 "move it out of the table, so that version {newest} is the newest: {}, then: {again}",

@@ -21,7 +21,7 @@ use crate::{
 
 Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins left by versions of other tables that no longer exist.
 
-If the manifest of a version is damaged, nothing is deleted, because what the version needs is unknown. Restore it from a copy, or give the version up with --give-up.
+If the manifest of a version is damaged, nothing is deleted, because what the version needs is unknown. Repair it with a copy of the table (`tetrys verify TABLE --repair --from COPY`), or give the version up with --give-up.
 
 Only files whose names a writer of tables makes are deleted. Where there is no manifest, nothing is deleted without --abandoned: such a folder may be a copy of a table that is not complete yet. A copy that lacks only its newest manifests looks like an older table with objects that nobody needs, so complete a copy before you run the command on it.
 

@@ -1,11 +1,11 @@
-//! `tetrys verify`: verifies every byte of a version, of all versions, and of the tables behind a view.
+//! `tetrys verify`: verifies every byte of a version, of all versions, and of the tables behind a view; repairs a table with a copy.
 
 use std::{io::Write, time::Instant};
 
 use clap::Args;
 use tetrys::{
-    ErrorKind,
-    table::{Damage, Verification, VerifyReach},
+    ErrorKind, Table,
+    table::{Damage, Repair, Verification, VerifyReach},
 };
 
 use super::write_json;
@@ -18,10 +18,13 @@ use crate::{
 #[command(
     after_help = "Reads every object of one version, the chunks that it uses of other tables, and the pins of the table, and compares them with their hashes and checksums. The local cache is not used. For a view, only its own objects are checked, without --sources. The command lists each damaged object and exits with 3 if it finds damage. It also lists what it did not check.
 
+With --repair --from COPY, the command compares the objects of all versions with the hashes in their names, and replaces those that are damaged or missing by the objects of the same names in COPY: a folder or bucket to which the table was copied. It replaces nothing by bytes that no version states. It exits with 3 if damage is left. Run no garbage collection meanwhile, and verify afterwards.
+
 Examples:
   tetrys verify sample && echo sound
   tetrys verify sample --all-versions
-  tetrys verify labelled --sources"
+  tetrys verify labelled --sources
+  tetrys verify sample --repair --from /backup/sample"
 )]
 pub(crate) struct Verify {
     /// The table or view: a path or URL; TABLE@3 is version 3
@@ -32,6 +35,12 @@ pub(crate) struct Verify {
     /// Also check the tables behind a view
     #[arg(long)]
     sources: bool,
+    /// Replace damaged and missing objects of all versions by those of a copy
+    #[arg(long, requires = "from", conflicts_with_all = ["all_versions", "sources"])]
+    repair: bool,
+    /// The copy of the table, with --repair: a path or URL
+    #[arg(long, value_name = "COPY", requires = "repair")]
+    from: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -40,6 +49,9 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let started = Instant::now();
+        if let Some(copy) = &self.from {
+            return self.repair(copy, started, out).await;
+        }
         let found = self.verify().await?;
         if self.json {
             write_json(out, &found)?;
@@ -70,6 +82,45 @@ impl Verify {
             }
         }
         Ok(if found.damage.is_empty() { Outcome::Done } else { Outcome::Damage })
+    }
+
+    async fn repair(&self, copy: &str, started: Instant, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let (store, copy) = (crate::opening::all_versions(&self.table).await?, crate::opening::all_versions(copy).await?);
+        let bar = progress::bytes("compare", 0, false);
+        let repair = Table::repair(&store, &copy, |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+        })
+        .await;
+        bar.finish_and_clear();
+        let repair = repair?;
+        let Repair { objects, bytes, repaired, damage, not_checked } = &repair;
+        if self.json {
+            write_json(out, &repair)?;
+        } else {
+            for name in repaired {
+                writeln!(out, "repaired: {name}")?;
+            }
+            for Damage { object, problem } in damage {
+                writeln!(out, "damage left: {object}: {}", text::printable(problem))?;
+            }
+            let left = match damage.len() as u64 {
+                0 => String::new(),
+                left => format!(", damage left in {}", text::counted(left, "place")),
+            };
+            writeln!(
+                out,
+                "{} repaired{left}: {} compared, {} read in {}",
+                text::counted(repaired.len() as u64, "object"),
+                text::counted(*objects, "object"),
+                text::bytes(*bytes),
+                text::time(started.elapsed()),
+            )?;
+            for rest in not_checked {
+                writeln!(out, "not compared: {}", text::printable(rest))?;
+            }
+        }
+        Ok(if damage.is_empty() { Outcome::Done } else { Outcome::Damage })
     }
 
     async fn verify(&self) -> Result<Verification, Failure> {

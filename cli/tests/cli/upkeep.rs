@@ -252,7 +252,7 @@ fn the_doctor_names_what_is_wrong_and_the_command_that_mends_it() {
     assert_eq!((ran.code, &said["findings"][0]["cure"]), (3, &json!("copy")));
     let (place, advice) = (&said["findings"][0]["where"], &said["findings"][0]["advice"]);
     assert!(place.as_str().unwrap().starts_with("chunks/"), "{said}");
-    assert_eq!(advice, "copy it from a copy of the table, then: tetrys verify t --all-versions");
+    assert_eq!(advice, "with a copy of the table: tetrys verify t --repair --from COPY");
     assert_eq!(said["findings"][0]["command"], Value::Null);
 
     assert!(tetrys(folder, "doctor nowhere").fails(1).contains("no table there"));

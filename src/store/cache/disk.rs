@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
@@ -19,6 +19,7 @@ use super::{
     space::Space,
     warn,
 };
+use crate::machine;
 
 /// Minimum interval between updates of the time of last use of an entry.
 const TOUCH: Duration = Duration::from_secs(10);
@@ -184,7 +185,7 @@ impl Disk {
                 let mut bytes = Vec::with_capacity(usize::try_from(expected).ok()?);
                 Read::by_ref(&mut file).take(expected).read_to_end(&mut bytes).ok()?;
                 let content = frame.content(part, bytes);
-                let now = SystemTime::now();
+                let now = machine::time_of_day();
                 if found.modified().is_ok_and(|used| now.duration_since(used).is_ok_and(|since| since > TOUCH)) {
                     let _ = file.set_modified(now);
                 }

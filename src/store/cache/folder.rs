@@ -14,12 +14,12 @@
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
 use super::entry;
-use crate::{Error, Result, store::failure};
+use crate::{Error, Result, machine, store::failure};
 
 const MARK: &str = "tetrys-cache-1";
 const LOCK: &str = "lock";
@@ -121,7 +121,7 @@ pub(super) fn clear_place(path: &Path) -> bool {
         Err(_) => true,
         Ok(found) if found.is_symlink() => gone(fs::remove_file(path)),
         Ok(found) if found.is_dir() => {
-            let aside = || path.with_file_name(format!("moved-{}", Uuid::new_v4()));
+            let aside = || path.with_file_name(format!("moved-{}", machine::new_id()));
             gone(fs::remove_dir(path).or_else(|_| fs::rename(path, aside())))
         }
         Ok(_) => false,
@@ -158,7 +158,7 @@ pub(super) fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>
         return Err(io::Error::other(format!("{LOCK} exists and is not a file")));
     }
     let file = File::options().create(true).truncate(false).write(true).open(path)?;
-    let begin = Instant::now();
+    let begin = machine::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::folder::{self, LEASES, NEW};
+use crate::machine;
 
 /// A lease is `1 / PART` of the bound, and at least `LEAST` bytes: enough for an entry of a whole frame.
 const PART: u64 = 64;
@@ -91,11 +92,11 @@ impl Space {
     }
 
     fn is_quiet(&self) -> bool {
-        self.quiet.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+        self.quiet.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| machine::now() < until)
     }
 
     fn quiet_for(&self, time: Duration) {
-        *self.quiet.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
+        *self.quiet.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine::now() + time);
     }
 
     /// Replaces the lease by one with room for `cost` bytes. Returns false if no lease is available now.
@@ -123,7 +124,7 @@ impl Space {
             self.quiet_for(BROKEN);
             return Ok(false);
         }
-        let id = Uuid::new_v4();
+        let id = machine::new_id();
         let path = self.folder.join(LEASES).join(folder::lease_file(id, grant));
         let file = File::create_new(&path)?;
         file.lock()?;

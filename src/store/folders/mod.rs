@@ -11,7 +11,12 @@ mod paths;
 #[cfg(unix)]
 mod unix;
 
-use std::{fs, fs::File, io, path::Path};
+use std::{
+    fs,
+    fs::File,
+    io::{self, Write},
+    path::Path,
+};
 
 use self::kind::{Kind, Target};
 #[cfg(not(unix))]
@@ -24,6 +29,7 @@ use super::{
     local::{LocalFiles, is_unfinished},
     name,
     remote::listing::Listed,
+    testing::DiskStep,
 };
 use crate::{Error, Result};
 
@@ -65,13 +71,10 @@ impl LocalFiles {
         let closed = |closed: Closed| self.closed(closed, Doing::Writing, name);
         let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
         let published = |error: io::Error| failure::disk_publishing(&error, name, self.url());
-        let (_, last) = split(name);
+        let (place, last) = placed(name);
         let begin = || -> Result<(Folder, File, String), Closed> {
-            let (mut folder, mut place) = (Folder::root(self.root())?, String::new());
-            for part in split(name).0 {
-                folder = enter(&folder, part, &mut place, true)?;
-            }
-            let (file, begun) = stage(&folder, last)?;
+            let folder = self.made(&place)?;
+            let (file, begun) = self.stage(&folder, &place, last)?;
             Ok((folder, file, begun))
         };
         let mut tries = 0;
@@ -80,21 +83,92 @@ impl LocalFiles {
                 // There is no root yet, or another process removed a folder of a session while it was empty.
                 Err(Closed::Failed(error)) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => {
                     tries += 1;
-                    make_root(self.root()).map_err(disk)?;
+                    self.make_root().map_err(disk)?;
                 }
                 done => break done.map_err(closed)?,
             }
         };
-        let written = write(&mut file).and_then(|()| file.sync_all().map_err(disk));
+        let written = write(&mut file).and_then(|()| self.sync_file(&mut file, &below(&place, &begun)).map_err(disk));
         drop(file);
-        let done = written.and_then(|()| match folder.link(&begun, last) {
-            Ok(()) => folder.sync().map_err(published).map(|()| Put::Created),
+        let mut is_moved = false;
+        let done = written.and_then(|()| match self.link(&folder, &place, &begun, last) {
+            Ok(moved) => {
+                is_moved = moved;
+                self.sync_folder(&folder, &place).map_err(published).map(|()| Put::Created)
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::AlreadyThere),
             Err(error) => Err(published(error)),
         });
-        // A file that stays is swept by garbage collection.
-        let _ = folder.remove_file(&begun);
+        // Another writer may have a file of the first name again. A file that stays is swept by garbage collection.
+        if !is_moved {
+            let _ = self.remove_in(&folder, &place, &begun);
+        }
         done
+    }
+
+    /// Syncs an object of another writer, who may have been killed before: its bytes and its name. Its folder has something, so the name of
+    /// that is on the disk ([`LocalFiles::made`]).
+    ///
+    /// # Errors
+    /// - `NotFound`: there is no such object.
+    /// - `OutcomeUnknown`: the object is visible and may not be durable.
+    /// - `Denied`: a folder of the name is a link.
+    pub(super) fn sync(&self, name: &str) -> Result<()> {
+        let (place, last) = placed(name);
+        let synced = || -> Result<(), Closed> {
+            let folder = self.below(place.split('/'))?;
+            let mut file = folder.open_to_sync(last)?;
+            self.sync_file(&mut file, name)?;
+            Ok(self.sync_folder(&folder, &place)?)
+        };
+        synced().map_err(|why| match why {
+            Closed::Failed(error) if error.kind() != io::ErrorKind::NotFound => {
+                Error::outcome_unknown(format!("writing {name} in {}: it exists but cannot be synced: {error}", self.url()))
+            }
+            why => self.closed(why, Doing::Writing, name),
+        })
+    }
+
+    /// Replaces an object by one with other content, or writes it if it does not exist. Whenever the process or the machine stops, there
+    /// is the one or the other.
+    ///
+    /// # Errors
+    /// - As for [`LocalFiles::put`].
+    pub(super) fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
+        name::check(name)?;
+        let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
+        let published = |error: io::Error| failure::disk_publishing(&error, name, self.url());
+        let (place, last) = placed(name);
+        let folder = self.made(&place).map_err(|why| self.closed(why, Doing::Writing, name))?;
+        let (mut file, begun) = self.stage(&folder, &place, last).map_err(disk)?;
+        let written = file.write_all(content).and_then(|()| self.sync_file(&mut file, &below(&place, &begun)));
+        drop(file);
+        let renamed = written.map_err(disk).and_then(|()| {
+            let step = |at: &dyn Fn(&str) -> String| DiskStep::Rename { from: at(&below(&place, &begun)), to: at(name) };
+            self.act(step, || folder.rename(&begun, last)).map_err(disk)
+        });
+        match renamed {
+            Ok(()) => self.sync_folder(&folder, &place).map_err(published)?,
+            Err(error) => {
+                let _ = self.remove_in(&folder, &place, &begun);
+                return Err(error);
+            }
+        }
+        self.forget(name);
+        Ok(())
+    }
+
+    /// Syncs the names in a folder. A folder that does not exist needs no sync.
+    ///
+    /// # Errors
+    /// - `Denied`: a folder is a link, or the file system refuses.
+    /// - `Unavailable`: the file system fails.
+    pub(super) fn settle(&self, place: &str) -> Result<()> {
+        let settled = || -> Result<(), Closed> { Ok(self.sync_folder(&self.below(place.split('/'))?, place)?) };
+        match settled() {
+            Err(Closed::Failed(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            settled => settled.map_err(|why| self.closed(why, Doing::Deleting, place)),
+        }
     }
 
     /// Deletes a file: an object or, if `is_unfinished`, a file that a killed writer left. A file that does not exist is no error.
@@ -104,7 +178,8 @@ impl LocalFiles {
     /// - `Unavailable`: the file system fails.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         let (folders, last) = split(name);
-        let removed = self.below(folders).and_then(|folder| Ok(folder.remove_file(last)?));
+        let removed =
+            self.below(folders).and_then(|folder| Ok(self.act(|at| DiskStep::Remove(at(name)), || folder.remove_file(last))?));
         self.forget(name);
         match removed {
             Err(Closed::Failed(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -175,17 +250,128 @@ impl LocalFiles {
         for (part, kind) in opened.entries().unwrap_or_default() {
             if kind == Kind::Folder && ours(&part) {
                 // Fails if the folder is not empty.
-                let _ = opened.remove_folder(&part);
+                let _ = self.act(|at| DiskStep::RemoveFolder(at(&below(folder, &part))), || opened.remove_folder(&part));
             }
         }
-        let _ = above.remove_folder(last);
+        let _ = self.act(|at| DiskStep::RemoveFolder(at(folder)), || above.remove_folder(last));
+    }
+
+    /// Does a step, and records it if there is a journal.
+    fn act<T>(
+        &self,
+        step: impl FnOnce(&dyn Fn(&str) -> String) -> DiskStep,
+        act: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        match &self.journal {
+            Some(journal) => journal.act(step, act),
+            None => act(),
+        }
+    }
+
+    /// Syncs the content of a file.
+    fn sync_file(&self, file: &mut File, name: &str) -> io::Result<()> {
+        if let Some(journal) = &self.journal {
+            journal.wrote(name, file)?;
+        }
+        self.act(|at| DiskStep::SyncFile(at(name)), || file.sync_all())
+    }
+
+    fn sync_folder(&self, folder: &Folder, place: &str) -> io::Result<()> {
+        self.act(|at| DiskStep::SyncFolder(at(place)), || folder.sync())
+    }
+
+    /// Gives a file in a folder its own name, which must be free. Returns whether it has lost its first name.
+    fn link(&self, folder: &Folder, place: &str, begun: &str, last: &str) -> io::Result<bool> {
+        let step = |at: &dyn Fn(&str) -> String| DiskStep::Link { from: at(&below(place, begun)), to: at(&below(place, last)) };
+        self.act(step, || folder.link(begun, last))
+    }
+
+    fn remove_in(&self, folder: &Folder, place: &str, last: &str) -> io::Result<()> {
+        self.act(|at| DiskStep::Remove(at(&below(place, last))), || folder.remove_file(last))
+    }
+
+    /// Creates a new file whose name is `last`, `#` and a number. Returns it with its name.
+    fn stage(&self, folder: &Folder, place: &str, last: &str) -> io::Result<(File, String)> {
+        let mut number = 1_u64;
+        loop {
+            let name = format!("{last}#{number}");
+            match self.act(|at| DiskStep::Create(at(&below(place, &name))), || folder.create(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                created => return created.map(|file| (file, name)),
+            }
+        }
+    }
+
+    /// Opens the folder of this name, and makes it and those above it where they are missing.
+    ///
+    /// Nobody puts anything into a folder before the name of the folder is on the disk. So a folder that has something is durable; one
+    /// that is empty may have been made by a process that was killed before it synced the folder above.
+    fn made(&self, place: &str) -> Result<Folder, Closed> {
+        let (mut folder, mut at) = (Folder::root(self.root())?, String::new());
+        if folder.is_empty()? {
+            self.root().ancestors().try_for_each(|folder| self.sync_above(folder))?;
+        }
+        for part in place.split('/').filter(|part| !part.is_empty()) {
+            let above = at.clone();
+            let (next, is_new) = match enter(&folder, part, &mut at) {
+                Err(Closed::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
+                    let step = |below: &dyn Fn(&str) -> String| DiskStep::MakeFolder(below(&at));
+                    match self.act(step, || folder.make(part)) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+                        _ => (enter(&folder, part, &mut above.clone())?, true),
+                    }
+                }
+                entered => (entered?, false),
+            };
+            if is_new || next.is_empty()? {
+                self.sync_folder(&folder, &above)?;
+            }
+            folder = next;
+        }
+        Ok(folder)
+    }
+
+    /// Creates the root and the folders above it that do not exist. They are synced when something is put there.
+    fn make_root(&self) -> io::Result<()> {
+        let missing: Vec<&Path> = self.root().ancestors().take_while(|folder| !folder.is_dir()).collect();
+        missing.into_iter().rev().try_for_each(|folder| {
+            let make = || match fs::create_dir(folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            };
+            self.act_at(folder, DiskStep::MakeFolder, make)
+        })
+    }
+
+    /// Syncs the names in the folder above a folder. Where it cannot be synced, because it belongs to others or is on a file system that
+    /// does not sync folders, it is left as it is.
+    fn sync_above(&self, folder: &Path) -> io::Result<()> {
+        use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+        let Some(above) = folder.parent().filter(|_| cfg!(unix)) else { return Ok(()) };
+        match self.act_at(above, DiskStep::SyncFolder, || File::open(above)?.sync_all()) {
+            Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem | Unsupported) => Ok(()),
+            synced => synced,
+        }
+    }
+
+    /// Does a step with a folder above the root, and records it if there is a journal.
+    fn act_at<T>(
+        &self,
+        path: &Path,
+        step: impl FnOnce(String) -> DiskStep,
+        act: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        match self.journal.as_ref().and_then(|journal| journal.name_of(path)) {
+            Some(name) => self.act(|_| step(name), act),
+            None => act(),
+        }
     }
 
     /// Opens the folder below the root to which these names lead.
     fn below<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Result<Folder, Closed> {
         let (mut folder, mut place) = (Folder::root(self.root())?, String::new());
         for part in folders.filter(|part| !part.is_empty()) {
-            folder = enter(&folder, part, &mut place, false)?;
+            folder = enter(&folder, part, &mut place)?;
         }
         Ok(folder)
     }
@@ -213,33 +399,30 @@ impl LocalFiles {
     }
 }
 
+/// Returns the folder in which a name lies, and its last part.
+fn placed(name: &str) -> (String, &str) {
+    let (folders, last) = split(name);
+    (folders.collect::<Vec<_>>().join("/"), last)
+}
+
 /// Returns the folders of a name, and its last part.
 fn split(name: &str) -> (impl Iterator<Item = &str>, &str) {
     let (folders, last) = name.rsplit_once('/').unwrap_or(("", name));
     (folders.split('/').filter(|part| !part.is_empty()), last)
 }
 
-/// Opens a folder in `folder`, and creates it if it does not exist and `make` is set. `place` is the name of `folder` below the
-/// root, and becomes that of the opened one.
-fn enter(folder: &Folder, part: &str, place: &mut String, make: bool) -> Result<Folder, Closed> {
-    if !place.is_empty() {
-        place.push('/');
-    }
-    place.push_str(part);
-    let opened = match folder.folder(part) {
-        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
-            match folder.make(part) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
-                _ => folder.sync()?,
-            }
-            folder.folder(part)
-        }
-        opened => opened,
-    };
-    opened.map_err(|error| match is_link(folder, part) {
+/// Opens a folder in `folder`. `place` is the name of `folder` below the root, and becomes that of the opened one.
+fn enter(folder: &Folder, part: &str, place: &mut String) -> Result<Folder, Closed> {
+    *place = below(place, part);
+    folder.folder(part).map_err(|error| match is_link(folder, part) {
         true => Closed::Link(place.clone()),
         false => Closed::Failed(error),
     })
+}
+
+/// Returns the name below the root of what lies in a folder.
+fn below(place: &str, part: &str) -> String {
+    if place.is_empty() { part.to_owned() } else { format!("{place}/{part}") }
 }
 
 fn is_link(folder: &Folder, part: &str) -> bool {
@@ -269,7 +452,7 @@ fn walk(
         entries => entries?,
     };
     for (part, kind) in entries {
-        let name = if place.is_empty() { part.clone() } else { format!("{place}/{part}") };
+        let name = below(place, &part);
         if kind == Kind::Folder {
             match folder.folder(&part) {
                 Ok(below) if name.len() < LONGEST => walk(&below, &name, links, wanted, found)?,
@@ -287,33 +470,6 @@ fn walk(
             }
             Some(Target { kind: Kind::Folder, .. }) if links == Links::Refuse => return Err(Closed::Link(name)),
             _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Creates a new file whose name is `last`, `#` and a number. Returns it with its name.
-fn stage(folder: &Folder, last: &str) -> io::Result<(File, String)> {
-    let mut number = 1_u64;
-    loop {
-        let name = format!("{last}#{number}");
-        match folder.create(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            created => return created.map(|file| (file, name)),
-        }
-    }
-}
-
-/// Creates the root and the folders above it that do not exist, and syncs each folder that gained an entry.
-fn make_root(root: &Path) -> io::Result<()> {
-    if root.is_dir() {
-        return Ok(());
-    }
-    let missing: Vec<&Path> = root.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
-    fs::create_dir_all(root)?;
-    for folder in missing {
-        if let Some(above) = folder.parent().filter(|_| cfg!(unix)) {
-            File::open(above)?.sync_all()?;
         }
     }
     Ok(())

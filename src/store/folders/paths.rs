@@ -68,9 +68,24 @@ impl Folder {
         File::options().read(true).write(true).create_new(true).open(self.0.join(name))
     }
 
-    /// Gives a file a second name, which must be free.
-    pub(super) fn link(&self, name: &str, second: &str) -> io::Result<()> {
-        fs::hard_link(self.0.join(name), self.0.join(second))
+    /// Opens a file of another writer, to sync it: Windows syncs only what may be written.
+    pub(super) fn open_to_sync(&self, name: &str) -> io::Result<File> {
+        File::options().read(true).write(true).open(self.0.join(name))
+    }
+
+    /// Whether nothing is in this folder.
+    pub(super) fn is_empty(&self) -> io::Result<bool> {
+        Ok(fs::read_dir(&self.0)?.next().is_none())
+    }
+
+    /// Gives a file the name of another one, which loses it.
+    pub(super) fn rename(&self, name: &str, second: &str) -> io::Result<()> {
+        fs::rename(self.0.join(name), self.0.join(second))
+    }
+
+    /// Gives a file a second name, which must be free. Returns whether it has lost its first name: never.
+    pub(super) fn link(&self, name: &str, second: &str) -> io::Result<bool> {
+        fs::hard_link(self.0.join(name), self.0.join(second)).map(|()| false)
     }
 
     /// Removes a file, or a link to one.

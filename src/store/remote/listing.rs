@@ -7,11 +7,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::stream::TryStreamExt;
 use object_store::{ObjectStore, path::Path};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::wire;
 use crate::{
-    Error, Result,
+    Error, Result, machine,
     store::{
         failure::{self, Doing},
         inner::Inner,
@@ -244,7 +244,7 @@ impl Inner {
         let retry = self.remote.as_ref().map(|remote| &remote.retry);
         let fresh = || {
             let tries = retry.map_or(0, |retry| retry.max_retries);
-            (tries, retry.map_or(Duration::ZERO, |retry| retry.backoff.init_backoff), Instant::now())
+            (tries, retry.map_or(Duration::ZERO, |retry| retry.backoff.init_backoff), machine::timer_now())
         };
         let (mut tries, mut wait, mut begin) = fresh();
         let (ordered, mut last) = (self.lists_in_order(), None::<Path>);

@@ -37,6 +37,7 @@ use super::{
 use crate::{
     ErrorKind,
     error::counted,
+    machine,
     store::failure::{self, Known},
 };
 
@@ -100,7 +101,7 @@ tokio::task_local! {
 
 /// Runs a read. All its attempts share one timer for progress.
 pub(in crate::store) async fn reading<T>(read: impl Future<Output = T>) -> T {
-    PROGRESS.scope(Cell::new((Instant::now(), false)), read).await
+    PROGRESS.scope(Cell::new((machine::timer_now(), false)), read).await
 }
 
 /// Runs a listing: a read whose pages must not repeat.
@@ -110,7 +111,7 @@ pub(in crate::store) async fn listing<T>(read: impl Future<Output = T>) -> T {
 
 /// Resets the timer of the current read, because bytes arrived.
 pub(in crate::store) fn progress() {
-    let _ = PROGRESS.try_with(|last| last.set((Instant::now(), false)));
+    let _ = PROGRESS.try_with(|last| last.set((machine::timer_now(), false)));
 }
 
 /// Notes that the current listing gave a name.
@@ -286,7 +287,7 @@ impl Paced {
         let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
         let failed = status.is_none_or(|status| status.is_server_error() || busy.contains(&status));
         match status {
-            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => pace.refused(Instant::now()),
+            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => pace.refused(machine::timer_now()),
             Some(status) if status.is_success() => pace.answered(),
             _ => {}
         }
@@ -344,7 +345,7 @@ impl Body for Watched {
                 if matches!(frame, Some(Ok(_))) {
                     progress();
                 }
-                this.deadline.as_mut().reset(Instant::now() + this.patience);
+                this.deadline.as_mut().reset(machine::timer_now() + this.patience);
                 Poll::Ready(frame)
             }
             Poll::Pending => match this.deadline.as_mut().poll(cx) {

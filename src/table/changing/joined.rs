@@ -11,6 +11,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Cuts, MAX_PIN, Manifest, Pin},
     id::Hash,
+    machine,
     schema::Schema,
     store::Store,
     table::table::Table,
@@ -47,7 +48,7 @@ impl Joined {
         // Each committer leaves pins of its own. So one that fails can remove its pins and leave those of the others.
         let session = match self.planned.manifest().stores.is_empty() {
             true => session,
-            false => Session { commit_id: Uuid::new_v4(), ..session },
+            false => Session { commit_id: machine::new_id(), ..session },
         };
         let begun = match (kind, self.base) {
             (SessionKind::Append, Some(_)) => session.on_newest(schema, self.planned.manifest().cuts).await?,

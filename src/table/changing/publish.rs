@@ -12,7 +12,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::{
     folding::fold_tail,
@@ -24,6 +23,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, Parent},
     id::Hash,
+    machine,
     table::{
         objects::{is_missing, named, new_objects, open_versions, together},
         table::Table,
@@ -129,7 +129,7 @@ impl Session {
                     if let Some(base) = &self.base {
                         base.claimed().remove(&self.commit_id);
                     }
-                    self.commit_id = Uuid::new_v4();
+                    self.commit_id = machine::new_id();
                 }
                 // Another process of the session may have claimed the first version.
                 Err(error) if error.kind() == ErrorKind::Conflict => return self.committed().await?.ok_or(error),
@@ -184,7 +184,7 @@ impl Session {
         }
         if self.pinned.is_some_and(|(version, _)| version != newest + 1) {
             // A pin names its version and is never rewritten, so another version needs another commit id and new pins.
-            self.commit_id = Uuid::new_v4();
+            self.commit_id = machine::new_id();
         }
         manifest.version = newest + 1;
         manifest.parent = Some(Parent { version: newest, blake3: theirs.manifest_hash() });

@@ -19,6 +19,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{GroupSegment, LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::{ChunkId, Hash},
+    machine,
     schema::ColumnType,
     store::Store,
     table::{
@@ -42,6 +43,17 @@ pub(in crate::table) enum SessionKind {
     Create,
     Append,
     Overwrite,
+}
+
+impl SessionKind {
+    /// Returns the name of the operation, for the lineage.
+    pub(in crate::table) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Append => "append",
+            Self::Overwrite => "overwrite",
+        }
+    }
 }
 
 /// A change that is not published yet.
@@ -78,8 +90,8 @@ impl Session {
             owners: Owners::new(store.clone()),
             store,
             base: None,
-            table: Uuid::new_v4(),
-            commit_id: Uuid::new_v4(),
+            table: machine::new_id(),
+            commit_id: machine::new_id(),
             unpinned: Vec::new(),
             allow_unpinned: false,
             pinned: None,
@@ -99,7 +111,7 @@ impl Session {
     /// - `Denied`: an owner cannot be pinned, and `allow_unpinned` is false.
     /// - Errors of the stores.
     pub(in crate::table) async fn change(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
-        Self::change_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
+        Self::change_as(base, keeps_rows, allow_unpinned, machine::new_id()).await
     }
 
     /// Starts a change as [`Session::change`] does, with this commit id.
@@ -121,7 +133,7 @@ impl Session {
 
     /// Starts a change as [`Session::change`] does, also of a view, for changes that do not touch rows.
     pub(in crate::table) async fn child_of(base: &Table, keeps_rows: bool, allow_unpinned: bool) -> Result<Self> {
-        Self::child_as(base, keeps_rows, allow_unpinned, Uuid::new_v4()).await
+        Self::child_as(base, keeps_rows, allow_unpinned, machine::new_id()).await
     }
 
     async fn child_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {

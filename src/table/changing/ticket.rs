@@ -51,40 +51,31 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ticket {
-    session: Uuid,
+    record: Record,
     /// Manifest of the planned version, without rows. Its `stores` are the owners.
     plan: Manifest,
-    write_memory: usize,
-    segment_rows: u64,
-    /// The version that the session appends to; `None` for a new table.
-    append_to: Option<u64>,
-    /// The version whose rows the session replaces.
-    overwrites: Option<u64>,
-    /// Whether to continue if an owner cannot be pinned; chosen by the process that started the session.
-    allow_unpinned: bool,
-    /// The numbers of the owners that are references.
-    references: Vec<u32>,
-    reuse: Reuse,
-    locality: Locality,
-    index_tails: IndexTails,
-    /// The URL of the table where the session was started; tickets of earlier builds have none.
-    url: Option<String>,
 }
 
-/// JSON of a ticket. `plan` is the text of a stored manifest, with the hash at its end.
-#[derive(Serialize, Deserialize)]
+/// JSON of a ticket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
-    tetrys_session: Uuid,
+    #[serde(rename = "tetrys_session")]
+    session: Uuid,
+    /// The text of a stored manifest, with the hash at its end.
     plan: String,
     write_memory: usize,
     segment_rows: u64,
+    /// The version that the session appends to; `None` for a new table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     append_to: Option<u64>,
+    /// The version whose rows the session replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overwrites: Option<u64>,
+    /// Whether to continue if an owner cannot be pinned; chosen by the process that started the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     allow_unpinned: bool,
+    /// The numbers of the owners that are references.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     references: Vec<u32>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -93,8 +84,24 @@ struct Record {
     locality: Locality,
     #[serde(default, skip_serializing_if = "is_default")]
     index_tails: IndexTails,
+    /// The URL of the table where the session was started; tickets of earlier builds have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+}
+
+impl Record {
+    fn kind(&self) -> SessionKind {
+        match (self.append_to, self.overwrites) {
+            (Some(_), _) => SessionKind::Append,
+            (_, Some(_)) => SessionKind::Overwrite,
+            _ => SessionKind::Create,
+        }
+    }
+
+    /// Returns the version that the session changes; `None` for a new table.
+    fn base(&self) -> Option<u64> {
+        self.append_to.or(self.overwrites)
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -104,25 +111,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Ticket {
     /// Returns the ticket as one line of JSON.
     pub fn to_json(&self) -> String {
-        let plan = self.plan.to_bytes().map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let Self { session: tetrys_session, write_memory, segment_rows, append_to, overwrites, .. } = *self;
-        let (allow_unpinned, references, url) = (self.allow_unpinned, self.references.clone(), self.url.clone());
-        let Self { reuse, locality, index_tails, .. } = *self;
-        let record = Record {
-            tetrys_session,
-            plan,
-            write_memory,
-            segment_rows,
-            append_to,
-            overwrites,
-            allow_unpinned,
-            references,
-            reuse,
-            locality,
-            index_tails,
-            url,
-        };
-        serde_json::to_string(&record).unwrap_or_default()
+        serde_json::to_string(&self.record).unwrap_or_default()
     }
 
     /// Parses the text that [`Ticket::to_json`] returns.
@@ -137,28 +126,14 @@ impl Ticket {
             ErrorKind::Unsupported => error.at("ticket of a session"),
             _ => invalid(&error),
         })?;
-        let Record { tetrys_session: session, write_memory, segment_rows, append_to, overwrites, allow_unpinned, .. } = record;
-        let Record { references, reuse, locality, index_tails, url, .. } = record;
-        if append_to.is_some() && overwrites.is_some() {
+        if record.append_to.is_some() && record.overwrites.is_some() {
             return Err(invalid(&"it both appends and overwrites"));
         }
-        if let Some(number) = references.iter().find(|number| !(1..=plan.stores.len() as u64).contains(&u64::from(**number))) {
-            return Err(invalid(&format!("reference {number} of {} stores", plan.stores.len())));
+        let owners = plan.stores.len();
+        if let Some(number) = record.references.iter().find(|number| !(1..=owners as u64).contains(&u64::from(**number))) {
+            return Err(invalid(&format!("reference {number} of {owners} stores")));
         }
-        Ok(Self {
-            session,
-            plan,
-            write_memory,
-            segment_rows,
-            append_to,
-            overwrites,
-            allow_unpinned,
-            references,
-            reuse,
-            locality,
-            index_tails,
-            url,
-        })
+        Ok(Self { record, plan })
     }
 
     /// Checks that a store has the table for which the session was started. A table that exists is found by its id, so its folder or
@@ -180,9 +155,9 @@ impl Ticket {
     /// - Errors of the store.
     pub async fn check_place(&self, store: &Store) -> Result<()> {
         let name = |url: &str| url.strip_prefix("file://")?.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
-        let expected = self.url.as_deref().unwrap_or(store.url());
+        let expected = self.record.url.as_deref().unwrap_or(store.url());
         let is_alike = expected == store.url() || name(expected).is_some_and(|own| name(store.url()) == Some(own));
-        let is_its = match self.append_to.or(self.overwrites) {
+        let is_its = match self.record.base() {
             // The table has an id, wherever it is mounted.
             Some(_) => match Table::open_in(store.clone()).await {
                 Ok(table) => table.id() == self.plan.table,
@@ -202,16 +177,12 @@ impl Ticket {
 
     /// Returns what the session does: `create`, `append` or `overwrite`.
     pub(in crate::table) fn kind(&self) -> &'static str {
-        match (self.append_to, self.overwrites) {
-            (Some(_), _) => "append",
-            (_, Some(_)) => "overwrite",
-            _ => "create",
-        }
+        self.record.kind().name()
     }
 
     /// Returns the id of the session.
     pub fn session(&self) -> Uuid {
-        self.session
+        self.record.session
     }
 
     /// Returns the schema of the rows.
@@ -234,48 +205,25 @@ impl TableWriter {
             None => (self.session.owners.stores(), self.session.references.clone()),
         };
         let (attachments, properties) = self.extras().said();
-        let plan = Manifest {
-            table: self.session.table,
-            version: 1,
-            parent: None,
-            commit_id: self.session.commit_id,
-            schema: Schema::clone(&self.schema),
-            preset: self.options.preset.name().to_owned(),
-            cuts: self.options.cuts,
-            segments: Vec::new(),
-            attachments,
-            properties,
-            tags: Default::default(),
-            lineage: serde_json::Value::Object(Default::default()),
-            stores,
-            condemned: Vec::new(),
-            deleting: None,
-            write_features: Vec::new(),
-            view: None,
-        };
+        let plan = Manifest { attachments, properties, stores, ..self.without_rows(&self.session) };
         // Check that the process that joins can parse the plan.
         let (bytes, _) = plan.to_bytes()?;
         let (plan, _) = Manifest::parse(&bytes, 1).map_err(|error| Error::invalid(error.to_string()))?;
-        let WriteOptions { write_memory, segment_rows, reuse, locality, index_tails, .. } = self.options;
-        let (append_to, overwrites) = match self.kind {
-            SessionKind::Create => (None, None),
-            SessionKind::Append => (base, None),
-            SessionKind::Overwrite => (None, base),
-        };
-        Ok(Ticket {
+        let record = Record {
             session: self.id,
-            plan,
-            write_memory,
-            segment_rows,
-            append_to,
-            overwrites,
+            plan: String::from_utf8_lossy(&bytes).into_owned(),
+            write_memory: self.options.write_memory,
+            segment_rows: self.options.segment_rows,
+            append_to: base.filter(|_| self.kind == SessionKind::Append),
+            overwrites: base.filter(|_| self.kind == SessionKind::Overwrite),
             allow_unpinned: self.session.allow_unpinned,
             references,
-            reuse,
-            locality,
-            index_tails,
+            reuse: self.options.reuse,
+            locality: self.options.locality,
+            index_tails: self.options.index_tails,
             url: Some(self.session.store.url().to_owned()),
-        })
+        };
+        Ok(Ticket { record, plan })
     }
 
     /// Joins a session that another process started in the same store.
@@ -288,30 +236,26 @@ impl TableWriter {
     /// - `Unsupported`: the session has a preset of a later build.
     /// - `Invalid`: the cut limits of the ticket are impossible.
     pub fn join(store: Store, ticket: &Ticket) -> Result<Self> {
-        let Ticket { plan, references, write_memory, segment_rows, reuse, locality, index_tails, .. } = ticket.clone();
+        let Ticket { record, plan } = ticket.clone();
         let preset = plan.preset.parse().map_err(|error: Error| Error::unsupported(error.to_string()))?;
-        let allow_unpinned = ticket.allow_unpinned;
         let options = WriteOptions {
             preset,
             cuts: plan.cuts,
-            write_memory,
-            segment_rows,
-            reuse,
-            locality,
-            allow_unpinned,
-            index_tails,
+            write_memory: record.write_memory,
+            segment_rows: record.segment_rows,
+            reuse: record.reuse,
+            locality: record.locality,
+            allow_unpinned: record.allow_unpinned,
+            index_tails: record.index_tails,
             ..Default::default()
         };
-        let session = Session { table: plan.table, commit_id: plan.commit_id, allow_unpinned, ..Session::create(store.clone()) };
-        let kind = match (ticket.append_to, ticket.overwrites) {
-            (Some(_), _) => SessionKind::Append,
-            (_, Some(_)) => SessionKind::Overwrite,
-            _ => SessionKind::Create,
-        };
-        let writer = Self::of(session, kind, plan.schema.clone(), options)?;
+        let (table, commit_id, allow_unpinned) = (plan.table, plan.commit_id, record.allow_unpinned);
+        let session = Session { table, commit_id, allow_unpinned, ..Session::create(store.clone()) };
+        let base = record.base();
+        let writer = Self::of(session, record.kind(), plan.schema.clone(), options)?;
         writer.extras().say(plan.attachments.clone(), plan.properties.clone());
-        let (base, planned) = (ticket.append_to.or(ticket.overwrites), Table::of(store, plan, Hash::of(b""), Vec::new()));
-        let writer = Self { id: ticket.session, joined: Some(Joined { planned, references, base }), ..writer };
+        let joined = Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base };
+        let writer = Self { id: record.session, joined: Some(joined), ..writer };
         writer.share();
         Ok(writer)
     }

@@ -22,8 +22,9 @@ use super::{
 use crate::{
     commit::{self, MergeInto, Unpinned},
     error::{Error, ErrorKind, Result, json_fault, short},
-    format::{Manifest, SequenceTracker},
+    format::{Manifest, Segment, SequenceTracker},
     id::ObjectRef,
+    machine,
     schema::Schema,
     store::{Store, StoreOptions},
     table::{
@@ -172,7 +173,7 @@ impl TableWriter {
     pub(in crate::table) fn of(session: Session, kind: SessionKind, schema: Schema, options: WriteOptions) -> Result<Self> {
         options.cuts.check()?;
         let (partitions, extras, ended, has_ticket) = Default::default();
-        let (id, schema, joined, planned) = (Uuid::new_v4(), Arc::new(schema), None, None);
+        let (id, schema, joined, planned) = (machine::new_id(), Arc::new(schema), None, None);
         Ok(Self { session, id, kind, schema, options, partitions, extras, ended, has_ticket, joined, planned })
     }
 
@@ -386,77 +387,113 @@ impl TableWriter {
     /// - `OutcomeUnknown`: it is unknown whether the version exists.
     /// - Errors of the stores.
     pub async fn commit(&self, receipts: impl IntoIterator<Item = Receipt>) -> Result<Table> {
-        let Self { id, kind, options, .. } = self;
-        let (mut session, schema, extras) = (self.session.clone(), Arc::clone(&self.schema), self.extras().clone());
-        session.shared = extras.lineage.contains_key(SESSION).then_some(*id);
-        let given: Vec<Receipt> = receipts.into_iter().collect();
-        let receipts = if let Some(joined) = &self.joined {
-            let first = session.clone();
-            let committed = || first.committed_after(joined.version());
-            if let Some(table) = committed().await? {
-                return Ok(table);
-            }
-            // Check the receipts before any owner is pinned.
-            let receipts = match self.in_order(given, &extras.abandoned).await {
-                Ok(receipts) => receipts,
-                // A commit that has succeeded meanwhile swept the receipts.
-                Err(error) => return committed().await?.ok_or(error),
-            };
-            session = joined.begin_commit(session, *kind, &schema).await?;
-            // Another process may have committed the session before the newest version was opened.
-            if let Some(table) = committed().await? {
-                session.owners.unpin(|_| false).await;
-                return Ok(table);
-            }
-            receipts
-        } else {
-            match self.in_order(given, &extras.abandoned).await {
-                Ok(receipts) => receipts,
-                // The same commit may have succeeded before, for this process or for another one of the session.
-                Err(error) if self.has_ticket.load(Ordering::Relaxed) => return session.made_before().await?.ok_or(error),
-                Err(error) => return Err(error),
-            }
+        let extras = self.extras().clone();
+        let (mut session, receipts) = match self.begun(receipts.into_iter().collect(), &extras).await? {
+            Begun::Now(session, receipts) => (*session, receipts),
+            Begun::Before(table) => return Ok(table),
         };
         if self.ended.swap(true, Ordering::Relaxed) {
             return Err(Error::invalid(format!("{}: the session is over: a commit was tried before", session.store.url())));
         }
+        let owners = self.owners(&mut session, &receipts).await?;
+        let segments = match self.segments(&session, &receipts, &owners).await {
+            Ok(segments) => segments,
+            Err(error) => return self.made_meanwhile(session, error).await,
+        };
+        let manifest = self.manifest(&session, segments, &receipts, extras)?;
+        let store = session.store.clone();
+        let table = session.publish(manifest).await?;
+        // The version exists, so a failure to delete the files of the session must not fail the commit.
+        let _ = sweep(&store, self.id).await;
+        if let Some(joined) = &self.joined {
+            joined.unpin().await;
+        }
+        Ok(table)
+    }
+
+    /// Puts the receipts in order and bases the commit on a version. Finds the version if the session was committed before.
+    async fn begun(&self, given: Vec<Receipt>, extras: &Extras) -> Result<Begun> {
+        let mut session = self.session.clone();
+        session.shared = extras.lineage.contains_key(SESSION).then_some(self.id);
+        let Some(joined) = &self.joined else {
+            return match self.in_order(given, &extras.abandoned).await {
+                Ok(receipts) => Ok(Begun::Now(Box::new(session), receipts)),
+                // The same commit may have succeeded before, for this process or for another one of the session.
+                Err(error) if self.has_ticket.load(Ordering::Relaxed) => {
+                    session.made_before().await?.map(Begun::Before).ok_or(error)
+                }
+                Err(error) => Err(error),
+            };
+        };
+        let first = session.clone();
+        let committed = || first.committed_after(joined.version());
+        if let Some(table) = committed().await? {
+            return Ok(Begun::Before(table));
+        }
+        // Check the receipts before any owner is pinned.
+        let receipts = match self.in_order(given, &extras.abandoned).await {
+            Ok(receipts) => receipts,
+            // A commit that has succeeded meanwhile swept the receipts.
+            Err(error) => return committed().await?.map(Begun::Before).ok_or(error),
+        };
+        let mut session = joined.begin_commit(session, self.kind, &self.schema).await?;
+        // Another process may have committed the session before the newest version was opened.
+        if let Some(table) = committed().await? {
+            session.owners.unpin(|_| false).await;
+            return Ok(Begun::Before(table));
+        }
+        Ok(Begun::Now(Box::new(session), receipts))
+    }
+
+    /// Drops the owners of which no part uses a chunk. Returns the number in the new manifest of each one that is used, by its number in
+    /// the parts.
+    async fn owners(&self, session: &mut Session, receipts: &[Receipt]) -> Result<BTreeMap<u32, u32>> {
         let groups = receipts.iter().flat_map(|receipt| &receipt.parts).flat_map(|parts| &parts.groups);
         let used: BTreeSet<u32> = groups.flat_map(|group| &group.owners).copied().collect();
-        let owners = match &self.joined {
-            None => session.settle_owners(used, *kind == SessionKind::Append).await,
-            Some(joined) => {
-                let numbers = joined.adopt(&mut session, &used).await?;
-                let settled = session.settle_owners(numbers.values().copied(), *kind == SessionKind::Append).await;
-                numbers.into_iter().filter_map(|(part, number)| Some((part, *settled.get(&number)?))).collect()
-            }
-        };
-        let mut tracker = SequenceTracker::new(&schema);
-        let base = session.base.as_ref().filter(|_| *kind == SessionKind::Append);
+        let keeps_rows = self.kind == SessionKind::Append;
+        let Some(joined) = &self.joined else { return Ok(session.settle_owners(used, keeps_rows).await) };
+        let numbers = joined.adopt(session, &used).await?;
+        let settled = session.settle_owners(numbers.values().copied(), keeps_rows).await;
+        Ok(numbers.into_iter().filter_map(|(part, number)| Some((part, *settled.get(&number)?))).collect())
+    }
+
+    /// Merges the parts into segments, which follow those of the base version if the session appends.
+    async fn segments(&self, session: &Session, receipts: &[Receipt], owners: &BTreeMap<u32, u32>) -> Result<Vec<Segment>> {
+        let mut tracker = SequenceTracker::new(&self.schema);
+        let base = session.base.as_ref().filter(|_| self.kind == SessionKind::Append);
         if let Some(base) = base {
             for number in 0..base.manifest().segments.len() {
                 follow(base, number, &mut tracker).await?;
             }
         }
-        let first_row = base.map_or(0, Table::rows);
-        let (segment_rows, whole_sequences) = (options.segment_rows, self.planned.is_some());
         let with_tails = session.base.as_ref().is_some_and(|base| base.manifest().has_tails());
-        let tails = if with_tails { IndexTails::All } else { options.index_tails };
-        let into = MergeInto { schema: &schema, tracker, first_row, segment_rows, owners: &owners, whole_sequences, tails };
-        let segments = match commit::merge(&session.store, &receipts, into).await {
-            Ok(segments) => segments,
-            // The parts are missing if another process has committed this session: the commit deletes them.
-            Err(error) => {
-                if self.joined.is_some() {
-                    session.owners.unpin(|_| false).await;
-                }
-                let before = self.joined.as_ref().map(Joined::version);
-                let made = match before {
-                    Some(version) => session.committed_after(version).await?,
-                    None => session.made_before().await?,
-                };
-                return made.ok_or(error);
-            }
+        let into = MergeInto {
+            schema: &self.schema,
+            tracker,
+            first_row: base.map_or(0, Table::rows),
+            segment_rows: self.options.segment_rows,
+            owners,
+            whole_sequences: self.planned.is_some(),
+            tails: if with_tails { IndexTails::All } else { self.options.index_tails },
         };
+        commit::merge(&session.store, receipts, into).await
+    }
+
+    /// Returns the version that another process has committed for this session: such a commit deletes the parts, which are then missing
+    /// here. Without one, returns the error.
+    async fn made_meanwhile(&self, mut session: Session, error: Error) -> Result<Table> {
+        let made = match &self.joined {
+            Some(joined) => {
+                session.owners.unpin(|_| false).await;
+                session.committed_after(joined.version()).await?
+            }
+            None => session.made_before().await?,
+        };
+        made.ok_or(error)
+    }
+
+    /// Returns the manifest of the new version.
+    fn manifest(&self, session: &Session, segments: Vec<Segment>, receipts: &[Receipt], extras: Extras) -> Result<Manifest> {
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
         let mut said = extras.lineage;
         let objects = segments.iter().flat_map(|segment| {
@@ -468,56 +505,54 @@ impl TableWriter {
             let shared = serde_json::to_value(&sharing).map_err(|error| Error::internal(error.to_string()))?;
             said.insert("shared".to_owned(), shared);
         }
-        let operation = match kind {
-            SessionKind::Create => "create",
-            SessionKind::Append => "append",
-            SessionKind::Overwrite => "overwrite",
-        };
-        let mut manifest = match kind {
-            SessionKind::Create => Manifest {
-                table: session.table,
-                version: 1,
-                parent: None,
-                commit_id: session.commit_id,
-                schema: Arc::unwrap_or_clone(schema),
-                preset: options.preset.name().to_owned(),
-                cuts: options.cuts,
-                segments,
-                attachments: BTreeMap::new(),
-                properties: BTreeMap::new(),
-                tags: BTreeMap::new(),
-                lineage: Value::Null,
-                stores: session.owners.stores(),
-                condemned: Vec::new(),
-                deleting: None,
-                write_features: Vec::new(),
-                view: None,
-            },
+        let mut manifest = match self.kind {
+            SessionKind::Create => Manifest { segments, stores: session.owners.stores(), ..self.without_rows(session) },
             SessionKind::Append => {
                 let mut child = session.child()?;
                 child.segments.extend(segments);
                 child
             }
-            SessionKind::Overwrite => Manifest {
-                schema: Arc::unwrap_or_clone(schema),
-                preset: options.preset.name().to_owned(),
-                cuts: options.cuts,
-                segments,
-                ..session.child()?
-            },
+            SessionKind::Overwrite => {
+                let Manifest { schema, preset, cuts, .. } = self.without_rows(session);
+                Manifest { schema, preset, cuts, segments, ..session.child()? }
+            }
         };
-        manifest.lineage = lineage(operation, said)?;
+        manifest.lineage = lineage(self.kind.name(), said)?;
         manifest.attachments.extend(extras.attachments);
         manifest.properties.extend(extras.properties);
-        let store = session.store.clone();
-        let table = session.publish(manifest).await?;
-        // The version exists, so a failure to delete the files of the session must not fail the commit.
-        let _ = sweep(&store, *id).await;
-        if let Some(joined) = &self.joined {
-            joined.unpin().await;
-        }
-        Ok(table)
+        Ok(manifest)
     }
+
+    /// Returns the manifest of a version 1 of this table, with the schema and the options of the session and without rows.
+    pub(in crate::table) fn without_rows(&self, session: &Session) -> Manifest {
+        Manifest {
+            table: session.table,
+            version: 1,
+            parent: None,
+            commit_id: session.commit_id,
+            schema: Schema::clone(&self.schema),
+            preset: self.options.preset.name().to_owned(),
+            cuts: self.options.cuts,
+            segments: Vec::new(),
+            attachments: BTreeMap::new(),
+            properties: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            lineage: Value::Object(serde_json::Map::new()),
+            stores: Vec::new(),
+            condemned: Vec::new(),
+            deleting: None,
+            write_features: Vec::new(),
+            view: None,
+        }
+    }
+}
+
+/// How a commit starts.
+enum Begun {
+    /// With this session and these receipts, in order.
+    Now(Box<Session>, Vec<Receipt>),
+    /// The session was committed before, as this version.
+    Before(Table),
 }
 
 /// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted. Files of others

@@ -309,7 +309,12 @@ impl LoaderSource {
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
         let schema = self.table.schema();
         if stores.values().all(Store::is_local) {
-            return execute(stores, schema, layouts, plan, cache, flights).await;
+            let found = execute(stores, schema, layouts, plan, cache, flights).await;
+            if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt) {
+                // A repaired object is another file, which the next read opens.
+                stores.values().for_each(Store::close_files);
+            }
+            return found;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
         let found = execute(&trials, schema, layouts, plan.clone(), cache, flights).await;
@@ -320,6 +325,7 @@ impl LoaderSource {
             // The damage may have occurred in a cache or during the transfer. A second read goes to the stores themselves.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 join_all(trials.values().map(Store::reject)).await;
+                stores.values().for_each(Store::close_files);
                 return execute(stores, schema, layouts, plan, cache, flights).await;
             }
             Err(_) => {}

@@ -82,12 +82,12 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cure {
-    /// Copy the object of this name from a copy of the table, then verify.
+    /// Replace the object of this name by that of a copy of the table: [`Table::repair`].
     Copy,
-    /// Copy the manifest of this name from a copy of the table. If there is no copy, move the manifest out of the table: its version
+    /// Replace the manifest of this name by that of a copy of the table: [`Table::repair`]. If there is no copy, move the manifest out of the table: its version
     /// is lost then, and this version is the newest.
     CopyOrMove(u64),
-    /// Copy the manifest of this name from a copy of the table. If there is no copy, give this version up: [`Table::give_up`].
+    /// Replace the manifest of this name by that of a copy of the table: [`Table::repair`]. If there is no copy, give this version up: [`Table::give_up`].
     GiveUp(u64),
     /// Move the manifest of this name, which is of another table, out of this one: then this version is the newest.
     Move(u64),

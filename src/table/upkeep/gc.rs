@@ -16,7 +16,7 @@ mod plan;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -29,7 +29,7 @@ pub use self::{
 };
 pub(super) use self::{
     pins::{listed_pins, read_pin, user},
-    plan::{NAMED, before, is_ours},
+    plan::{NAMED, before, condemned_of, is_ours},
 };
 use crate::{
     commit::{self, Look},
@@ -50,12 +50,6 @@ use crate::{
 const PLANS: usize = 8;
 /// Number of objects in one batch of deletions. Between batches, an old listing of versions is renewed and the marks are checked.
 const BATCH: usize = 256;
-
-/// Returns the time of this machine in milliseconds since 1970-01-01T00:00Z, for `now` of [`Table::plan_garbage`].
-pub fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
 
 impl Table {
     /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
@@ -132,7 +126,7 @@ impl Table {
     }
 
     /// Deletes the manifest of a version that is damaged, so that the garbage of the others can be collected. What this version alone
-    /// names becomes garbage. Restore the manifest from a copy instead if there is one.
+    /// names becomes garbage. If there is a copy of the table, repair the manifest instead ([`Table::repair`]).
     ///
     /// # Errors
     /// - `NotFound`: there is no table, or no such version.
@@ -165,10 +159,12 @@ impl Table {
         let (pinned, _) = pins::pins(store, &newest, i64::MIN).await?;
         if pinned.contains(&version) {
             return Err(Error::conflict(format!(
-                "{url}: another table uses version {version} (`tetrys doctor` names it): restore the manifest from a copy"
+                "{url}: another table uses version {version} (`tetrys doctor` names it): repair the manifest with a copy of the \
+                 table (`tetrys verify TABLE --repair --from COPY`)"
             )));
         }
-        store.delete(&manifest_name(version)).await
+        store.delete(&manifest_name(version)).await?;
+        store.settle("manifests").await
     }
 
     /// Checks that this build knows all objects that belong to the version.
@@ -222,6 +218,11 @@ impl Survey {
             }
         }
         let names: Vec<String> = self.plan.delete.keys().cloned().collect();
+        if !manifests.is_empty() || !names.is_empty() {
+            // A power cut must not bring back a manifest whose objects are gone, here or in the tables that it used. An earlier call may
+            // have deleted it.
+            store.settle("manifests").await?;
+        }
         for batch in names.chunks(BATCH) {
             if look.is_stale() {
                 // Another collection may have removed a mark because of its age.

@@ -9,7 +9,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result},
     format::{MAX_PIN, Pin},
-    store::{Listed, Store},
+    store::{Listed, Place, Store},
     table::{objects::together, table::Table},
 };
 
@@ -70,7 +70,8 @@ pub(in crate::table::upkeep) async fn read_pin(store: &Store, name: &str) -> Res
 fn unreadable(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Corrupt => Error::corrupt(format!(
-            "{error}; a pin may keep any version, so nothing is deleted: restore this one, or delete it if no other table uses this table"
+            "{error}; a pin may keep any version, so nothing is deleted: repair this one with a copy of the table (`tetrys verify TABLE --repair --from COPY`), or delete it if no \
+             other table uses this table"
         )),
         _ => error,
     }
@@ -86,19 +87,23 @@ pub enum User {
     NotThere,
     /// It exists.
     Exists,
-    /// Its table cannot be reached from here, or is in another store; or the version is not committed yet, or damaged.
+    /// Its table cannot be reached from here, or is in another store that is not allowed; or the version is not committed yet, or
+    /// damaged.
     Unknown,
 }
 
-/// Looks for the pinning version of a pin. URLs that lead to other stores are not followed.
+/// Looks for the pinning version of a pin. URLs that lead to other stores are followed where the options of the store allow them.
 pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
     let mut is_nowhere = !pin.urls.is_empty();
     for url in &pin.urls {
-        if url.contains("://") {
-            is_nowhere = false;
-            continue;
-        }
-        let newest = match store.neighbour(url).and_then(|url| store.open_other(&url)) {
+        let other = match url.contains("://") {
+            true => Place::of(url).and_then(|place| match store.allows(&place) {
+                true => store.open_other(url),
+                false => Err(Error::denied(format!("{url} is in another store and not allowed"))),
+            }),
+            false => store.neighbour(url).and_then(|url| store.open_other(&url)),
+        };
+        let newest = match other {
             Ok(other) => commit::load_newest(&other).await.map(|newest| (other, newest)),
             Err(error) => Err(error),
         };
@@ -106,7 +111,14 @@ pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
             Ok((other, Some((newest, _)))) if newest.table == pin.table => {
                 return match commit::load(&other, pin.version).await {
                     Ok((manifest, _)) if manifest.commit_id != pin.commit() => User::Gone,
-                    Err(error) if error.kind() == ErrorKind::NotFound && newest.version >= pin.version => User::Gone,
+                    // A power cut must not bring the version back once what it used is deleted.
+                    Err(error)
+                        if error.kind() == ErrorKind::NotFound
+                            && newest.version >= pin.version
+                            && other.settle("manifests").await.is_ok() =>
+                    {
+                        User::Gone
+                    }
                     Ok(_) => User::Exists,
                     Err(_) => User::Unknown,
                 };

@@ -251,8 +251,8 @@ async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
     }
     if let Some((version, error)) = damaged.into_iter().next_back() {
         return Err(Error::corrupt(format!(
-            "{error}; nothing is deleted, because what version {version} needs is unknown: restore its manifest from a copy, or give \
-             the version up (`tetrys gc --give-up {version}`, `Table.give_up({version})`)"
+            "{error}; nothing is deleted, because what version {version} needs is unknown: repair it with a copy of the table \
+             (`tetrys verify TABLE --repair --from COPY`), or give the version up (`tetrys gc --give-up {version}`, `Table.give_up({version})`)"
         ))
         .with_source(error));
     }
@@ -372,7 +372,8 @@ pub(in crate::table::upkeep) fn is_ours(name: &str) -> bool {
     condemned_of(name, 0).is_some() || version_of_name(name).is_some() || Pin::is_name(name) || is_session_file(name)
 }
 
-fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
+/// Returns the object of this name; `None` for other names.
+pub(in crate::table::upkeep) fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
     let (folder, rest) = name.split_once('/')?;
     let hash = rest.rsplit('/').next()?.trim_end_matches(".parquet");
     let blake3: Hash = hash.parse().ok()?;

@@ -1,0 +1,300 @@
+//! Repairs a table with a copy of it: each object whose bytes are not those that its name states, and each manifest and pin that does not
+//! end with its own hash, is replaced by that of the copy. Follows `format-spec/README.md#objects`.
+//!
+//! ```text
+//! manifests, newest first -> indexes, layouts, hashes, attachments, join maps -> chunks that the layouts name -> pins
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use serde::Serialize;
+
+use super::{
+    gc::{condemned_of, listed_pins, read_pin},
+    verify::Damage,
+};
+use crate::{
+    commit,
+    error::{Error, ErrorKind, Result, counted},
+    format::{MAX_PIN, Pin, manifest_name},
+    id::Hash,
+    offload::offload_large,
+    store::Store,
+    table::{
+        objects::{read_layouts, readable_versions, small},
+        table::Table,
+    },
+};
+
+/// The most objects that are compared at a time. A chunk may have a GiB.
+const AT_ONCE: usize = 4;
+
+/// Result of a repair.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Repair {
+    /// Number of objects that were read and compared, with manifests.
+    pub objects: u64,
+    /// Number of their bytes.
+    pub bytes: u64,
+    /// Names of the objects that were damaged or missing and are whole now.
+    pub repaired: Vec<String>,
+    /// What is still damaged, because the copy does not have it, or has it damaged too.
+    pub damage: Vec<Damage>,
+    /// Parts that were not compared: chunks and rows of other tables, and what a damaged manifest or layout names.
+    pub not_checked: Vec<String>,
+}
+
+impl Repair {
+    fn left(&mut self, object: String, problem: String) {
+        self.damage.push(Damage { object, problem });
+    }
+}
+
+impl Table {
+    /// Compares the objects of all versions of the table in `store` with the hashes that name them, and replaces what is damaged or
+    /// missing by the object of the same name in `copy`: a folder or bucket to which the table was copied. Calls `progress` with the bytes
+    /// compared so far and the bytes in total, of what is known by then. Damaged [pins](Table::users) are replaced too.
+    ///
+    /// Nothing is replaced by bytes that differ from what the version states, and nothing that is sound is touched. A version whose
+    /// manifest was deleted is not brought back. What the objects contain is not checked: [`Table::verify_more`] does. Garbage collections
+    /// must not run meanwhile: what they delete would be brought back, as garbage.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Store, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = |name: &str| folder.path().join(name).display().to_string();
+    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
+    /// # let batch = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![1])) as _), ("x", Arc::new(Int64Array::from(vec![3])) as _)])?;
+    /// # for name in ["drives", "copy"] {
+    /// #     let writer = Table::create(&url(name), schema.clone(), WriteOptions::default()).await?;
+    /// #     let mut partition = writer.partition()?; partition.write(&batch).await?;
+    /// #     writer.commit([partition.finish().await?]).await?;
+    /// # }
+    /// let (drives, copy) = (Store::open(&url("drives"))?, Store::open(&url("copy"))?);
+    /// let (chunk, _) = drives.list("chunks").await?.remove(0);
+    /// drives.delete(&chunk).await?;
+    /// let repair = Table::repair(&drives, &copy, |_, _| {}).await?;
+    /// assert_eq!(repair.repaired, [chunk]);
+    /// assert!(Table::open(&url("drives")).await?.verify(|_, _| {}).await?.damage.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be repaired is no error: [`Repair::damage`] lists it.
+    /// - `NotFound`: there is no manifest of a table.
+    /// - `Invalid`: `copy` is the folder of the table itself.
+    /// - `Unsupported`: a version needs a later reader, or the table is on a web server.
+    /// - `Denied`: an object cannot be written.
+    /// - `OutcomeUnknown`: an object was replaced and may not be durable.
+    /// - Errors of the stores, if they say nothing about the stored bytes.
+    pub async fn repair(store: &Store, copy: &Store, mut progress: impl FnMut(u64, u64)) -> Result<Repair> {
+        if store.is_local() && store.url() == copy.url() {
+            return Err(Error::invalid(format!("{}: expected a copy of the table, found the table itself", store.url())));
+        }
+        let (store, copy) = (&store.uncached(), &copy.uncached());
+        let mut repair = Repair::default();
+        let tables = versions(store, copy, &mut repair).await?;
+        for table in &tables {
+            for foreign in &table.manifest().stores {
+                let rest = format!("chunks and rows of {}", foreign.urls.first().map_or("another table", String::as_str));
+                if !repair.not_checked.contains(&rest) {
+                    repair.not_checked.push(rest);
+                }
+            }
+        }
+        let named: BTreeMap<String, u64> = tables.iter().flat_map(|table| small(table.manifest())).collect();
+        let mut work = Work { done: 0, total: 0, tell: &mut progress };
+        repair.compare(store, copy, &named, &mut work).await?;
+        let mut chunks = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for table in &tables {
+            // Versions share most layouts, and each is read once.
+            for (name, read) in read_layouts(table, |name| !seen.contains(name)).await? {
+                chunks.extend(read.into_iter().flatten());
+                seen.insert(name);
+            }
+        }
+        repair.compare(store, copy, &chunks, &mut work).await?;
+        if repair.damage.iter().any(|damage| ["manifests/", "layout/"].iter().any(|folder| damage.object.starts_with(folder))) {
+            repair.not_checked.push("what the manifests and layouts name that are still damaged".to_owned());
+        }
+        repair.pins(store, copy).await?;
+        Ok(repair)
+    }
+}
+
+impl Repair {
+    /// Replaces pins that are damaged. A pin that is gone may have been deleted.
+    async fn pins(&mut self, store: &Store, copy: &Store) -> Result<()> {
+        for listed in listed_pins(store).await? {
+            self.objects += 1;
+            let error = match read_pin(store, &listed.name).await {
+                Err(error) if says_nothing(&error) => return Err(error),
+                Err(error) => error,
+                Ok(_) => continue,
+            };
+            let held = match read_pin(copy, &listed.name).await {
+                Ok(Some(_)) => match copy.get(&listed.name, MAX_PIN).await {
+                    // Checked again, because this was another read.
+                    Ok(bytes) => Pin::parse(&bytes, &listed.name).map(|_| bytes),
+                    Err(error) => Err(error),
+                },
+                Ok(None) => Err(Error::not_found(format!("no {} in {}", listed.name, copy.url()))),
+                Err(error) => Err(error),
+            };
+            match held {
+                Ok(bytes) => {
+                    store.replace(&listed.name, bytes).await?;
+                    self.repaired.push(listed.name);
+                }
+                Err(why) if says_nothing(&why) => return Err(why),
+                Err(why) => self.left(listed.name, format!("{error}; the copy: {why}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares objects of these names and sizes, and replaces those that are not whole.
+    async fn compare(&mut self, store: &Store, copy: &Store, named: &BTreeMap<String, u64>, work: &mut Work<'_>) -> Result<()> {
+        work.total += named.values().sum::<u64>();
+        let compared = named
+            .iter()
+            .map(|(name, bytes)| async move { Ok::<_, Error>((name, *bytes, mended(store, copy, name, *bytes).await?)) });
+        let mut compared = stream::iter(compared.collect::<Vec<_>>()).buffered(AT_ONCE);
+        while let Some((name, bytes, mended)) = compared.try_next().await? {
+            (self.objects, self.bytes) = (self.objects + 1, self.bytes + bytes);
+            match mended {
+                Mended::Sound => {}
+                Mended::Replaced => self.repaired.push(name.clone()),
+                Mended::Left(problem) => self.left(name.clone(), problem),
+            }
+            work.done += bytes;
+            (work.tell)(work.done, work.total);
+        }
+        Ok(())
+    }
+}
+
+/// Progress of a repair, in bytes.
+struct Work<'a> {
+    done: u64,
+    total: u64,
+    tell: &'a mut dyn FnMut(u64, u64),
+}
+
+/// What became of an object.
+enum Mended {
+    Sound,
+    Replaced,
+    /// It is still damaged, for this reason.
+    Left(String),
+}
+
+/// Opens all versions, and replaces manifests that are damaged. The newest come first, because each states the hash of the one before.
+async fn versions(store: &Store, copy: &Store, repair: &mut Repair) -> Result<Vec<Table>> {
+    let numbers = commit::versions(store).await?;
+    if numbers.is_empty() {
+        return Err(Error::not_found(format!(
+            "{}: no table there (no manifest): copy the folder `manifests` of the copy first, and then repair",
+            store.url()
+        )));
+    }
+    let (opened, damaged) = readable_versions(store, numbers).await?;
+    let mut tables: Vec<Table> = Vec::new();
+    for (table, bytes) in opened {
+        (repair.objects, repair.bytes) = (repair.objects + 1, repair.bytes + bytes.len() as u64);
+        tables.push(table);
+    }
+    let stated = |table: &Table| table.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3));
+    let mut hashes: BTreeMap<u64, Hash> = tables.iter().filter_map(stated).collect();
+    for (version, error) in damaged.into_iter().rev() {
+        let name = manifest_name(version);
+        repair.objects += 1;
+        match of_copy(store, copy, version, hashes.get(&version).copied()).await {
+            Ok((table, bytes)) => {
+                store.replace(&name, bytes).await?;
+                hashes.extend(stated(&table));
+                tables.push(table);
+                repair.repaired.push(name);
+            }
+            Err(why) if says_nothing(&why) => return Err(why),
+            Err(why) => repair.left(name, format!("{error}; the copy: {why}")),
+        }
+    }
+    Ok(tables)
+}
+
+/// Reads a version in the copy, if it is the one that is damaged here: the manifest after it states its hash, `stated`, or the end of the
+/// damaged manifest still does.
+async fn of_copy(store: &Store, copy: &Store, version: u64, stated: Option<Hash>) -> Result<(Table, Bytes)> {
+    let (manifest, found, bytes) = commit::load_sealed(copy, version).await?;
+    let stated = match stated {
+        Some(stated) => Some(stated),
+        None => commit::stated_hash(store, version).await?,
+    };
+    match stated {
+        Some(stated) if stated == found => Ok((Table::of(store.clone(), manifest, found, Vec::new()), bytes)),
+        Some(stated) => {
+            Err(Error::corrupt(format!("its version {version} has the hash {found}, expected {stated}: it is another one")))
+        }
+        None => Err(Error::corrupt(format!(
+            "nothing here tells whether its version {version} is this one; if you know that it is, copy {} by hand",
+            manifest_name(version)
+        ))),
+    }
+}
+
+/// Reads an object, and replaces it by that of the copy if it is damaged or missing.
+async fn mended(store: &Store, copy: &Store, name: &str, bytes: u64) -> Result<Mended> {
+    let error = match whole(store, name, bytes).await {
+        Ok(_) => return Ok(Mended::Sound),
+        Err(error) if says_nothing(&error) => return Err(error),
+        Err(error) => error,
+    };
+    let content = match whole(copy, name, bytes).await {
+        Ok(content) => content,
+        Err(why) if says_nothing(&why) => return Err(why),
+        Err(why) => return Ok(Mended::Left(format!("{error}; the copy: {why}"))),
+    };
+    let replaced = match store.replace(name, content).await {
+        Ok(()) => whole(store, name, bytes).await.map(drop),
+        failed => failed,
+    };
+    match replaced {
+        Ok(()) => Ok(Mended::Replaced),
+        Err(why) if says_nothing(&why) => Err(why),
+        Err(why) => Ok(Mended::Left(why.to_string())),
+    }
+}
+
+/// Reads an object, and compares it with the hash in its name.
+async fn whole(store: &Store, name: &str, bytes: u64) -> Result<Bytes> {
+    let object = condemned_of(name, bytes).ok_or_else(|| Error::internal(format!("no object has the name {name}")))?.object;
+    let read = || async {
+        let content = store.get_exact(name, bytes).await?;
+        let held = content.clone();
+        let found = offload_large(content.len(), move |_| Ok(Hash::of(&held))).await?;
+        match found == object.blake3 {
+            true => Ok(content),
+            false => Err(Error::corrupt(format!(
+                "{name} in {}: {} with blake3 {found}, its name has {}",
+                store.url(),
+                counted(content.len(), "byte"),
+                object.blake3
+            ))),
+        }
+    };
+    store.twice_where_damaged(read).await
+}
+
+/// Whether an error says nothing about the stored bytes: missing rights, or no answer.
+fn says_nothing(error: &Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::Exists
+    )
+}

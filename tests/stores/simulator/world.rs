@@ -1,0 +1,466 @@
+//! What the processes of a simulation do, what they were told, and what must be true of the tables when all are done.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+use futures::{StreamExt, future::join_all};
+use object_store::path::Path;
+use tetrys::{
+    Error, ErrorKind, Receipt, Result, Schema, Store, Table, TableWriter, Ticket, WriteOptions, commit,
+    machine::Simulation,
+    table::{Fate, GcSettings, VerifyReach},
+};
+use uuid::Uuid;
+
+use super::{
+    scheduler::{Scheduler, Task},
+    store::SimulatedStore,
+};
+use crate::common::tables::Rng;
+
+/// The age of the simulated collections. As long as the rules of the library depend on it, no process sleeps longer.
+const AGE: Duration = Duration::from_secs(3600);
+/// Rows of an append.
+const ROWS: i64 = 3;
+/// Files that are not of a table.
+const FOREIGN: [&str; 4] = ["readme.txt", "chunks/notes", "sessions/2024/plan.json", "manifests/old.json"];
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Append,
+    /// An append whose one partition two processes write, and which two commit.
+    Session,
+    /// A session that is given up after a partition.
+    Abandon,
+    Tag,
+    Compact,
+    Collect,
+    /// Another table uses the chunks of the newest version.
+    Borrow,
+    Read,
+}
+
+const MIX: [What; 12] = [
+    What::Append,
+    What::Append,
+    What::Append,
+    What::Session,
+    What::Abandon,
+    What::Tag,
+    What::Compact,
+    What::Collect,
+    What::Collect,
+    What::Borrow,
+    What::Borrow,
+    What::Read,
+];
+
+/// Processes that run at the same time, and the time that passes after them.
+#[derive(Clone, Debug)]
+pub(super) struct Together {
+    pub(super) tasks: Vec<What>,
+    deaths: u64,
+    pass_ms: i64,
+}
+
+/// A history: it follows from its seed.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    pub(super) seed: u64,
+    /// One in so many requests goes wrong; 0 for none.
+    faults: u64,
+    pub(super) parts: Vec<Together>,
+}
+
+impl History {
+    pub(super) fn of(seed: u64) -> Self {
+        let mut rng = Rng(seed);
+        let parts = (0..2 + rng.below(4)).map(|_| Together {
+            tasks: (0..2 + rng.below(3)).map(|_| *rng.pick(&MIX)).collect(),
+            deaths: rng.below(3).saturating_sub(1),
+            pass_ms: *rng.pick(&[0, 1_000, 1_800_000, 3_700_000, 9_000_000]),
+        });
+        let parts = parts.collect();
+        Self { seed, faults: *rng.pick(&[0, 0, 60, 20]), parts }
+    }
+}
+
+/// What became of rows or of a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nobody was told: the process is at work, or was killed.
+    Open,
+    Done,
+    /// It was told that nothing was committed.
+    Refused,
+    /// It was told that nobody knows: the version and the commit.
+    Unknown(u64, Uuid),
+}
+
+#[derive(Default)]
+struct Ledger {
+    /// The rows of each append, by their number.
+    rows: BTreeMap<i64, Outcome>,
+    /// The version of each tag, once it is known.
+    tags: BTreeMap<String, (Option<u64>, Outcome)>,
+    /// What became of the appends to the other table.
+    borrowed: BTreeMap<i64, Outcome>,
+    /// Claims that a process saw violated.
+    problems: Vec<String>,
+}
+
+/// Counts of what happened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) done: u64,
+    pub(super) refused: u64,
+    pub(super) unknown: u64,
+    pub(super) checks: u64,
+}
+
+struct World {
+    scheduler: Scheduler,
+    objects: SimulatedStore,
+    ledger: Arc<Mutex<Ledger>>,
+    next: i64,
+}
+
+fn schema() -> Schema {
+    Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build().unwrap()
+}
+
+fn rows(number: i64) -> RecordBatch {
+    let column = || Arc::new(Int64Array::from_iter_values(number * ROWS..(number + 1) * ROWS)) as _;
+    RecordBatch::try_from_iter([("id", column()), ("x", column())]).unwrap()
+}
+
+async fn written(writer: &TableWriter, place: u32, number: i64) -> Result<Receipt> {
+    let mut partition = writer.partition_at(place)?;
+    partition.write(&rows(number)).await?;
+    partition.finish().await
+}
+
+/// Runs a history. The error says which claim is violated.
+pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>), (String, Vec<String>)> {
+    let machine = Simulation::start(history.seed);
+    let scheduler = Scheduler::new(history.seed);
+    let objects = SimulatedStore::new(scheduler.clone(), history.faults);
+    let mut world = World { scheduler, objects, ledger: Arc::default(), next: 0 };
+    let mut log = Vec::new();
+    world.create();
+    for (number, part) in history.parts.iter().enumerate() {
+        let tasks = part.tasks.iter().enumerate().map(|(place, what)| {
+            world.scheduler.tell(format!("process {place} of part {number}: {what:?}"));
+            Some(world.task(*what))
+        });
+        let tasks = tasks.collect::<Vec<_>>();
+        world.scheduler.run(tasks, part.deaths, &machine);
+        log.extend(world.scheduler.told());
+        world.scheduler.pass(part.pass_ms);
+        machine.pass(Duration::from_millis(part.pass_ms as u64));
+        if let Err(error) = now(world.check()) {
+            return Err((format!("after part {number}: {error}"), log));
+        }
+    }
+    let ledger = world.ledger.lock().unwrap();
+    let count = |wanted: fn(&Outcome) -> bool| ledger.rows.values().filter(|outcome| wanted(outcome)).count() as u64;
+    let tally = Tally {
+        done: count(|outcome| *outcome == Outcome::Done),
+        refused: count(|outcome| *outcome == Outcome::Refused),
+        unknown: count(|outcome| matches!(outcome, Outcome::Unknown(..))),
+        checks: history.parts.len() as u64,
+    };
+    Ok((tally, log))
+}
+
+/// Runs what waits for nobody: the test itself looks at the store.
+fn now<T>(work: impl Future<Output = T>) -> T {
+    futures::executor::block_on(work)
+}
+
+impl World {
+    fn store(&self, table: &str) -> Store {
+        Store::new(Arc::new(self.objects.clone()), Path::from(table), format!("simulated://bucket/{table}"))
+    }
+
+    fn create(&mut self) {
+        let number = self.number();
+        now(async {
+            let writer = Table::create_in(self.store("t"), schema(), WriteOptions::default()).await.unwrap();
+            let receipt = written(&writer, 0, number).await.unwrap();
+            writer.commit([receipt]).await.unwrap();
+            for name in FOREIGN {
+                self.store("t").put_new(name, "somebody else's".into()).await.unwrap();
+            }
+        });
+        self.note(number, Outcome::Done);
+    }
+
+    fn number(&mut self) -> i64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn note(&self, number: i64, outcome: Outcome) {
+        self.ledger.lock().unwrap().rows.insert(number, outcome);
+    }
+
+    fn task(&mut self, what: What) -> Task {
+        let (table, other, ledger) = (self.store("t"), self.store("u"), Arc::clone(&self.ledger));
+        let (scheduler, number) = (self.scheduler.clone(), self.number());
+        let told = move |what: What, error: &Error| {
+            scheduler.tell(format!("{what:?}: {error}"));
+            let is_expected = match error.kind() {
+                ErrorKind::Conflict | ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => true,
+                // A collection deletes versions, and two processes create the other table.
+                ErrorKind::NotFound => what == What::Tag,
+                ErrorKind::Exists => what == What::Borrow,
+                // Anything else would be damage, or a mistake of the library.
+                _ => false,
+            };
+            if !is_expected {
+                ledger.lock().unwrap().problems.push(format!("{what:?}: {:?}: {error}", error.kind()));
+            }
+        };
+        let (ledger, clock) = (Arc::clone(&self.ledger), self.scheduler.clone());
+        match what {
+            What::Append => {
+                self.note(number, Outcome::Open);
+                Box::pin(async move {
+                    let done = async {
+                        let writer = Table::open_in(table).await?.append(WriteOptions::default()).await?;
+                        let receipt = written(&writer, 0, number).await?;
+                        writer.commit([receipt]).await
+                    };
+                    let outcome = outcome(&done.await, |error| told(what, error));
+                    ledger.lock().unwrap().rows.insert(number, outcome);
+                })
+            }
+            What::Session => {
+                self.note(number, Outcome::Open);
+                Box::pin(async move {
+                    let done = session(&table, number).await;
+                    let results = match &done {
+                        Ok(results) => results.iter().map(|result| outcome(result, |error| told(what, error))).collect(),
+                        Err(error) => {
+                            told(what, error);
+                            vec![Outcome::Refused]
+                        }
+                    };
+                    let unknown = results.iter().find(|outcome| matches!(outcome, Outcome::Unknown(..)));
+                    let outcome = match results.contains(&Outcome::Done) {
+                        true => Outcome::Done,
+                        false => *unknown.unwrap_or(&Outcome::Refused),
+                    };
+                    ledger.lock().unwrap().rows.insert(number, outcome);
+                })
+            }
+            What::Abandon => {
+                self.note(number, Outcome::Refused);
+                Box::pin(async move {
+                    let begun = async {
+                        let writer = Table::open_in(table).await?.append(WriteOptions::default()).await?;
+                        written(&writer, 0, number).await
+                    };
+                    if let Err(error) = begun.await {
+                        told(what, &error);
+                    }
+                })
+            }
+            What::Tag => {
+                let tag = format!("tag-{number}");
+                self.ledger.lock().unwrap().tags.insert(tag.clone(), (None, Outcome::Open));
+                Box::pin(async move {
+                    let mut chosen = None;
+                    let done = async {
+                        let newest = Table::open_in(table.clone()).await?;
+                        let versions = commit::versions(&table).await?;
+                        let version = versions[number as usize % versions.len()].min(newest.version());
+                        chosen = Some(version);
+                        newest.edit().tag(&tag, version).commit().await
+                    };
+                    let outcome = outcome(&done.await, |error| told(what, error));
+                    ledger.lock().unwrap().tags.insert(tag, (chosen, outcome));
+                })
+            }
+            What::Compact => Box::pin(async move {
+                let done = async { Table::open_in(table).await?.compact(1 << 20).await };
+                if let Err(error) = done.await {
+                    told(what, &error);
+                }
+            }),
+            What::Collect => Box::pin(async move {
+                let settings = GcSettings { keep_versions: 1 + number as usize % 3, age: AGE };
+                if let Err(error) = Table::collect_garbage(&table, settings, clock.now_ms()).await {
+                    told(what, &error);
+                }
+            }),
+            What::Borrow => Box::pin(async move {
+                ledger.lock().unwrap().borrowed.insert(number, Outcome::Open);
+                let done = async {
+                    let owner = Table::open_in(table).await?;
+                    let writer = match Table::open_in(other.clone()).await {
+                        Err(error) if error.kind() == ErrorKind::NotFound => {
+                            Table::create_in(other, schema(), WriteOptions::default()).await?
+                        }
+                        found => found?.append(WriteOptions::default()).await?,
+                    };
+                    let writer = writer.references([&owner]).await?;
+                    // Rows that the owner has, so that their blocks are used.
+                    let receipt = written(&writer, 0, 1 + number % 3).await?;
+                    writer.commit([receipt]).await
+                };
+                let outcome = outcome(&done.await, |error| told(what, error));
+                ledger.lock().unwrap().borrowed.insert(number, outcome);
+            }),
+            What::Read => Box::pin(async move {
+                let done = async {
+                    let table = Table::open_in(table).await?;
+                    numbers(&table).await
+                };
+                match done.await {
+                    Err(error) => told(what, &error),
+                    Ok(found) => {
+                        let wrong = found.iter().find(|(_, rows)| **rows != ROWS);
+                        let problem = wrong.map(|(number, rows)| format!("read {rows} of {ROWS} rows of append {number}"));
+                        ledger.lock().unwrap().problems.extend(problem);
+                    }
+                }
+            }),
+        }
+    }
+
+    /// Checks the tables and what the processes were told.
+    async fn check(&mut self) -> std::result::Result<(), String> {
+        let mut ledger = self.ledger.lock().unwrap();
+        if let Some(problem) = ledger.problems.first() {
+            return Err(problem.clone());
+        }
+        let store = self.store("t");
+        let table = Table::open_in(store.clone()).await.map_err(|error| format!("the table: {error}"))?;
+        let found = numbers(&table).await.map_err(|error| format!("reading: {error}"))?;
+        for (number, outcome) in &mut ledger.rows {
+            let there = found.get(number).copied().unwrap_or_default();
+            let expected = match *outcome {
+                Outcome::Done => Some(ROWS),
+                Outcome::Refused => Some(0),
+                Outcome::Open => None,
+                Outcome::Unknown(version, commit) => {
+                    match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
+                        Fate::Committed => Some(ROWS),
+                        Fate::NotCommitted | Fate::Open => Some(0),
+                        _ => None,
+                    }
+                }
+            };
+            if expected.is_some_and(|expected| expected != there) || ![0, ROWS].contains(&there) {
+                return Err(format!("{there} of {ROWS} rows of append {number} are there, which is {outcome:?}"));
+            }
+            // Nothing is under way: what is there now stays, and what is not there never comes.
+            if *outcome == Outcome::Open {
+                *outcome = if there == ROWS { Outcome::Done } else { Outcome::Refused };
+            }
+        }
+        if let Some(number) = found.keys().find(|number| !ledger.rows.contains_key(number)) {
+            return Err(format!("rows of append {number}, which nobody wrote"));
+        }
+        for (tag, (chosen, outcome)) in &mut ledger.tags {
+            let version = table.manifest().tags.get(tag).copied();
+            let is_right = match outcome {
+                Outcome::Done => version == *chosen,
+                Outcome::Refused => version.is_none(),
+                Outcome::Open | Outcome::Unknown(..) => version.is_none() || chosen.is_none() || version == *chosen,
+            };
+            if !is_right {
+                return Err(format!("tag {tag} of version {chosen:?} is {outcome:?}, found {version:?}"));
+            }
+            if let Some(version) = version {
+                (*chosen, *outcome) = (Some(version), Outcome::Done);
+                Table::open_version_in(store.clone(), version).await.map_err(|error| format!("tag {tag}: {error}"))?;
+            } else if *outcome == Outcome::Open {
+                *outcome = Outcome::Refused;
+            }
+        }
+        for name in FOREIGN {
+            store.size(name).await.map_err(|error| format!("a file that is not of the table: {error}"))?;
+        }
+        sound(&table).await?;
+        let borrowed = match Table::open_in(self.store("u")).await {
+            Ok(borrower) => {
+                sound(&borrower).await?;
+                borrower.rows() as i64
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            Err(error) => return Err(error.to_string()),
+        };
+        let count = |wanted: fn(&Outcome) -> bool| ledger.borrowed.values().filter(|outcome| wanted(outcome)).count() as i64;
+        let least = ROWS * count(|outcome| *outcome == Outcome::Done);
+        let most = least + ROWS * count(|outcome| matches!(outcome, Outcome::Open | Outcome::Unknown(..)));
+        match (least..=most).contains(&borrowed) {
+            true => Ok(()),
+            false => Err(format!(
+                "the other table has {borrowed} rows, at least {least} and at most {most} were appended: {:?}",
+                ledger.borrowed
+            )),
+        }
+    }
+}
+
+/// Checks every version of a table.
+async fn sound(table: &Table) -> std::result::Result<(), String> {
+    let reach = VerifyReach { all_versions: true, sources: true };
+    let verified = table.verify_more(reach, |_, _| {}).await.map_err(|error| error.to_string())?;
+    match verified.damage.as_slice() {
+        [] => Ok(()),
+        damage => Err(format!("{} is damaged: {damage:?}", table.url())),
+    }
+}
+
+/// Returns how many rows of each append a table has.
+async fn numbers(table: &Table) -> Result<BTreeMap<i64, i64>> {
+    let mut found = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut rows = table.row_loader().scan(1000);
+    while let Some(rows) = rows.next().await {
+        let rows = rows?;
+        for id in rows.column("x")?.as_primitive::<Int64Type>().values() {
+            *found.entry(id.div_euclid(ROWS)).or_default() += 1;
+            if !seen.insert(*id) {
+                // Counts as wrong, whatever was expected.
+                *found.entry(id.div_euclid(ROWS)).or_default() += 100;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Appends with a session: two processes write its one partition, and two commit at once.
+async fn session(store: &Store, number: i64) -> Result<Vec<Result<Table>>> {
+    let ticket = Table::open_in(store.clone()).await?.append(WriteOptions::default()).await?.ticket()?.to_json();
+    let ticket = Ticket::from_json(&ticket)?;
+    let write = || async { written(&TableWriter::join(store.clone(), &ticket)?, 0, number).await };
+    let receipts: Vec<Result<Receipt>> = join_all([write(), write()]).await;
+    let receipt = receipts.into_iter().reduce(|one, other| one.or(other)).unwrap()?;
+    let commit = || async { TableWriter::join(store.clone(), &ticket)?.commit([receipt.clone()]).await };
+    Ok(join_all([commit(), commit()]).await)
+}
+
+/// Returns what a process was told.
+fn outcome(done: &Result<Table>, told: impl Fn(&Error)) -> Outcome {
+    let Err(error) = done else { return Outcome::Done };
+    told(error);
+    if error.kind() != ErrorKind::OutcomeUnknown {
+        return Outcome::Refused;
+    }
+    let message = error.to_string();
+    let after = |option: &str| message.split_once(option).and_then(|(_, rest)| rest.split([' ', '`']).next().map(str::to_owned));
+    match (after("--version ").and_then(|text| text.parse().ok()), after("--commit ").and_then(|text| text.parse().ok())) {
+        (Some(version), Some(commit)) => Outcome::Unknown(version, commit),
+        _ => Outcome::Open,
+    }
+}
