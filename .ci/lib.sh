@@ -13,7 +13,7 @@ export TETRYS_SKIPPED="$scratch/skipped"
 log="$scratch/tests.log"
 # Nothing is built twice from the same checkout here, and these files are large.
 export CARGO_INCREMENTAL=0
-mkdir -p "$CARGO_TARGET_DIR"
+mkdir -p "$cache" "$CARGO_TARGET_DIR"
 
 # Says what runs, runs it, and says how long it took.
 step() {
