@@ -156,7 +156,10 @@ fn files_beside_the_pins_stay_and_a_pin_that_cannot_be_read_stops_the_collection
             let error = collect(table.store()).await.unwrap_err();
             let text = error.to_string();
             assert!(error.kind() == ErrorKind::Corrupt && text.contains(&pin), "{text}");
-            assert!(text.contains("nothing is deleted: repair this one with a copy of the table (`tetrys verify TABLE --repair"), "{text}");
+            assert!(
+                text.contains("nothing is deleted: repair this one with a copy of the table (`tetrys verify TABLE --repair"),
+                "{text}"
+            );
             assert_eq!(files(&place), before);
         }
         fs::remove_file(place.join(&pin)).unwrap();

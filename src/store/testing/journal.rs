@@ -126,11 +126,10 @@ impl Watched {
         }
         let mut watched = lock(&WATCHED);
         watched.retain(|record| record.strong_count() > 0);
-        let found = watched.iter().rev().filter_map(Weak::upgrade).find_map(|record| {
+        watched.iter().rev().filter_map(Weak::upgrade).find_map(|record| {
             let root = root.strip_prefix(&record.folder).ok()?.to_str()?.to_owned();
             (!root.is_empty()).then_some(Self { record, root })
-        });
-        found
+        })
     }
 
     /// Does a step and records it. `step` gets a function that turns a name below the root of the store into one below the folder of the
