@@ -337,7 +337,13 @@ impl World {
 
     /// Checks the tables and what the processes were told.
     async fn check(&mut self) -> std::result::Result<(), String> {
-        let mut ledger = self.ledger.lock().unwrap();
+        let mut ledger = std::mem::take(&mut *self.ledger.lock().unwrap());
+        let checked = self.compare(&mut ledger).await;
+        *self.ledger.lock().unwrap() = ledger;
+        checked
+    }
+
+    async fn compare(&self, ledger: &mut Ledger) -> std::result::Result<(), String> {
         if let Some(problem) = ledger.problems.first() {
             return Err(problem.clone());
         }
