@@ -1,8 +1,7 @@
-//! What this crate asks the machine for: the time, random ids, and threads for long work. Commits, changes and collections ask nobody
-//! else, so a simulator can answer.
+//! The time, random ids, and threads for long work. Commits, changes and collections get them here, so a simulator can replace them.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::Cell,
     marker::PhantomData,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -10,13 +9,14 @@ use std::{
 use uuid::{Builder, Uuid};
 
 thread_local! {
-    static SIMULATED: RefCell<Option<Simulated>> = const { RefCell::new(None) };
-    static IS_SIMULATED: Cell<bool> = const { Cell::new(false) };
+    static SIMULATED: Cell<Option<Simulated>> = const { Cell::new(None) };
 }
 
+#[derive(Clone, Copy)]
 struct Simulated {
-    /// State of SplitMix64.
-    random: u64,
+    seed: u64,
+    /// Number of ids so far.
+    ids: u64,
     began: Instant,
     passed: Duration,
 }
@@ -42,36 +42,25 @@ pub struct Simulation(PhantomData<*const ()>);
 impl Simulation {
     /// Starts to simulate.
     pub fn start(seed: u64) -> Self {
-        let simulated = Simulated { random: seed, began: Instant::now(), passed: Duration::ZERO };
-        SIMULATED.with_borrow_mut(|held| *held = Some(simulated));
-        IS_SIMULATED.set(true);
+        SIMULATED.set(Some(Simulated { seed, ids: 0, began: Instant::now(), passed: Duration::ZERO }));
         Self(PhantomData)
     }
 
     /// Lets time pass.
     pub fn pass(&self, time: Duration) {
-        SIMULATED.with_borrow_mut(|held| held.iter_mut().for_each(|simulated| simulated.passed += time));
+        SIMULATED.set(SIMULATED.get().map(|machine| Simulated { passed: machine.passed + time, ..machine }));
     }
 }
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        SIMULATED.with_borrow_mut(|held| *held = None);
-        IS_SIMULATED.set(false);
-    }
-}
-
-/// Returns what the simulated machine says, if there is one.
-fn simulated<T>(say: impl FnOnce(&mut Simulated) -> T) -> Option<T> {
-    match IS_SIMULATED.get() {
-        true => SIMULATED.with_borrow_mut(|held| held.as_mut().map(say)),
-        false => None,
+        SIMULATED.set(None);
     }
 }
 
 /// Returns the time of the clock that is never set.
 pub fn now() -> Instant {
-    simulated(|machine| machine.began + machine.passed).unwrap_or_else(Instant::now)
+    SIMULATED.get().map_or_else(Instant::now, |machine| machine.began + machine.passed)
 }
 
 /// Returns the time of that clock for timers, which stands still where a test of tokio says so.
@@ -81,7 +70,7 @@ pub(crate) fn timer_now() -> tokio::time::Instant {
 
 /// Returns the time of day, by the clock of this machine, which may be wrong.
 pub(crate) fn time_of_day() -> SystemTime {
-    simulated(|machine| UNIX_EPOCH + machine.passed).unwrap_or_else(SystemTime::now)
+    SIMULATED.get().map_or_else(SystemTime::now, |machine| UNIX_EPOCH + machine.passed)
 }
 
 /// Returns the time of this machine in milliseconds since 1970-01-01T00:00Z, for `now` of
@@ -93,28 +82,15 @@ pub fn now_ms() -> i64 {
 
 /// Returns an id that no other call returns: 122 random bits.
 pub fn new_id() -> Uuid {
-    simulated(|machine| {
-        let mut bytes = [0; 16];
-        let (first, second) = bytes.split_at_mut(8);
-        first.copy_from_slice(&machine.draw().to_le_bytes());
-        second.copy_from_slice(&machine.draw().to_le_bytes());
-        Builder::from_random_bytes(bytes).into_uuid()
-    })
-    .unwrap_or_else(Uuid::new_v4)
+    let Some(machine) = SIMULATED.get() else { return Uuid::new_v4() };
+    SIMULATED.set(Some(Simulated { ids: machine.ids + 1, ..machine }));
+    let drawn = blake3::hash(&[machine.seed.to_le_bytes(), machine.ids.to_le_bytes()].concat());
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(drawn.as_bytes()).for_each(|(byte, drawn)| *byte = *drawn);
+    Builder::from_random_bytes(bytes).into_uuid()
 }
 
 /// Whether long work may go to other threads.
 pub(crate) fn has_threads() -> bool {
-    !IS_SIMULATED.get()
-}
-
-impl Simulated {
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+    SIMULATED.get().is_none()
 }

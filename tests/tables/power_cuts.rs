@@ -353,7 +353,7 @@ impl Tally {
     }
 }
 
-/// What a history did on the disk: all steps, and the tables after each part of it, with the number of steps until then.
+/// A recorded history: all its steps on the disk, and the tables after each change with the number of steps until then.
 struct Recorded {
     disk: Disk,
     steps: Vec<DiskStep>,

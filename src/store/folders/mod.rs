@@ -65,8 +65,26 @@ impl LocalFiles {
     /// # Errors
     /// - `Denied`: a folder of the name is a link, or the file system refuses.
     /// - `OutcomeUnknown`: the object may be visible without being durable.
+    /// - `Unsupported`: the file system can neither link nor rename without replacing.
     /// - `Invalid`, `Unavailable`: the name is no name of an object, or the file system fails; and the errors of `write`.
     pub(super) fn put(&self, name: &str, write: impl FnOnce(&mut File) -> Result<()>) -> Result<Put> {
+        self.publish(name, write, false)
+    }
+
+    /// Replaces an object by one with other content, or writes it if it does not exist. Whenever the process or the machine stops, there
+    /// is the one or the other.
+    ///
+    /// # Errors
+    /// - As for [`LocalFiles::put`].
+    pub(super) fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
+        let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
+        self.publish(name, |file| file.write_all(content).map_err(disk), true)?;
+        self.forget(name);
+        Ok(())
+    }
+
+    /// Writes a file under a name that no reader takes, syncs it, and gives it its own name.
+    fn publish(&self, name: &str, write: impl FnOnce(&mut File) -> Result<()>, replaces: bool) -> Result<Put> {
         name::check(name)?;
         let closed = |closed: Closed| self.closed(closed, Doing::Writing, name);
         let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
@@ -91,13 +109,20 @@ impl LocalFiles {
         let written = write(&mut file).and_then(|()| self.sync_file(&mut file, &below(&place, &begun)).map_err(disk));
         drop(file);
         let mut is_moved = false;
-        let done = written.and_then(|()| match self.link(&folder, &place, &begun, last) {
-            Ok(moved) => {
-                is_moved = moved;
-                self.sync_folder(&folder, &place).map_err(published).map(|()| Put::Created)
+        let done = written.and_then(|()| {
+            let named = match replaces {
+                true => self.rename(&folder, &place, &begun, last).map(|()| true),
+                false => self.link(&folder, &place, &begun, last),
+            };
+            match named {
+                Ok(moved) => {
+                    is_moved = moved;
+                    self.sync_folder(&folder, &place).map_err(published).map(|()| Put::Created)
+                }
+                Err(error) if replaces => Err(disk(error)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::AlreadyThere),
+                Err(error) => Err(published(error)),
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::AlreadyThere),
-            Err(error) => Err(published(error)),
         });
         // Another writer may have a file of the first name again. A file that stays is swept by garbage collection.
         if !is_moved {
@@ -127,35 +152,6 @@ impl LocalFiles {
             }
             why => self.closed(why, Doing::Writing, name),
         })
-    }
-
-    /// Replaces an object by one with other content, or writes it if it does not exist. Whenever the process or the machine stops, there
-    /// is the one or the other.
-    ///
-    /// # Errors
-    /// - As for [`LocalFiles::put`].
-    pub(super) fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
-        name::check(name)?;
-        let disk = |error: io::Error| failure::disk(&error, Doing::Writing, name, self.url());
-        let published = |error: io::Error| failure::disk_publishing(&error, name, self.url());
-        let (place, last) = placed(name);
-        let folder = self.made(&place).map_err(|why| self.closed(why, Doing::Writing, name))?;
-        let (mut file, begun) = self.stage(&folder, &place, last).map_err(disk)?;
-        let written = file.write_all(content).and_then(|()| self.sync_file(&mut file, &below(&place, &begun)));
-        drop(file);
-        let renamed = written.map_err(disk).and_then(|()| {
-            let step = |at: &dyn Fn(&str) -> String| DiskStep::Rename { from: at(&below(&place, &begun)), to: at(name) };
-            self.act(step, || folder.rename(&begun, last)).map_err(disk)
-        });
-        match renamed {
-            Ok(()) => self.sync_folder(&folder, &place).map_err(published)?,
-            Err(error) => {
-                let _ = self.remove_in(&folder, &place, &begun);
-                return Err(error);
-            }
-        }
-        self.forget(name);
-        Ok(())
     }
 
     /// Syncs the names in a folder. A folder that does not exist needs no sync.
@@ -286,6 +282,12 @@ impl LocalFiles {
         self.act(step, || folder.link(begun, last))
     }
 
+    /// Gives a file in a folder the name of another one, which loses it.
+    fn rename(&self, folder: &Folder, place: &str, begun: &str, last: &str) -> io::Result<()> {
+        let step = |at: &dyn Fn(&str) -> String| DiskStep::Rename { from: at(&below(place, begun)), to: at(&below(place, last)) };
+        self.act(step, || folder.rename(begun, last))
+    }
+
     fn remove_in(&self, folder: &Folder, place: &str, last: &str) -> io::Result<()> {
         self.act(|at| DiskStep::Remove(at(&below(place, last))), || folder.remove_file(last))
     }
@@ -304,8 +306,8 @@ impl LocalFiles {
 
     /// Opens the folder of this name, and makes it and those above it where they are missing.
     ///
-    /// Nobody puts anything into a folder before the name of the folder is on the disk. So a folder that has something is durable; one
-    /// that is empty may have been made by a process that was killed before it synced the folder above.
+    /// A writer syncs the folder above before it puts anything into a folder. So the name of a folder with entries is on the disk. An
+    /// empty folder may be that of a process that was killed before this sync: then the folder above is synced here.
     fn made(&self, place: &str) -> Result<Folder, Closed> {
         let (mut folder, mut at) = (Folder::root(self.root())?, String::new());
         if folder.is_empty()? {

@@ -61,7 +61,7 @@ pub struct Journal(Arc<Record>);
 
 /// The journals of the process.
 static WATCHED: Mutex<Vec<Weak<Record>>> = Mutex::new(Vec::new());
-/// Whether there was a journal. Only tests have one, and no other process waits for a lock here.
+/// Whether a journal was ever started. Without one, opening a store takes no lock.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug)]

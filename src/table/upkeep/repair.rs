@@ -21,9 +21,9 @@ use crate::{
     format::{MAX_PIN, Pin, manifest_name},
     id::Hash,
     offload::offload_large,
-    store::Store,
+    store::{Listed, Store},
     table::{
-        objects::{read_layouts, readable_versions, small},
+        objects::{read_layouts, readable_versions, small, together},
         table::Table,
     },
 };
@@ -40,7 +40,7 @@ pub struct Repair {
     pub bytes: u64,
     /// Names of the objects that were damaged or missing and are whole now.
     pub repaired: Vec<String>,
-    /// What is still damaged, because the copy does not have it, or has it damaged too.
+    /// The objects that are still damaged: the copy lacks them, or they are damaged there too.
     pub damage: Vec<Damage>,
     /// Parts that were not compared: chunks and rows of other tables, and what a damaged manifest or layout names.
     pub not_checked: Vec<String>,
@@ -84,7 +84,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// What cannot be repaired is no error: [`Repair::damage`] lists it.
+    /// An object that cannot be repaired is not an error: [`Repair::damage`] lists it.
     /// - `NotFound`: there is no manifest of a table.
     /// - `Invalid`: `copy` is the folder of the table itself.
     /// - `Unsupported`: a version needs a later reader, or the table is on a web server.
@@ -130,9 +130,14 @@ impl Table {
 impl Repair {
     /// Replaces pins that are damaged. A pin that is gone may have been deleted.
     async fn pins(&mut self, store: &Store, copy: &Store) -> Result<()> {
-        for listed in listed_pins(store).await? {
+        let read = |listed: Listed| async move {
+            let read = read_pin(store, &listed.name).await;
+            Ok::<_, Error>((listed, read))
+        };
+        let reads: Vec<_> = listed_pins(store).await?.into_iter().map(read).collect();
+        for (listed, read) in together(reads).await? {
             self.objects += 1;
-            let error = match read_pin(store, &listed.name).await {
+            let error = match read {
                 Err(error) if says_nothing(&error) => return Err(error),
                 Err(error) => error,
                 Ok(_) => continue,
@@ -186,7 +191,7 @@ struct Work<'a> {
     tell: &'a mut dyn FnMut(u64, u64),
 }
 
-/// What became of an object.
+/// The result for one object.
 enum Mended {
     Sound,
     Replaced,

@@ -20,7 +20,7 @@ use object_store::{
 use super::scheduler::Scheduler;
 use crate::common::hooked::no_answer;
 
-/// What happens to a request.
+/// Whether a request takes effect, and whether its answer arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Answered,

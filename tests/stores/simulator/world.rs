@@ -1,4 +1,4 @@
-//! What the processes of a simulation do, what they were told, and what must be true of the tables when all are done.
+//! The processes of a simulation, the answers that they got, and the checks of the tables afterwards.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,7 +29,7 @@ const ROWS: i64 = 3;
 /// Files that are not of a table.
 const FOREIGN: [&str; 4] = ["readme.txt", "chunks/notes", "sessions/2024/plan.json", "manifests/old.json"];
 
-/// What a process does.
+/// The work of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Append,
@@ -90,15 +90,15 @@ impl History {
     }
 }
 
-/// What became of rows or of a tag.
+/// The outcome of an append or of a tag, as its process was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Nobody was told: the process is at work, or was killed.
+    /// The process has no answer yet, or was killed.
     Open,
     Done,
-    /// It was told that nothing was committed.
+    /// Nothing was committed.
     Refused,
-    /// It was told that nobody knows: the version and the commit.
+    /// The outcome is unknown: the version and the commit.
     Unknown(u64, Uuid),
 }
 
@@ -108,7 +108,7 @@ struct Ledger {
     rows: BTreeMap<i64, Outcome>,
     /// The version of each tag, once it is known.
     tags: BTreeMap<String, (Option<u64>, Outcome)>,
-    /// What became of the appends to the other table.
+    /// The outcome of each append to the other table.
     borrowed: BTreeMap<i64, Outcome>,
     /// Claims that a process saw violated.
     problems: Vec<String>,

@@ -26,12 +26,21 @@ pub(super) async fn pins(store: &Store, newest: &Table, before: i64) -> Result<(
             return Ok(None);
         }
         // The version behind a young pin may not be committed yet.
-        let is_dead = listed.modified_ms <= before && user(store, &pin).await == User::Gone;
-        Ok(Some((listed, pin.owner.version, is_dead)))
+        let found = if listed.modified_ms <= before { look_up(store, &pin).await } else { (User::Unknown, None) };
+        Ok(Some((listed, pin.owner.version, found)))
     };
     let looks: Vec<_> = listed_pins(store).await?.into_iter().map(look).collect();
     let (mut versions, mut dead) = (BTreeSet::new(), BTreeMap::new());
-    for (listed, version, is_dead) in together(looks).await?.into_iter().flatten() {
+    let mut settled: BTreeMap<String, bool> = BTreeMap::new();
+    for (listed, version, (user, deleted_in)) in together(looks).await?.into_iter().flatten() {
+        let mut is_dead = user == User::Gone;
+        if let Some(other) = deleted_in {
+            // A power cut must not bring the version back once what it used is deleted.
+            is_dead = match settled.get(other.url()) {
+                Some(settled) => *settled,
+                None => *settled.entry(other.url().to_owned()).or_insert(other.settle("manifests").await.is_ok()),
+            };
+        }
         match is_dead {
             true => drop(dead.insert(listed.name, listed.bytes)),
             false => drop(versions.insert(version)),
@@ -94,6 +103,12 @@ pub enum User {
 
 /// Looks for the pinning version of a pin. URLs that lead to other stores are followed where the options of the store allow them.
 pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
+    look_up(store, pin).await.0
+}
+
+/// Looks for the pinning version as [`user`] does. Returns with `Gone` also the store from which it was deleted, unless another commit
+/// made that version.
+async fn look_up(store: &Store, pin: &Pin) -> (User, Option<Store>) {
     let mut is_nowhere = !pin.urls.is_empty();
     for url in &pin.urls {
         let other = match url.contains("://") {
@@ -110,17 +125,12 @@ pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
         match newest {
             Ok((other, Some((newest, _)))) if newest.table == pin.table => {
                 return match commit::load(&other, pin.version).await {
-                    Ok((manifest, _)) if manifest.commit_id != pin.commit() => User::Gone,
-                    // A power cut must not bring the version back once what it used is deleted.
-                    Err(error)
-                        if error.kind() == ErrorKind::NotFound
-                            && newest.version >= pin.version
-                            && other.settle("manifests").await.is_ok() =>
-                    {
-                        User::Gone
+                    Ok((manifest, _)) if manifest.commit_id != pin.commit() => (User::Gone, None),
+                    Err(error) if error.kind() == ErrorKind::NotFound && newest.version >= pin.version => {
+                        (User::Gone, Some(other))
                     }
-                    Ok(_) => User::Exists,
-                    Err(_) => User::Unknown,
+                    Ok(_) => (User::Exists, None),
+                    Err(_) => (User::Unknown, None),
                 };
             }
             // No table is there, or another one.
@@ -128,5 +138,5 @@ pub(in crate::table::upkeep) async fn user(store: &Store, pin: &Pin) -> User {
             Err(_) => is_nowhere = false,
         }
     }
-    if is_nowhere { User::NotThere } else { User::Unknown }
+    (if is_nowhere { User::NotThere } else { User::Unknown }, None)
 }
