@@ -17,7 +17,7 @@ use crate::common::{
 };
 use arrow_array::{RecordBatch, UInt32Array};
 use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory, path::Path as ObjectPath};
-use tetrys::{ErrorKind, Store, Table, WriteOptions, store::CountingStore, table::GcSettings};
+use tetrys::{ErrorKind, Store, StoreOptions, Table, WriteOptions, store::CountingStore, table::GcSettings};
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// A name that the hash of an object could have, and one that the folder of a session could have.
@@ -293,6 +293,32 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
         assert_eq!(owner.list("pins").await.unwrap(), []);
         assert_eq!(Table::open_version_in(owner.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
         assert_sound(&Table::open_in(user.store().clone()).await.unwrap(), &rows).await;
+    });
+}
+
+/// A pin of a table in another store stays until somebody allows a look there.
+#[test]
+fn a_pin_of_a_version_that_was_deleted_in_another_store_goes_where_that_store_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (versions, _) = table(store(folder.path(), "owner")).await;
+        let elsewhere = Store::open("memory://pins-elsewhere/user").unwrap();
+        let (user, rows) = user_of(&versions[0], elsewhere.clone()).await;
+        let allowed = StoreOptions::only::<String, String>([]).allow(["memory://pins-elsewhere"]);
+        let allowed = Store::open_with(folder.path().join("owner").to_str().unwrap(), &allowed).unwrap();
+        let pins_to_sweep = async |store: &Store| {
+            let plan = Table::plan_garbage(store, keep(1), later(2)).await.unwrap();
+            plan.sweep.into_keys().filter(|name| name.starts_with("pins/")).count()
+        };
+        assert_eq!(pins_to_sweep(&allowed).await, 0, "the version that uses the owner is there");
+        let writer = user.overwrite(sensors(), cut_by(tiny_cuts())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows).await.unwrap();
+        writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        collect_all(&elsewhere, 1).await;
+        assert!(!numbers(&elsewhere).await.contains(&1));
+        assert_eq!(pins_to_sweep(&store(folder.path(), "owner")).await, 0, "nobody has allowed that store");
+        assert_eq!(pins_to_sweep(&allowed).await, 1);
     });
 }
 

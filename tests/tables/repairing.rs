@@ -9,9 +9,11 @@ use crate::common::{
 };
 use arrow_array::{Int64Array, RecordBatch};
 use futures::StreamExt;
+use object_store::{memory::InMemory, path::Path as ObjectPath};
 use tetrys::{
     ErrorKind, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
+    store::CountingStore,
     table::{Repair, VerifyReach},
 };
 
@@ -282,5 +284,32 @@ fn a_damaged_pin_is_replaced() {
         fs::remove_file(place("backup").join(pin)).unwrap();
         let repair = repaired(&place("t"), &place("backup")).await;
         assert_eq!((repair.damage[0].object.as_str(), repair.repaired.len()), (pin.as_str(), 0));
+    });
+}
+
+/// Every object is read once, and a layout once more for the names of its chunks; what is sound is not written.
+#[test]
+fn a_repair_reads_each_object_once_however_many_versions_name_it() {
+    let home = tempfile::tempdir().unwrap();
+    let backup = home.path().join("backup");
+    block_on(async {
+        let mut table = made(&backup).await;
+        for version in 0..if common::full() { 96 } else { 16 } {
+            table = table.edit().set_property("version", version).commit().await.unwrap();
+        }
+        let counting = CountingStore::new(InMemory::new());
+        let store = Store::new(Arc::new(counting.clone()), ObjectPath::default(), "memory://counted");
+        for (name, content) in files(&backup) {
+            store.put_new(&name, content.into()).await.unwrap();
+        }
+        counting.reset();
+        let repair = Table::repair(&store, &self::store(&backup), |_, _| {}).await.unwrap();
+        assert_eq!((repair.repaired.len(), repair.damage.len()), (0, 0));
+        let counts = counting.reset();
+        let mut reads = BTreeMap::new();
+        counts.gets.iter().for_each(|get| *reads.entry(get.path.clone()).or_insert(0) += 1);
+        let most = |path: &str| if path.starts_with("layout/") { 2 } else { 1 };
+        assert!(reads.iter().all(|(path, reads)| *reads <= most(path)), "{reads:?}");
+        assert_eq!((counts.puts, counts.deletes, counts.lists), (0, 0, 2));
     });
 }

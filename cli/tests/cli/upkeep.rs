@@ -259,6 +259,42 @@ fn the_doctor_names_what_is_wrong_and_the_command_that_mends_it() {
 }
 
 #[test]
+fn a_table_is_repaired_with_a_copy_and_what_is_left_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    table(folder);
+    let copied = std::process::Command::new("cp").args(["-r", "t", "copy"]).current_dir(folder).status().unwrap();
+    assert!(copied.success());
+    let nothing = tetrys(folder, "verify t --repair --from copy").ok();
+    assert!(nothing.starts_with("0 objects repaired: "), "{nothing}");
+
+    fs::remove_dir_all(folder.join("t/chunks")).unwrap();
+    assert_eq!(tetrys(folder, "verify t").code, 3);
+    let said = tetrys(folder, "verify t --repair --from copy --json").json();
+    assert_eq!(said["damage"], json!([]), "{said}");
+    assert!(said["repaired"].as_array().unwrap().iter().all(|name| name.as_str().unwrap().starts_with("chunks/")), "{said}");
+    assert!(tetrys(folder, "verify t --all-versions").ok().starts_with("sound: "));
+
+    // The copy lacks it too.
+    fs::remove_dir_all(folder.join("t/chunks")).unwrap();
+    fs::remove_dir_all(folder.join("copy/chunks")).unwrap();
+    let ran = tetrys(folder, "verify t --repair --from copy");
+    assert!(ran.code == 3 && ran.out.contains("damage left: chunks/") && ran.out.contains("; the copy: "), "{}", ran.out);
+
+    // Words that do not go together, and places where no table is.
+    for wrong in ["verify t --repair", "verify t --from copy", "verify t --repair --from copy --sources"] {
+        assert_eq!(tetrys(folder, wrong).code, 2, "{wrong}");
+    }
+    for (wrong, why) in [
+        ("verify t --repair --from t", "expected a copy of the table, found the table itself"),
+        ("verify t@1 --repair --from copy", "found the name of one version"),
+        ("verify nowhere --repair --from copy", "no table there"),
+    ] {
+        assert!(tetrys(folder, wrong).fails(1).contains(why), "{wrong}");
+    }
+}
+
+#[test]
 fn a_view_whose_table_was_moved_is_mended_by_a_rebind() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
