@@ -215,7 +215,7 @@ def test_misuse_of_the_writer_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "wrong", "right"),
-    [(np.uint8, (300, -1, 1.5, np.int64(256), float("nan")), (0, 255, np.int64(7), 3.0)), (np.int16, (1 << 15, float("inf")), (-(1 << 15), True))],
+    [(np.uint8, (300, -1, 1.5, np.int64(256), float("nan"), np.timedelta64(1, "s")), (0, 255, np.int64(7), 3.0)), (np.int16, (1 << 15, float("inf")), (-(1 << 15), True))],
 )
 def test_a_number_that_does_not_fit_its_field_is_refused(dtype: Any, wrong: tuple[Any, ...], right: tuple[Any, ...]) -> None:
     field = UnischemaField("count", dtype, (), ScalarCodec(), False)

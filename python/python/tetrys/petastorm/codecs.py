@@ -242,7 +242,8 @@ def _check_range(field: UnischemaField, value: Any) -> None:
     if dtype is None or dtype.kind not in "iu" or not isinstance(value, (int, float, np.integer, np.floating)):
         return
     limits = np.iinfo(dtype)
-    if not (limits.min <= value <= limits.max and value == int(value)):
+    # A duration of numpy is a whole number by its class alone.
+    if isinstance(value, np.timedelta64) or not (limits.min <= value <= limits.max and value == int(value)):
         raise WrongValue(f"field `{field.name}`: expected a whole number in {limits.min}..={limits.max} ({dtype}), found {found(value)}")
 
 
