@@ -144,6 +144,7 @@ async fn generate(store: &Store, rows: u64) -> Outcome<Manifest> {
         lineage: serde_json::json!({}),
         stores: Vec::new(),
         condemned: Vec::new(),
+        collections: None,
         deleting: None,
         write_features: Vec::new(),
         view: None,

@@ -572,6 +572,7 @@ async fn publish(store: &Store, schema: Schema, segments: Vec<Segment>, number: 
         lineage: serde_json::json!({}),
         stores: Vec::new(),
         condemned: Vec::new(),
+        collections: None,
         deleting: None,
         write_features: Vec::new(),
         view: None,

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
 
 use crate::error::{Error, Result};
 
@@ -95,6 +96,17 @@ impl fmt::Display for ChunkId {
     }
 }
 
+/// What a change puts into every object that it stores, so that no other change makes an object of the same bytes, and so of the same
+/// name. A delete of a garbage collection that arrives late then hits nothing that was written since. Without a salt, the same rows make
+/// the same bytes (`format-spec/collections.md#salt`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Salt(pub Option<Uuid>);
+
+impl Salt {
+    /// No salt: the same rows make the same bytes.
+    pub const NONE: Self = Self(None);
+}
+
 /// A reference to an object in a manifest. Readers check size and content of the object before they parse it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,6 +128,7 @@ impl ObjectRef {
         match folder {
             "chunks" => ChunkId(self.blake3).object_name(),
             "attachments" => format!("attachments/{}", self.blake3),
+            "collections" => format!("collections/{}.json", self.blake3),
             _ => format!("{folder}/{}.parquet", self.blake3),
         }
     }

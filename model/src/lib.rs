@@ -1,4 +1,5 @@
-//! The commit and garbage-collection protocol of Tetrys: its [`decisions`] as pure functions. The tests of this crate check models
-//! of the protocol by machine, and call the same functions. See `docs/protocol.md`.
+//! The commit and garbage-collection protocol of Tetrys: its [`decisions`] as pure functions. The library has them, and the tests of
+//! this crate check models of the protocol by machine that call the same functions. See `docs/protocol.md`.
 
+#[path = "../../src/commit/decisions.rs"]
 pub mod decisions;

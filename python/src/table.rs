@@ -347,7 +347,7 @@ impl Table {
         to_python(py, &wait_long(py, work)?)
     }
 
-    /// Deletes the manifest of a version that is damaged.
+    /// Gives up a version whose manifest is damaged.
     fn give_up(&self, py: Python<'_>, version: u64) -> PyResult<()> {
         let table = self.table.clone();
         wait_long(py, async move { table.give_up(version).await })

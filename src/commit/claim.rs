@@ -8,7 +8,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::versions::{LOOKS, MAX_MANIFEST, hash_of, load, newest_version};
+use super::{
+    decided::{Decided, next_collections},
+    decisions::{self, Numbered},
+    versions::{LOOKS, MAX_MANIFEST, hash_of, load, newest_version},
+};
 use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{Manifest, Parent, manifest_name},
@@ -19,6 +23,8 @@ use crate::{
 
 /// The lineage member that lists the owners that could not be pinned.
 pub(crate) const NOT_PINNED: &str = "not_pinned";
+/// The lineage member of a garbage collection that lists the owners that it could not pin.
+pub(crate) const WITHOUT_PINS: &str = "without_pins";
 
 /// Maximum attempts to put a manifest that is absent after an unclear answer.
 const ATTEMPTS: usize = 3;
@@ -52,8 +58,8 @@ impl fmt::Display for Fate {
 enum InChain {
     /// The newest version has a smaller number, this one; 0 if there is no table.
     Later(u64),
-    /// The number has this manifest.
-    Has(Hash),
+    /// The number has this manifest, made by this commit where that is known.
+    Has(Hash, Option<Uuid>),
     /// The chain steps over the number.
     Skips,
     /// The number has a manifest that is damaged, or is none.
@@ -74,7 +80,7 @@ async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
         if newest <= version {
             // Where a listing lags, the name itself tells.
             match hash_of(store, version).await {
-                Ok(hash) => return Ok(InChain::Has(hash)),
+                Ok(hash) => return Ok(InChain::Has(hash, None)),
                 Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(InChain::Unreadable(error)),
                 Err(error) if error.kind() == ErrorKind::NotFound && newest < version => return Ok(InChain::Later(newest)),
                 // The listing has a name that does not exist, or there is a newer version by now.
@@ -84,7 +90,7 @@ async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
             continue;
         }
         match load(store, newest).await {
-            Ok((newest, _)) => return among_parents(store, newest, version).await,
+            Ok((newest, hash)) => return below(store, newest, hash, version).await,
             Err(error) if error.kind() == ErrorKind::NotFound => missing = Some(error),
             Err(error) => return Err(error),
         }
@@ -92,11 +98,38 @@ async fn in_chain(store: &Store, version: u64) -> Result<InChain> {
     Err(missing.unwrap_or_else(|| Error::unavailable(format!("{}: versions come and go; retry", store.url()))))
 }
 
+/// Finds out which manifest has this number, which is smaller than that of the newest version.
+async fn below(store: &Store, newest: Manifest, hash: Hash, version: u64) -> Result<InChain> {
+    match decisions::numbered(&Decided::by(store, &newest, hash).await?, version) {
+        Numbered::Later => return Ok(InChain::Later(newest.version)),
+        Numbered::Has(found) => {
+            let mut recent = newest.collections.iter().flat_map(|collections| &collections.recent);
+            let commit = recent.find(|ancestor| ancestor.version == version).map(|ancestor| ancestor.commit_id);
+            return Ok(InChain::Has(found, commit));
+        }
+        Numbered::Skipped => return Ok(InChain::Skips),
+        Numbered::GivenUp => return Ok(InChain::Cut),
+        Numbered::AskChain => {}
+    }
+    // The manifests of the nearest ancestors need not be read.
+    let last = newest.collections.as_ref().and_then(|collections| collections.recent.last()).cloned();
+    let from = match last {
+        None => newest,
+        Some(last) => match load(store, last.version).await {
+            Ok((manifest, found)) if found == last.blake3 => manifest,
+            Ok(_) => return Ok(InChain::Cut),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(InChain::Cut),
+            Err(error) => return Err(error),
+        },
+    };
+    among_parents(store, from, version).await
+}
+
 /// Follows the parents of a version down to a smaller number.
 async fn among_parents(store: &Store, mut child: Manifest, version: u64) -> Result<InChain> {
     while let Some(parent) = child.parent.take() {
         match parent.version {
-            number if number == version => return Ok(InChain::Has(parent.blake3)),
+            number if number == version => return Ok(InChain::Has(parent.blake3, None)),
             number if number < version => break,
             _ => {}
         }
@@ -119,7 +152,8 @@ pub(crate) async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result
         InChain::Skips => Ok(Fate::NotCommitted),
         InChain::Cut => Ok(Fate::CannotTell),
         InChain::Unreadable(error) => Err(error),
-        InChain::Has(hash) => match load(store, version).await {
+        InChain::Has(_, Some(found)) => Ok(if found == commit { Fate::Committed } else { Fate::NotCommitted }),
+        InChain::Has(hash, None) => match load(store, version).await {
             Ok((manifest, found)) if found == hash => {
                 Ok(if manifest.commit_id == commit { Fate::Committed } else { Fate::NotCommitted })
             }
@@ -139,8 +173,8 @@ pub(crate) async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result
 pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Result<Fate> {
     Ok(match in_chain(store, version).await? {
         InChain::Later(_) => Fate::Open,
-        InChain::Has(found) if found == hash => Fate::Committed,
-        InChain::Has(_) | InChain::Skips => Fate::NotCommitted,
+        InChain::Has(found, _) if found == hash => Fate::Committed,
+        InChain::Has(..) | InChain::Skips => Fate::NotCommitted,
         InChain::Unreadable(error) => return Err(error),
         InChain::Cut => Fate::CannotTell,
     })
@@ -191,7 +225,8 @@ async fn take_number(store: &Store, newest: &Manifest, blake3: Hash, commit: Uui
         lineage[NOT_PINNED] = Value::clone(urls);
     }
     let parent = Some(Parent { version: newest.version, blake3 });
-    let empty = Manifest { version, parent, commit_id: machine::new_id(), lineage, ..newest.clone() };
+    let collections = next_collections(newest, blake3, None, None);
+    let empty = Manifest { version, parent, commit_id: machine::new_id(), lineage, collections, ..newest.clone() };
     let (bytes, _) = empty.to_bytes()?;
     store.ensure_create_only().await?;
     match store.put_new(&manifest_name(version), bytes.into()).await {

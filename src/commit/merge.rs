@@ -266,7 +266,8 @@ impl SegmentIndex {
     /// - `Unavailable`: the temporary file cannot be read or written.
     /// - Errors of the store.
     pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
-        let Self { writer, statistics, sequences, rows, continues, place } = self;
+        let Self { mut writer, statistics, sequences, rows, continues, place } = self;
+        writer.salt(store.salt());
         let count = sequences.len() as u64;
         let finished = offload_large(work(rows), move |_| writer.finish_with_tail(&sequences)).await;
         let (file, tail) = finished.map_err(|error| named(error, place.as_deref()))?;
@@ -354,6 +355,7 @@ async fn merge_group(
         .await?;
     }
     drop(reads);
+    hashes.salt(store.salt());
     let (layout, hashes) = (put_layout(store, &runs).await?, put_file(store, "hashes", hashes.finish()?).await?);
     Ok(GroupSegment { layout, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
 }
@@ -370,7 +372,7 @@ fn owner_in(owners: &BTreeMap<u32, u32>, owner: u32) -> Result<u32> {
 /// # Errors
 /// - Errors of the store.
 pub async fn put_layout(store: &Store, runs: &[LayoutRun]) -> Result<ObjectRef> {
-    let bytes = LayoutWriter::write(runs)?;
+    let bytes = LayoutWriter::salted(runs, store.salt())?;
     let object = ObjectRef::of(&bytes);
     store.put_content(&object.name_in("layout"), bytes.into()).await?;
     Ok(object)
@@ -390,6 +392,7 @@ pub async fn put_group(store: &Store, group: WrittenGroup, owners: &BTreeMap<u32
     }
     let mut writer = HashesWriter::new(temporary()?)?;
     writer.write(&hashes)?;
+    writer.salt(store.salt());
     let layout = put_layout(store, &runs).await?;
     let file = put_file(store, "hashes", writer.finish()?).await?;
     Ok(GroupSegment { layout, hashes: file, blocks: hashes.len() as u64, runs: runs.len() as u64, stored_bytes, columns })

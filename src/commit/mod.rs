@@ -5,6 +5,8 @@
 //! other tables whose chunks a table uses.
 
 mod claim;
+mod decided;
+pub mod decisions;
 mod index_segments;
 mod merge;
 mod owners;
@@ -14,7 +16,10 @@ mod statistics;
 mod versions;
 
 pub use claim::{Fate, publish};
-pub(crate) use claim::{NOT_PINNED, fate_of, fate_of_hash, rule_out};
+pub(crate) use claim::{NOT_PINNED, WITHOUT_PINS, fate_of, fate_of_hash, rule_out};
+pub(crate) use decided::{
+    Decided, SESSION, ancestor, existing, lists_object, lists_of, next_collections, session_of, store_lists,
+};
 pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
@@ -22,4 +27,4 @@ pub(crate) use rebase::rebase_rows;
 pub use rebase::{SameRows, rebase};
 pub use receipts::{first_attempts, in_order, in_order_without, planned};
 pub(crate) use versions::manifests;
-pub use versions::{Look, hash_of, load, load_newest, load_sealed, newest_version, no_version, sealed, stated_hash, versions};
+pub use versions::{hash_of, load, load_newest, load_sealed, newest_version, no_version, sealed, stated_hash, versions};

@@ -9,7 +9,11 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::versions::{hash_of, load, load_newest};
+use super::{
+    decided::Decided,
+    decisions,
+    versions::{hash_of, load, load_newest},
+};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{Condemned, ForeignTable, MAX_PIN, Pin, PinOwner},
@@ -258,12 +262,22 @@ impl Owners {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Err(gone().with_source(error)),
                 Err(error) => return Err(place(error)),
             }
-            let (manifest, _) = match store.lists() {
+            let (manifest, hash) = match store.lists() {
                 true => load_newest(store).await.map_err(place)?.ok_or_else(gone)?,
                 // A plain web server does not list, so only the named version can be checked there.
                 false => load(store, owner.table.version).await.map_err(place)?,
             };
-            found.push(manifest.marked().cloned().collect());
+            let decided = Decided::by(store, &manifest, hash).await.map_err(place)?;
+            if !owner.pins.is_empty() && !decisions::may_borrow(&decided, owner.table.version, owner.table.blake3) {
+                let (url, version) = (store.url(), owner.table.version);
+                return Err(Error::conflict(format!(
+                    "{url}: version {version} is given up by a garbage collection there; choose a newer version as reference"
+                )));
+            }
+            // Where no pin could be put, what is there is used as long as it is not being deleted.
+            let given_up = decided.lists().condemned.iter();
+            let is_final = given_up.filter(|given_up| decisions::is_final(given_up.at, decisions::Newest::floor(&decided)));
+            found.push(manifest.marked().chain(is_final.map(|given_up| &given_up.object)).cloned().collect());
         }
         Ok(found)
     }

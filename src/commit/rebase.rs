@@ -47,6 +47,7 @@ pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, s
         // Only garbage collection changes these, and it never rebases.
         condemned: theirs.condemned.clone(),
         deleting: theirs.deleting.clone(),
+        collections: theirs.collections.clone(),
         write_features: theirs.write_features.clone(),
         view: pick("the tables behind a view", &base.view, &ours.view, &theirs.view)?.clone(),
         stores,
@@ -320,6 +321,7 @@ mod tests {
             view: None,
             stores: Vec::new(),
             condemned: Vec::new(),
+            collections: None,
             deleting: None,
             write_features: Vec::new(),
         }

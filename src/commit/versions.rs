@@ -1,9 +1,6 @@
 //! Reads manifests: the newest version, all versions, one version. Follows `format-spec/manifest.md`.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use futures::future::join;
@@ -12,7 +9,6 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{self, Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
-    machine,
     offload::offload_large,
     store::{Listed, Store},
 };
@@ -113,33 +109,6 @@ async fn has_successor(store: &Store, version: u64) -> Result<bool> {
         // Some stores answer `Denied` for an absent object if the caller has no permission to list.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied) => Ok(false),
         Err(error) => Err(error),
-    }
-}
-
-/// The newest version of a table at a moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// The newest version; `None` if there is no table.
-    pub newest: Option<u64>,
-    at: Instant,
-}
-
-impl Look {
-    /// Maximum age of a look while a garbage collection deletes: another one may have removed a mark because of its age.
-    pub const MAX_AGE: Duration = Duration::from_secs(60);
-
-    /// Looks up the newest version.
-    ///
-    /// # Errors
-    /// - Errors of the store.
-    pub async fn take(store: &Store) -> Result<Self> {
-        let at = machine::now();
-        Ok(Self { newest: newest_version(store).await?, at })
-    }
-
-    /// Whether the look is too old to delete anything because of it.
-    pub fn is_stale(&self) -> bool {
-        machine::now() - self.at > Self::MAX_AGE
     }
 }
 

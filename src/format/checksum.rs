@@ -5,13 +5,18 @@ use std::hash::Hasher;
 
 use twox_hash::XxHash3_64;
 
-use crate::id::Hash;
+use crate::id::{Hash, Salt};
 
 /// The 64-bit seed of a chunk, derived from its logical block hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkSeed(pub u64);
 
 impl ChunkSeed {
+    /// Returns the seed of a chunk with this salt.
+    pub(super) fn salted(self, salt: Salt) -> Self {
+        Self(salt.0.map_or(self.0, |salt| self.0 ^ salt.as_u64_pair().0))
+    }
+
     /// Computes the checksum of the header or the directory of the chunk.
     pub(super) fn of_chunk(self, bytes: &[u8]) -> u64 {
         XxHash3_64::oneshot_with_seed(self.0, bytes)

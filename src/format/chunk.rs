@@ -11,7 +11,7 @@ use super::{
 use crate::{
     codec::Chain,
     error::{Error, Result, counted},
-    id::{ChunkId, Hash},
+    id::{ChunkId, Hash, Salt},
     schema::ColumnType,
 };
 
@@ -126,7 +126,7 @@ pub struct FinishedChunk {
     pub page_lengths: Vec<Vec<u32>>,
 }
 
-/// Writes a chunk. All its blocks and their hashes are known before it starts, because the hashes determine the seed.
+/// Writes a chunk. All its blocks and their hashes are known before it starts, because the hashes and the salt determine the seed.
 #[derive(Debug)]
 pub struct ChunkWriter {
     seed: ChunkSeed,
@@ -143,7 +143,15 @@ impl ChunkWriter {
     /// # Errors
     /// - `Invalid`: the group exceeds the limits of a header.
     pub fn new(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize) -> Result<Self> {
-        let seed = chunk_seed(hashes);
+        Self::salted(columns, hashes, capacity, Salt::NONE)
+    }
+
+    /// Starts a chunk as [`ChunkWriter::new`] does, with a salt.
+    ///
+    /// # Errors
+    /// - `Invalid`: the group exceeds the limits of a header.
+    pub fn salted(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize, salt: Salt) -> Result<Self> {
+        let seed = chunk_seed(hashes).salted(salt);
         let header = ChunkHeader::write(seed, columns)?;
         let directory = hashes.len() * 8 + 8 + TRAILER_LEN;
         let mut out = Vec::with_capacity(header.len() + capacity + directory);

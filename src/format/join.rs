@@ -9,8 +9,11 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::{ArrowWriter, arrow_reader::ArrowReaderOptions};
 
-use super::parquet::{batches_of, corrupt, open, writer, written};
-use crate::error::{Error, Result};
+use super::parquet::{batches_of, corrupt, open, put_salt, writer, written};
+use crate::{
+    error::{Error, Result},
+    id::Salt,
+};
 
 /// The stored value for a row without a partner.
 const NO_PARTNER: i64 = -1;
@@ -29,6 +32,11 @@ impl<W: Write + Send> JoinWriter<W> {
     /// - `Unavailable`: `out` cannot be written.
     pub fn new(out: W) -> Result<Self> {
         writer(out, arrow_schema(), true, true).map(Self)
+    }
+
+    /// Puts a salt into the file.
+    pub fn salt(&mut self, salt: Salt) {
+        put_salt(&mut self.0, salt);
     }
 
     /// Appends the partners of the next rows: rows, or −1 for none.
@@ -54,11 +62,20 @@ impl<W: Write + Send> JoinWriter<W> {
 /// # Errors
 /// - `Invalid`: a row is 2^63 or more.
 pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
+    salted_join(partners, Salt::NONE)
+}
+
+/// Writes the join map of these partners, with a salt.
+///
+/// # Errors
+/// - `Invalid`: a row is 2^63 or more.
+pub fn salted_join(partners: &[Option<u64>], salt: Salt) -> Result<Vec<u8>> {
     let row = |partner: &Option<u64>| partner.map_or(Ok(NO_PARTNER), i64::try_from);
     let rows = partners.iter().map(row).collect::<Result<Vec<i64>, _>>();
     let rows = rows.map_err(|_| Error::invalid("join map: a row of 2^63 or more"))?;
     let mut writer = JoinWriter::new(Vec::new())?;
     writer.write(rows)?;
+    writer.salt(salt);
     writer.finish()
 }
 

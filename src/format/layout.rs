@@ -19,13 +19,13 @@ use super::{
     chunk::MAX_CHUNK,
     cursor::Cursor,
     lengths::PackedLengths,
-    parquet::{batches_of, corrupt, open, writer, written},
+    parquet::{batches_of, corrupt, open, put_salt, writer, written},
     segment::hash_array,
 };
 use crate::{
     codec::Chain,
     error::{Error, Result, counted},
-    id::{ChunkId, Hash},
+    id::{ChunkId, Hash, Salt},
 };
 
 /// Consecutive blocks in one chunk.
@@ -260,6 +260,14 @@ impl LayoutWriter {
     /// # Errors
     /// - `Internal`: the Parquet writer fails. It does not fail for checked runs.
     pub fn write(runs: &[LayoutRun]) -> Result<Vec<u8>> {
+        Self::salted(runs, Salt::NONE)
+    }
+
+    /// Writes the layout segment of these runs, with a salt.
+    ///
+    /// # Errors
+    /// - `Internal`: the Parquet writer fails. It does not fail for checked runs.
+    pub fn salted(runs: &[LayoutRun], salt: Salt) -> Result<Vec<u8>> {
         let node = |lengths: &PackedLengths| {
             let mut out = Vec::with_capacity(lengths.stored_bytes());
             PackedLengths::write(&lengths.iter().collect::<Vec<_>>(), &mut out);
@@ -296,6 +304,7 @@ impl LayoutWriter {
         let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| Error::internal(error.to_string()))?;
         let mut writer = writer(Vec::new(), schema, false, true)?;
         writer.write(&batch).map_err(written)?;
+        put_salt(&mut writer, salt);
         writer.into_inner().map_err(written)
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
+    collections::{self, Collections, Condemned, StoredLists},
     cuts::Cuts,
     locator::Locator,
     sealed,
@@ -57,12 +58,15 @@ pub struct Manifest {
     pub lineage: Value,
     /// Other tables whose chunks or rows this version uses. Layouts refer to them by number, from 1.
     pub stores: Vec<ForeignTable>,
-    /// Objects that garbage collection is going to delete. A version that needs such an object again removes it from this list,
-    /// unless [`Manifest::marked`] has it.
+    /// Objects that a garbage collection of an earlier build is going to delete. A version that needs such an object again removes it from
+    /// this list, unless [`Manifest::marked`] has it.
     pub condemned: Vec<Condemned>,
-    /// Objects that garbage collection is deleting. No later version may use an object while it is in this list. `Some` if this
-    /// build condemned or marked an object; `None` if no object is condemned, or an older build condemned the objects.
+    /// Objects that a garbage collection of an earlier build is deleting. No later version may use an object while it is in this list.
+    /// `None` if no object is condemned, or a build condemned the objects that did not mark them.
     pub deleting: Option<Vec<Condemned>>,
+    /// What garbage collections have decided; `None` before the first one. Where it is `Some`, `condemned` is empty and `deleting` is
+    /// `None`: only earlier builds write those two.
+    pub collections: Option<Collections>,
     /// Names of features that the writer of the next version must know, sorted. Features that follow from other fields, such as
     /// `stores`, `condemned` and `tags`, are not in this list.
     pub write_features: Vec<String>,
@@ -83,23 +87,6 @@ pub struct ForeignTable {
     pub urls: Vec<String>,
 }
 
-/// An object that garbage collection is going to delete or is deleting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Condemned {
-    /// Folder of the object: `chunks`, `index`, `layout`, `hashes`, `joins` or `attachments`.
-    pub folder: String,
-    /// Hash and size of the object.
-    #[serde(flatten)]
-    pub object: ObjectRef,
-}
-
-impl Condemned {
-    /// Returns the name of the object below the root of the table.
-    pub fn name(&self) -> String {
-        self.object.name_in(&self.folder)
-    }
-}
-
 /// Feature: the version uses chunks or rows of other tables.
 const REFERENCES: &str = "references";
 /// Feature: the copy of a column in some group is not valid.
@@ -108,6 +95,8 @@ const MASKED_COPIES: &str = "masked-copies";
 const CONDEMNED: &str = "condemned";
 /// Feature: garbage collection deletes an object only after it is in `deleting`.
 const DELETING: &str = "deleting";
+/// Feature: the version has `collections`.
+const COLLECTIONS: &str = "collections";
 /// Feature: the version is a view.
 const VIEWS: &str = "views";
 /// Feature: versions have tags.
@@ -219,6 +208,8 @@ struct Record {
     condemned: Vec<Condemned>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleting: Option<Vec<Condemned>>,
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+    collections: Option<collections::Record>,
     attachments: BTreeMap<String, ObjectRef>,
     properties: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -324,11 +315,6 @@ impl Manifest {
         self.deleting.as_ref().unwrap_or(&self.condemned).iter()
     }
 
-    /// Returns the objects that a later version may use again: condemned, but not marked.
-    pub fn withdrawable(&self) -> impl Iterator<Item = &Condemned> {
-        self.condemned.iter().filter(|_| self.deleting.is_some())
-    }
-
     /// Returns the id of the next new column if columns with the highest ids were dropped.
     fn next_column(&self) -> Option<u32> {
         let above = self.schema.columns().iter().map(|column| column.id.0.saturating_add(1)).max().unwrap_or(0);
@@ -387,6 +373,7 @@ impl Manifest {
                     (REFERENCES, !self.stores.is_empty()),
                     (CONDEMNED, !self.condemned.is_empty()),
                     (DELETING, self.deleting.is_some()),
+                    (COLLECTIONS, self.collections.is_some()),
                     (TAGS, !self.tags.is_empty()),
                     (INDEX_TAILS, self.has_tails()),
                     (NEXT_COLUMN, self.next_column().is_some()),
@@ -406,6 +393,7 @@ impl Manifest {
             stores: self.stores.clone(),
             condemned: self.condemned.clone(),
             deleting: self.deleting.clone(),
+            collections: self.collections.as_ref().map(collections::Record::of),
             attachments: self.attachments.clone(),
             properties: self.properties.clone(),
             tags: self.tags.clone(),
@@ -436,10 +424,12 @@ impl Manifest {
             return Err(Error::corrupt(format!("manifest: version {} under the name of version {version}", record.version)));
         }
         let (read_features, write_features) = (record.read_features, record.write_features);
-        let known = [REFERENCES, CONDEMNED, DELETING, TAGS, INDEX_TAILS, NEXT_COLUMN];
+        let parent = record.parent.as_ref().map(|parent| (parent.version, parent.blake3));
+        let known = [REFERENCES, CONDEMNED, DELETING, COLLECTIONS, TAGS, INDEX_TAILS, NEXT_COLUMN];
         let manifest = Self {
             table: record.table,
             version,
+            collections: record.collections.map(|found| found.checked(version, parent)).transpose()?,
             parent: record.parent,
             commit_id: record.commit_id,
             schema: parse_schema(record.schema)?.with_next_id(record.next_column.unwrap_or(0)),
@@ -472,6 +462,10 @@ impl Manifest {
         announced(MASKED_COPIES, &read_features, manifest.schema.has_masked_copies())?;
         announced(CONDEMNED, &write_features, !manifest.condemned.is_empty())?;
         announced(DELETING, &write_features, manifest.deleting.is_some())?;
+        announced(COLLECTIONS, &write_features, manifest.collections.is_some())?;
+        if manifest.collections.is_some() && (!manifest.condemned.is_empty() || manifest.deleting.is_some()) {
+            return Err(Error::corrupt("manifest: it has both `collections` and objects that another build condemned or marked"));
+        }
         announced(VIEWS, &read_features, manifest.view.is_some())?;
         announced(TAGS, &write_features, !manifest.tags.is_empty())?;
         announced(INDEX_TAILS, &write_features, manifest.has_tails())?;
@@ -542,6 +536,11 @@ impl Manifest {
             [segment.index.bytes].into_iter().chain(groups)
         });
         let others = self.attachments.values().chain(self.given_up().map(|condemned| &condemned.object));
+        let of_collections = self.collections.iter().flat_map(|collections| match &collections.lists {
+            StoredLists::Here(lists) => lists.condemned.iter().map(|given_up| &given_up.object.object).collect(),
+            StoredLists::Object(object) => vec![object],
+        });
+        let others = others.chain(of_collections);
         let of_view = self.view.iter().flat_map(|view| &view.sources);
         let others = others.chain(of_view.flat_map(ViewSource::maps));
         let sizes = sizes.chain(others.map(|object| object.bytes));

@@ -10,6 +10,7 @@ mod bounds;
 mod canonical;
 mod checksum;
 mod chunk;
+mod collections;
 mod cursor;
 mod cuts;
 mod join;
@@ -39,15 +40,18 @@ pub use bounds::{Bound, Bounds};
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
+pub use collections::{
+    Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_ENTRIES_HERE, MAX_LISTS, MAX_RECENT, StoredLists,
+};
 pub use cuts::Cuts;
-pub use join::{JoinWriter, read_join, write_join};
+pub use join::{JoinWriter, read_join, salted_join, write_join};
 pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
 pub use limits::LIMITS;
 pub use locator::Locator;
 pub use manifest::{
-    ColumnBytes, Condemned, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment,
-    is_tag, manifest_hash, manifest_name, stated_hash, version_of_name,
+    ColumnBytes, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, is_tag,
+    manifest_hash, manifest_name, stated_hash, version_of_name,
 };
 pub use page::page_to_array;
 pub use pin::{MAX_PIN, Pin, PinOwner};

@@ -13,7 +13,7 @@ use parquet::{
     },
     basic::{Compression, ZstdLevel},
     file::{
-        metadata::ParquetMetaData,
+        metadata::{KeyValue, ParquetMetaData},
         properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder},
         reader::ChunkReader,
     },
@@ -22,6 +22,7 @@ use parquet::{
 use super::unfold::{Unfolding, check_footer};
 use crate::{
     error::{Error, Result, counted, short},
+    id::Salt,
     panics::guarded,
 };
 
@@ -81,6 +82,16 @@ fn properties(dictionary: bool, compressed: bool) -> Result<WriterPropertiesBuil
         .set_statistics_enabled(EnabledStatistics::None)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_created_by("tetrys format 1".to_owned()))
+}
+
+/// The key of the salt in the metadata of a file.
+const SALT_KEY: &str = "tetrys.salt";
+
+/// Puts a salt into a file, if there is one.
+pub(super) fn put_salt<W: Write + Send>(writer: &mut ArrowWriter<W>, salt: Salt) {
+    if let Some(salt) = salt.0 {
+        writer.append_key_value_metadata(KeyValue::new(SALT_KEY.to_owned(), salt.to_string()));
+    }
 }
 
 /// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.

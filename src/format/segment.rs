@@ -20,11 +20,11 @@ use super::{
     bloom_filter::{FILTERS_KEY, with_bloom_filters},
     lengths::PackedLengths,
     page_sums::{Kept, PAGES_KEY, PageSums, bytes_of_hex, hex_of},
-    parquet::{batches_of, corrupt, open, writer, writer_of_statistics, written},
+    parquet::{batches_of, corrupt, open, put_salt, writer, writer_of_statistics, written},
 };
 use crate::{
     error::{Error, Result, counted},
-    id::{Hash, ObjectRef},
+    id::{Hash, ObjectRef, Salt},
     schema::Schema,
 };
 
@@ -113,6 +113,11 @@ impl<W: Write + Send> IndexWriter<W> {
     /// - `Unavailable`: `out` cannot be written.
     pub fn finish(self, sequences: &[u32]) -> Result<W> {
         self.finish_with_tail(sequences).map(|(out, _)| out)
+    }
+
+    /// Puts a salt into the file.
+    pub fn salt(&mut self, salt: Salt) {
+        put_salt(&mut self.writer, salt);
     }
 
     /// Finishes the segment as [`IndexWriter::finish`] does. Returns the output, and the length and the hash of the tail.
@@ -314,6 +319,11 @@ impl<W: Write + Send> HashesWriter<W> {
     pub fn new(out: W) -> Result<Self> {
         let schema = Arc::new(ArrowSchema::new(vec![Field::new("hash", DataType::FixedSizeBinary(32), false)]));
         writer(out, schema, false, false).map(Self)
+    }
+
+    /// Puts a salt into the file.
+    pub fn salt(&mut self, salt: Salt) {
+        put_salt(&mut self.0, salt);
     }
 
     /// Appends hashes.

@@ -33,7 +33,7 @@ use super::{
     sent::Sent,
     upload::PART,
 };
-use crate::{Error, ErrorKind, Result, error::counted, machine, threads};
+use crate::{Error, ErrorKind, Result, error::counted, id::Salt, machine, threads};
 
 /// A store of objects under one root: a local directory, memory, or any `object_store` backend. Clones share the store.
 ///
@@ -58,6 +58,8 @@ pub struct Store {
     trial: Option<Arc<Trial>>,
     /// Counts what this handle sends.
     sent: Option<Arc<Sent>>,
+    /// What goes into the objects that are stored through this handle.
+    salt: Salt,
 }
 
 impl Store {
@@ -143,7 +145,7 @@ impl Store {
     }
 
     pub(super) fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner), trial: None, sent: None }
+        Self { inner: Arc::new(inner), trial: None, sent: None, salt: Salt::NONE }
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
@@ -231,6 +233,16 @@ impl Store {
     pub fn on_trial(&self) -> Self {
         let trial = self.inner.cache.as_ref().and_then(Trial::new).map(Arc::new);
         Self { trial, ..self.clone() }
+    }
+
+    /// Returns a handle of the same store whose objects get this salt.
+    pub(crate) fn salted(&self, salt: Salt) -> Self {
+        Self { salt, ..self.clone() }
+    }
+
+    /// Returns the salt of the objects that are stored through this handle.
+    pub(crate) fn salt(&self) -> Salt {
+        self.salt
     }
 
     /// Returns a handle whose reads of byte ranges are counted in `sent`.

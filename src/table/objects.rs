@@ -168,6 +168,7 @@ pub(super) fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> 
         .chain(groups().map(|group| &group.hashes).map(of("hashes")))
         .chain(manifest.attachments.values().map(of("attachments")))
         .chain(joins.map(of("joins")))
+        .chain(commit::lists_object(manifest).map(|object| (object.name(), object.object.bytes)))
 }
 
 async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
@@ -186,8 +187,8 @@ async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
 }
 
 /// The folders of the objects of a table, and of the files of writers.
-pub(super) const FOLDERS: [&str; 9] =
-    ["attachments", "chunks", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
+pub(super) const FOLDERS: [&str; 10] =
+    ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
 
 /// Opens the versions with these numbers, and returns them with the bytes of their manifests. Versions that no longer exist are
 /// left out.

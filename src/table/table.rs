@@ -262,11 +262,10 @@ impl Table {
     /// Relative references, which lead to neighbours of this table, are always followed. All other URLs in a table are followed
     /// only if they are allowed.
     pub fn allow<P: Into<String>>(&self, urls: impl IntoIterator<Item = P>) -> Self {
-        let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
         let mut allowed: Vec<String> = self.inner.allowed.iter().cloned().chain(urls.into_iter().map(Into::into)).collect();
         allowed.sort_unstable();
         allowed.dedup();
-        Self::of(store, manifest, self.inner.hash, allowed).unpinned_if(self.inner.allow_unpinned)
+        self.with(allowed, self.inner.allow_unpinned)
     }
 
     /// Returns the URLs that [`Table::allow`] allowed for this handle, without those of the store's options.
@@ -316,15 +315,18 @@ impl Table {
     /// # Ok(()) }
     /// ```
     pub fn allow_unpinned(&self) -> Self {
-        let (store, manifest) = (self.inner.store.clone(), self.inner.manifest.clone());
-        Self::of(store, manifest, self.inner.hash, self.inner.allowed.clone()).unpinned_if(true)
+        self.with(self.inner.allowed.clone(), true)
     }
 
-    fn unpinned_if(mut self, allowed: bool) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.allow_unpinned = allowed;
-        }
-        self
+    /// Returns this version with the settings of another handle.
+    pub(super) fn like(&self, other: &Self) -> Self {
+        self.with(other.inner.allowed.clone(), other.inner.allow_unpinned)
+    }
+
+    fn with(&self, allowed: Vec<String>, allow_unpinned: bool) -> Self {
+        let mut same = Self::of(self.inner.store.clone(), self.inner.manifest.clone(), self.inner.hash, allowed);
+        Arc::get_mut(&mut same.inner).into_iter().for_each(|inner| inner.allow_unpinned = allow_unpinned);
+        same
     }
 
     /// Returns the store that holds the chunks of an owner: 0 is this table, k is the k-th of the manifest's `stores`.

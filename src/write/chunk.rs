@@ -19,7 +19,7 @@ use crate::{
         CanonicalPage, ChunkWriter, EncodedBlock, EncodedPage, FinishedChunk, LayoutRun, PackedLengths, PageLengths,
         directory_len, encode_page,
     },
-    id::Hash,
+    id::{Hash, Salt},
     offload::Stop,
     schema::ColumnType,
 };
@@ -290,14 +290,14 @@ impl OpenChunk {
     }
 
     /// Ends the chunk. Returns its bytes and name, if any block is new, and the layout runs of all blocks.
-    pub(super) fn finish(self, columns: usize) -> Result<CutChunk> {
+    pub(super) fn finish(self, columns: usize, salt: Salt) -> Result<CutChunk> {
         let Self { columns: chains, entries, stored, spilled, .. } = self;
         let is_own = |entry: &&Entry| !matches!(entry.body, Body::Known(..));
         let own: Vec<Hash> = entries.iter().filter(is_own).map(|entry| entry.hash).collect();
         let chunk = match own.is_empty() {
             true => None,
             false => {
-                let mut chunk = ChunkWriter::new(&chains, &own, stored)?;
+                let mut chunk = ChunkWriter::salted(&chains, &own, stored, salt)?;
                 let mut spilled = spilled.map(|(file, _)| BufReader::new(file));
                 for entry in &entries {
                     match &entry.body {

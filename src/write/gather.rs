@@ -278,7 +278,7 @@ impl Gatherer {
 
     /// Ends and stores the open chunk.
     async fn end(&self, open: &mut Open, store: &Store, out: &mut Out) -> Result<()> {
-        let cut = std::mem::take(open).chunk.finish(self.types.len())?;
+        let cut = std::mem::take(open).chunk.finish(self.types.len(), store.salt())?;
         if let Some(chunk) = cut.chunk {
             out.gathered.chunks += 1;
             out.gathered.bytes += chunk.bytes.len() as u64;

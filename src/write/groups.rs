@@ -241,7 +241,8 @@ impl GroupsWriter {
                 self.stored().await?;
             }
             let cut = Ahead::start(async move {
-                let mut cut = offload_large(bytes, move |_| chunk.finish(columns)).await?;
+                let salt = store.salt();
+                let mut cut = offload_large(bytes, move |_| chunk.finish(columns, salt)).await?;
                 let mut new_bytes = 0;
                 if let Some(chunk) = &mut cut.chunk {
                     new_bytes = chunk.bytes.len() as u64;

@@ -26,6 +26,7 @@ pub use groups::{GroupsWriter, WrittenGroup};
 pub use known::{Known, KnownBuilder, Reuse};
 pub use locality::{Locality, Worst, worst_windows};
 pub use options::{IndexTails, WriteOptions};
+pub(crate) use partition::Begin;
 pub use partition::{PartitionWriter, index_column};
 pub(crate) use receipt::partition_place;
 pub use receipt::{PartGroup, PartObjects, Receipt, Sharing};

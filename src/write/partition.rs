@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray,
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use futures::{
-    future::try_join,
+    future::{BoxFuture, try_join},
     stream::{self, StreamExt, TryStreamExt},
 };
 use uuid::Uuid;
@@ -36,12 +36,16 @@ const FEW_ROWS: usize = 4 << 10;
 /// Maximum number of column groups whose objects are stored together.
 const GROUPS_TOGETHER: usize = 32;
 
+/// What a session does before it stores its first object.
+pub(crate) type Begin = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
+
 /// Writes one partition.
 ///
 /// Blocks and chunks end with the partition: two partitions never share a block or a chunk within one write session.
-#[derive(Debug)]
 pub struct PartitionWriter {
     store: Store,
+    /// `None` if that was done.
+    begin: Option<Begin>,
     session: Uuid,
     number: u32,
     attempt: Uuid,
@@ -110,6 +114,18 @@ impl IndexFile {
     }
 }
 
+impl std::fmt::Debug for PartitionWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { session, number, label, rows, .. } = self;
+        f.debug_struct("PartitionWriter")
+            .field("session", session)
+            .field("number", number)
+            .field("label", label)
+            .field("rows", rows)
+            .finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for IndexPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("IndexPart").field("sequences", &self.sequences.len()).finish_non_exhaustive()
@@ -129,7 +145,20 @@ impl PartitionWriter {
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (machine::new_id(), None, Some(index));
-        Ok(Self { store, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+        Ok(Self { store, begin: None, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+    }
+
+    /// Sets what comes before the first object.
+    pub(crate) fn after(self, begin: Begin) -> Self {
+        Self { begin: Some(begin), ..self }
+    }
+
+    async fn begun(&mut self) -> Result<()> {
+        if let Some(begin) = &self.begin {
+            begin().await?;
+            self.begin = None;
+        }
+        Ok(())
     }
 
     /// Sets the name of what the partition is made from, such as a source file. Error messages and the receipt contain it.
@@ -157,6 +186,7 @@ impl PartitionWriter {
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_whole()?;
         self.whole = false;
+        self.begun().await?;
         self.append(batch).await?;
         self.whole = true;
         Ok(())
@@ -190,8 +220,9 @@ impl PartitionWriter {
     /// Readers see nothing of a failed partition, and it can be written again.
     /// - `Invalid`: an earlier write failed.
     /// - Errors of the store.
-    pub async fn finish(self) -> Result<Receipt> {
+    pub async fn finish(mut self) -> Result<Receipt> {
         self.check_whole()?;
+        self.begun().await?;
         let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
         if self.rows == 0 {
             let receipt = Receipt { session, partition, attempt, label, rows: 0, parts: None, sharing: Sharing::default() };

@@ -23,12 +23,12 @@ use tetrys::{
     ColumnType, Schema,
     codec::Chain,
     format::{
-        BlockDirectory, Bound, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage,
-        IndexTail, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, Structure, chunk_seed,
-        decode_page, encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name, page_to_array,
-        read_hashes, read_join, read_layout, read_lists, read_sequences,
+        BlockDirectory, Bound, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, Collections, EncodedBlock,
+        EncodedPage, IndexTail, LayoutWriter, Lists, Locator, Manifest, PackedLengths, PageBuilder, PagePlace, Pin, StoredLists,
+        Structure, chunk_seed, decode_page, encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name,
+        page_to_array, read_hashes, read_join, read_layout, read_lists, read_sequences,
     },
-    id::Hash,
+    id::{Hash, ObjectRef},
     table::Cuts,
 };
 
@@ -60,6 +60,8 @@ const FILES: &[(&str, Check)] = &[
     ("hashes.json", segment),
     ("layout_shared.parquet", layout_shared),
     ("layout_shared.json", layout_shared),
+    ("manifest_collections.bin", manifest_collections),
+    ("manifest_collections.json", manifest_collections),
     ("manifest_deleting.bin", manifest_deleting),
     ("manifest_deleting.json", manifest_deleting),
     ("manifest_shared.bin", manifest_shared),
@@ -726,6 +728,20 @@ fn manifest_deleting(folder: &Folder) {
         (members["condemned"].clone(), members["deleting"].clone())
     );
     assert_eq!(manifest.marked().collect::<Vec<_>>(), manifest.deleting.iter().flatten().collect::<Vec<_>>());
+}
+
+fn manifest_collections(folder: &Folder) {
+    let (manifest, _) = manifest_and_refusals(folder, "manifest_collections");
+    let file = folder.json("manifest_collections.json");
+    let Collections { floor, lists, .. } = manifest.collections.clone().unwrap();
+    let StoredLists::Here(lists) = lists else { panic!("the lists are in the manifest") };
+    let object = text(&file["object"]).as_bytes();
+    assert_eq!(Lists::parse(object, floor, manifest.version).unwrap(), lists);
+    let signed = text(&file["signed_with_object"]);
+    let bytes = format!("{signed},\"blake3\":\"{}\"}}\n", Hash::of(signed.as_bytes()));
+    let (stored, _) = Manifest::parse(bytes.as_bytes(), manifest.version).unwrap();
+    let StoredLists::Object(reference) = stored.collections.unwrap().lists else { panic!("the lists are in an object") };
+    assert_eq!((&reference, reference.name_in("collections").as_str()), (&ObjectRef::of(object), text(&file["name_of_object"])));
 }
 
 /// Checks a manifest and its members, and that the same manifest with one change is refused.

@@ -29,7 +29,7 @@ from tetrys_reader._blocks import (
 from tetrys_reader._codecs import chain, chain_bytes, decode_chain
 from tetrys_reader._cursor import Cursor
 from tetrys_reader._errors import Refused
-from tetrys_reader._manifest import Schema, check_segments, check_view, name_of, parse_manifest, parse_pin
+from tetrys_reader._manifest import Schema, check_lists, check_segments, check_view, name_of, parse_manifest, parse_pin
 from tetrys_reader._parquet import parquet
 from tetrys_reader._segment import LAYOUT, Layout, check_statistics, plain_index, read_hashes, read_index, read_join, read_lists
 
@@ -279,6 +279,21 @@ def deleting():
         refused(case["why"], later, case["signed"], file["version"])
 
 
+def collections():
+    file = says("manifest_collections.json")
+    members, digest = parse_manifest(stored("manifest_collections.bin"), file["version"])
+    same((digest, members, name_of(file["version"])), (file["blake3"], file["members"], file["name"]), "manifest_collections.bin")
+    check_segments(members, Schema(members["schema"]))
+    for case in file["refused"]:
+        refused(case["why"], later, case["signed"], file["version"])
+    lists, found = json.loads(file["object"]), members["collections"]
+    check_lists(lists, found["floor"], file["version"], "lists of collections")
+    same({name: lists[name] for name in ("kept", "expired", "condemned")}, {name: found[name] for name in ("kept", "expired", "condemned")}, "lists")
+    reference = later(file["signed_with_object"], file["version"])["collections"]["lists"]
+    same(f"collections/{reference['blake3']}.json", file["name_of_object"], "the name of the lists")
+    same((blake3(file["object"].encode()).hex(), len(file["object"])), (reference["blake3"], reference["bytes"]), "the lists")
+
+
 def tails():
     file = says("manifest_tails.json")
     members, digest = parse_manifest(stored("manifest_tails.bin"), file["version"])
@@ -344,6 +359,7 @@ def bloom_filters():
 def later(signed, version):
     manifest, _ = parse_manifest(with_hash(signed), version)
     check_segments(manifest, Schema(manifest["schema"]))
+    return manifest
 
 
 def views():
@@ -361,7 +377,7 @@ def views():
 
 
 def main():
-    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, tails, bloom_filters, views):
+    for check in (types, nodes, pages, checksums, chains, blocks, cuts, locators, segment, shared, joins_and_pins, tags, deleting, collections, tails, bloom_filters, views):
         check()
     print("\n".join(sorted(read)))
 

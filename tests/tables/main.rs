@@ -5,6 +5,7 @@ mod bad_input;
 mod batches;
 mod blocking;
 mod bloom_filters;
+mod collections;
 #[path = "../common/mod.rs"]
 mod common;
 mod compacting;

@@ -1,4 +1,4 @@
-//! `tetrys gc`: condemns objects that no kept version needs, and deletes them in a later call.
+//! `tetrys gc`: gives up versions and objects that are not kept, and deletes them in a later call.
 
 use std::{io::Write, time::Duration};
 
@@ -12,12 +12,12 @@ use super::write_json;
 use crate::{
     failure::{Failure, Outcome, done},
     numbers::whole,
-    text,
+    text, times,
 };
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Garbage collection has two phases, so that running readers and writers lose nothing. The first call with --yes condemns objects that are older than --age and that no kept version needs: a new version lists them, and nothing is deleted. A call at least --age later deletes the objects that are still condemned. Run it from a scheduler, for example once a day.
+    after_help = "Garbage collection has two phases, so that running readers and writers lose nothing. The first call with --yes gives up the versions that are not kept, and condemns objects that are older than --age and that no kept version needs: a new version lists them, and nothing is deleted. A call at least --age later deletes what is still listed. It waits for write sessions that are open, and says which they are. Run it from a scheduler, for example once a day.
 
 Without --yes the command is a dry run: it prints what it would do. Versions with a tag, and versions that other tables use, are always kept. `to sweep` counts manifests of expired versions, files that killed writers left behind, and pins left by versions of other tables that no longer exist.
 
@@ -37,11 +37,10 @@ pub(crate) struct Gc {
     /// Number of newest versions to keep [default: all versions]
     #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
     keep: Option<u32>,
-    /// Leave objects alone that were written or condemned less than this many hours ago. Choose more than the longest pause of
-    /// any reader or writer
+    /// Leave alone what was written or given up less than this many hours ago, and wait for sessions in which something was written since. Choose more than the longest pause of any reader or writer
     #[arg(long, value_name = "HOURS", default_value_t = 168, value_parser = whole(0..=u32::MAX))]
     age: u32,
-    /// First delete the manifest of this version, which is damaged: what it alone names becomes garbage. May be repeated
+    /// First give up this version, whose manifest is damaged: the next collections delete it, and what it alone names. May be repeated
     #[arg(long, value_name = "N", value_parser = whole(1..=u64::MAX), conflicts_with = "abandoned", requires = "yes")]
     give_up: Vec<u64>,
     /// Delete the files of writers that never committed a first version; an error if there is a manifest
@@ -91,6 +90,10 @@ impl Gc {
         let objects = |objects: &std::collections::BTreeMap<String, u64>| {
             format!("{}, {}", text::counted(objects.len() as u64, "object"), text::bytes(objects.values().sum()))
         };
+        if !plan.expired.is_empty() {
+            let versions = text::counted(plan.expired.len() as u64, "version");
+            writeln!(out, "{}  {versions}", verb("not kept", "not to keep"))?;
+        }
         writeln!(out, "{}  {}", verb("condemned", "to condemn"), objects(&plan.condemn))?;
         writeln!(out, "{}  {}", verb("deleted", "to delete"), objects(&plan.delete))?;
         writeln!(out, "{}  {}", verb("swept", "to sweep"), objects(&plan.sweep))?;
@@ -99,6 +102,12 @@ impl Gc {
         }
         for version in &plan.pinned {
             writeln!(out, "version {version} is kept: other tables use it")?;
+        }
+        for session in &plan.open_sessions {
+            writeln!(out, "session {session} is open: what was given up after it began is not deleted before it ends")?;
+        }
+        if let Some(until) = plan.until_ms {
+            writeln!(out, "what is given up can be deleted from {} on", times::moment(until))?;
         }
         match self.yes {
             _ if plan.is_empty() => writeln!(out, "nothing to collect now")?,

@@ -108,6 +108,9 @@ fn the_doctor_gives_a_command_that_runs_or_steps_to_take() {
     assert_eq!(said["findings"][0]["command"], "tetrys gc t --age 0 --yes", "{said}");
     assert_eq!(said["findings"][0]["advice"], Value::Null);
     assert!(tetrys(folder, "doctor t").ok().contains(": nothing found\n"), "it is not a week old");
+    // One version ends the session, and its files are deleted after that.
+    tetrys(folder, "gc t --age 0 --yes").ok();
+    assert!(session.exists());
     tetrys(folder, "gc t --age 0 --yes").ok();
     assert!(!session.exists());
 
@@ -116,12 +119,12 @@ fn the_doctor_gives_a_command_that_runs_or_steps_to_take() {
     assert!(tetrys(folder, "info t").fails(3).contains("version 1000000"));
     let said = doctor(folder, "t");
     let finding = &said["findings"][0];
-    assert_eq!((&finding["command"], &finding["cure"]), (&Value::Null, &json!({"copy_or_move": 1})), "{said}");
+    assert_eq!((&finding["command"], &finding["cure"]), (&Value::Null, &json!({"copy_or_move": 3})), "{said}");
     let advice = finding["advice"].as_str().unwrap();
-    assert!(advice.contains("so that version 1 is the newest: mv t/manifests/"), "{advice}");
+    assert!(advice.contains("so that version 3 is the newest: mv t/manifests/"), "{advice}");
     let moves = advice.split(": ").find(|part| part.starts_with("mv ")).unwrap().trim_end_matches(", then");
     assert!(Command::new("sh").args(["-c", moves]).current_dir(folder).status().unwrap().success(), "{moves}");
-    assert!(tetrys(folder, "doctor t").ok().contains(" version 1: nothing found\n"));
+    assert!(tetrys(folder, "doctor t").ok().contains(" version 3: nothing found\n"));
     assert!(!manifest(folder, 1_000_000).exists());
 
     // A view whose table is gone: nobody knows the place.
@@ -189,8 +192,14 @@ fn a_damaged_version_is_given_up_on_request() {
     assert!(tetrys(folder, "gc t --give-up 1").fails(2).contains("--yes"));
     assert!(tetrys(folder, "gc t --give-up 2 --yes").fails(1).contains("version 2 is the newest"));
     assert_eq!(tetrys(folder, "gc t --give-up 1 --yes --json").json()["given_up"], json!([1]));
-    assert!(tetrys(folder, "gc t --give-up 1 --yes").fails(1).contains("no version 1"));
+    // The version stays until a later collection, and nobody is told of it any more.
+    assert!(tetrys(folder, "gc t --give-up 1 --yes").ok().contains("given up  version 1\n"));
+    assert!(!tetrys(folder, "doctor t").ok().contains("--give-up"));
     assert!(tetrys(folder, "gc t --yes").ok().contains("nothing to collect now"));
+    for _ in 0..2 {
+        tetrys(folder, "gc t --yes --age 0").ok();
+    }
+    assert!(tetrys(folder, "gc t --give-up 1 --yes").fails(1).contains("no version 1"));
 }
 
 #[test]

@@ -764,12 +764,13 @@ class Table:
 
         Args:
             keep: Number of newest versions to keep; 0 keeps all.
-            age: Time between condemning and deleting; default one week. Younger objects are never deleted. Use at least an hour
-                while others write or read.
+            age: Time between giving up and deleting; default one week. Younger objects are never deleted. Use at least an hour
+                while others write or read. A change or session that pauses for longer may have to be made again.
             apply: Carry out the plan. Without it, the call is a dry run.
 
         Returns the plan, a dict with `expired` and `pinned` (versions), `condemn`, `delete` and `sweep` ({name: bytes}),
-        `waiting` (objects that are too young) and `done`.
+        `waiting` (objects that are too young), `open_sessions` (ids of write sessions for which it waits), `until_ms` (the earliest
+        time of the next deletion, in milliseconds since 1970, or None) and `done`.
 
         Example:
             >>> plan = tt.Table("drives").gc(keep=3)
@@ -785,8 +786,8 @@ class Table:
         return self._native.gc(keep=whole("keep", keep), age=_age(age), apply=truth("apply", apply))
 
     def give_up(self, version: int) -> None:
-        """Deletes the manifest of a version that is damaged, so that `gc` can go on with the others. What this version alone names
-        becomes garbage. Restore the manifest from a copy instead if there is one.
+        """Gives up a version whose manifest is damaged, so that `gc` can go on. The next collections delete the manifest, and what this
+        version alone names. Restore the manifest from a copy instead if there is one.
 
         Args:
             version: Number of the damaged version; not the newest.

@@ -41,6 +41,7 @@ FEATURES = (
     ("masked-copies", ("read_features",), lambda manifest: any(group.get("masked") for group in manifest["schema"]["groups"])),
     ("condemned", ("write_features",), lambda manifest: manifest["condemned"]),
     ("deleting", ("write_features",), lambda manifest: manifest.get("deleting") is not None),
+    ("collections", ("write_features",), lambda manifest: "collections" in manifest),
     ("views", ("read_features",), lambda manifest: "view" in manifest),
     ("index-tails", ("write_features",), lambda manifest: any(isinstance(segment, dict) and "tail" in segment for segment in manifest["segments"])),
     ("tags", ("write_features",), lambda manifest: manifest.get("tags")),
@@ -48,6 +49,7 @@ FEATURES = (
 )
 TAG = re.compile(r"(?![0-9]+\Z)[A-Za-z0-9._-]{1,64}\Z")
 CONDEMNED_IN = {"attachments": "", "chunks": "", "hashes": ".parquet", "index": ".parquet", "joins": ".parquet", "layout": ".parquet"}
+MAX_RECENT = 64
 
 
 def no_twins(pairs):
@@ -154,18 +156,70 @@ def parse_manifest(data, version):
         require(TAG.match(tag) and type(tagged) is int and 1 <= tagged < version, f"{what}: tag `{tag[:80]}` of version {tagged}")
     deleting = manifest.get("deleting")
     require(deleting is None or isinstance(deleting, list), f"{what}: deleting {deleting}")
-    for entry in given_up(manifest):
+    of_another_build = [*manifest["condemned"], *(deleting or [])]
+    for entry in of_another_build:
         members(entry, {"folder": str, "blake3": str, "bytes": int}, f"{what}: condemned")
         require(entry["folder"] in CONDEMNED_IN and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
     if deleting is not None:
-        names = [(entry["folder"], entry["blake3"]) for entry in given_up(manifest)]
+        names = [(entry["folder"], entry["blake3"]) for entry in of_another_build]
         require(len(names) == len(set(names)), f"{what}: condemned twice, or condemned and being deleted")
+    if "collections" in manifest:
+        require(not manifest["condemned"] and deleting is None, f"{what}: collections beside condemned objects of another build")
+        check_collections(manifest, f"{what}: collections")
     return manifest, digest
 
 
 def given_up(manifest):
-    """The objects that a version condemns or marks."""
-    return [*manifest["condemned"], *(manifest.get("deleting") or [])]
+    """The objects that a version condemns or marks, where the manifest lists them."""
+    return [*manifest["condemned"], *(manifest.get("deleting") or []), *manifest.get("collections", {}).get("condemned", [])]
+
+
+def check_collections(manifest, what):
+    """What garbage collections have decided: format-spec/collections.md."""
+    found, version = manifest["collections"], manifest["version"]
+    members(found, {"floor": int, "last": int, "recent": list}, what)
+    require(0 <= found["floor"] <= found["last"] <= version and found["floor"] < version, f"{what}: floor {found['floor']}, last {found['last']}")
+    check_session(found, what)
+    recent = found["recent"]
+    for ancestor in recent:
+        members(ancestor, {"version": int, "blake3": str, "commit_id": str}, what)
+        require(HASH.fullmatch(ancestor["blake3"]) and UUID.fullmatch(ancestor["commit_id"]), f"{what}: ancestor {ancestor}")
+        check_session(ancestor, what)
+    numbers = [ancestor["version"] for ancestor in recent]
+    require(1 <= len(recent) <= MAX_RECENT and numbers == sorted(set(numbers), reverse=True) and numbers[-1] > 0, f"{what}: recent {numbers}")
+    parent = manifest["parent"] or {}
+    require((numbers[0], recent[0]["blake3"]) == (parent.get("version"), parent.get("blake3")), f"{what}: the first of recent is not the parent")
+    lists = [name for name in ("kept", "expired", "condemned") if name in found]
+    require(len(lists) == (0 if "lists" in found else 3), f"{what}: it has {lists}" + (" and lists" if "lists" in found else ""))
+    if lists:
+        check_lists(found, found["floor"], version, what)
+    else:
+        members(found, {"lists": dict}, what)
+        members(found["lists"], {"blake3": str, "bytes": int}, f"{what}: lists", exact=True)
+        require(HASH.fullmatch(found["lists"]["blake3"]), f"{what}: lists {found['lists']}")
+
+
+def check_session(entry, what):
+    require("session" not in entry or (isinstance(entry["session"], str) and UUID.fullmatch(entry["session"])), f"{what}: session")
+
+
+def check_lists(lists, floor, version, what):
+    """The versions that are kept, and the versions and objects that are given up."""
+    members(lists, {"kept": list, "expired": list, "condemned": list}, what)
+    for entry in lists["kept"]:
+        members(entry, {"version": int, "blake3": str}, what)
+        require(1 <= entry["version"] <= floor and HASH.fullmatch(entry["blake3"]), f"{what}: kept {entry}")
+    for entry in lists["expired"]:
+        members(entry, {"version": int, "blake3": str, "at": int}, what)
+        require(0 < entry["version"] < entry["at"] <= version and HASH.fullmatch(entry["blake3"]), f"{what}: expired {entry}")
+    kept, expired = ([entry["version"] for entry in lists[name]] for name in ("kept", "expired"))
+    require(kept == sorted(set(kept)) and expired == sorted(set(expired)) and not set(kept) & set(expired), f"{what}: kept {kept}, expired {expired}")
+    for entry in lists["condemned"]:
+        members(entry, {"folder": str, "blake3": str, "bytes": int, "at": int}, what)
+        require(entry["folder"] in {*CONDEMNED_IN, "collections"} and HASH.fullmatch(entry["blake3"]), f"{what}: condemned {entry}")
+        require(0 <= entry["at"] <= version, f"{what}: condemned at {entry['at']}")
+    names = [(entry["folder"], entry["blake3"]) for entry in lists["condemned"]]
+    require(names == sorted(set(names)), f"{what}: condemned objects are not sorted, or one is there twice")
 
 
 def check_stores(manifest, what):
@@ -235,6 +289,7 @@ def check_segments(manifest, schema):
     if "view" in manifest:
         check_view(manifest, schema)
     rows, sequences, sizes = 0, 0, sum(entry["bytes"] for entry in [*manifest["attachments"].values(), *given_up(manifest)])
+    sizes += manifest.get("collections", {}).get("lists", {}).get("bytes", 0)
     sources = manifest["view"]["sources"] if "view" in manifest else []
     sizes += sum(source[member]["bytes"] for source in sources for member in ("join", "lists") if source[member])
     for number, segment in enumerate(manifest["segments"]):

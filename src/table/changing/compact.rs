@@ -97,7 +97,7 @@ impl Table {
                     (None, [_]) => None,
                     (None, _) => Some(self.joined(part, number).await?),
                     (Some(gatherer), _) => {
-                        let (group, of_group) = self.gathered(part, number, gatherer).await?;
+                        let (group, of_group) = self.gathered(&session.store, part, number, gatherer).await?;
                         moved = of_group.blocks > 0;
                         gathered = gathered.and(of_group);
                         Some(group)
@@ -105,7 +105,7 @@ impl Table {
                 };
                 groups.push(match (group, part) {
                     (Some(group), parts) if moved || parts.len() > 1 => {
-                        let stored: GroupSegment = self.put_group(group).await?;
+                        let stored: GroupSegment = self.put_group(&session.store, group).await?;
                         // Moving blocks keeps their hashes, so the hashes object may exist already.
                         let is_new = |object: &&ObjectRef| parts.iter().all(|part| part.groups[number].hashes != **object);
                         bytes +=
@@ -123,7 +123,7 @@ impl Table {
                 progress.add(rows);
                 continue;
             }
-            let segment = self.as_one_of(part, groups).await?;
+            let segment = self.as_one_of(&session.store, part, groups).await?;
             progress.add(rows);
             bytes += segment.index.bytes;
             segments.push(segment);
@@ -170,7 +170,13 @@ impl Table {
     /// A new chunk ends by its content, which is not known before its blocks are read. So the new places may be as bad as the old
     /// ones. Then the version keeps the old places, and garbage collection deletes the new chunks: otherwise each compaction would
     /// publish the same move again. While windows become cheaper, the loop moves what is still scattered.
-    async fn gathered(&self, part: &[&Segment], number: usize, gatherer: &mut Gatherer) -> Result<(WrittenGroup, Gathered)> {
+    async fn gathered(
+        &self,
+        store: &Store,
+        part: &[&Segment],
+        number: usize,
+        gatherer: &mut Gatherer,
+    ) -> Result<(WrittenGroup, Gathered)> {
         let mut group = self.joined(part, number).await?;
         let sequences = self.sequences().await?;
         let first_row = part.first().map_or(0, |segment| segment.first_row);
@@ -179,7 +185,7 @@ impl Table {
         let mut all = Gathered { before: scattered.before, ..Gathered::default() };
         while !scattered.blocks.is_empty() {
             let stores = self.owners_of(&group, &scattered.blocks).await?;
-            let (next, moved) = gatherer.write(self.store(), &stores, &group, &scattered.blocks, starts).await?;
+            let (next, moved) = gatherer.write(store, &stores, &group, &scattered.blocks, starts).await?;
             let left = gatherer.plan(&next, starts);
             if left.excess >= scattered.excess {
                 break;
@@ -257,7 +263,7 @@ impl Table {
                 let layout = self.object("layout", &stored.layout).await?;
                 let runs = read_layout(layout, stored.columns.len(), segment.rows, self.manifest().stores.len())?;
                 let own: Vec<LayoutRun> = runs.into_iter().map(|run| LayoutRun { owner: 0, ..run }).collect();
-                stored.layout = commit::put_layout(self.store(), &own).await?;
+                stored.layout = commit::put_layout(&session.store, &own).await?;
             }
         }
         let said = BTreeMap::from([("chunks_copied".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);

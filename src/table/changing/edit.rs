@@ -16,6 +16,7 @@ use crate::{
     error::{Error, Result},
     format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
     schema::{ColumnId, Schema},
+    store::Store,
     table::{reading::RowLoader, table::Table},
     write::{WriteOptions, WrittenGroup},
 };
@@ -172,7 +173,7 @@ impl Edit {
         let names = |schema: &Schema| schema.index().map(|column| column.name.clone()).collect::<Vec<_>>();
         let mut bytes = shrink_groups(&mut session, &base, &mut manifest).await?;
         if names(&manifest.schema) != names(base.schema()) {
-            bytes += rewrite_index(&base, &mut manifest).await?;
+            bytes += rewrite_index(&session.store, &base, &mut manifest).await?;
         }
         let said = BTreeMap::from([("changes".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);
         let child = session.child()?;
@@ -241,7 +242,7 @@ fn under_new_names(batch: &RecordBatch, ids: &[ColumnId], before: &Schema, now: 
 }
 
 /// Rewrites the index segments with the columns and names of the new schema. Returns the bytes of the objects written.
-async fn rewrite_index(base: &Table, manifest: &mut Manifest) -> Result<u64> {
+async fn rewrite_index(store: &Store, base: &Table, manifest: &mut Manifest) -> Result<u64> {
     let mut tracker = SequenceTracker::new(&manifest.schema);
     let places: Vec<usize> =
         manifest.schema.index().filter_map(|column| base.schema().index().position(|before| before.id == column.id)).collect();
@@ -254,7 +255,7 @@ async fn rewrite_index(base: &Table, manifest: &mut Manifest) -> Result<u64> {
             index.push(&batch.map_err(|error| Error::internal(error.to_string()))?, &mut tracker)?;
         }
         let groups = std::mem::take(&mut segment.groups);
-        *segment = index.finish(base.store(), segment.first_row, groups).await?;
+        *segment = index.finish(store, segment.first_row, groups).await?;
         bytes += segment.index.bytes;
     }
     Ok(bytes)

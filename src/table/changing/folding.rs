@@ -39,7 +39,7 @@ pub(in crate::table) async fn fold_tail(store: &Store, manifest: Manifest) -> Re
     let Some(start) = small_tail(&manifest.segments) else { return Ok(manifest) };
     let table = Table::of(store.clone(), manifest, Hash::of(b""), Vec::new());
     let part: Vec<&Segment> = table.manifest().segments[start..].iter().collect();
-    let folded = table.as_one(&part).await;
+    let folded = table.as_one(store, &part).await;
     let mut manifest = table.manifest().clone();
     match folded {
         Ok(folded) => {
@@ -76,17 +76,22 @@ fn small_tail(segments: &[Segment]) -> Option<usize> {
 }
 
 impl Table {
-    /// Merges neighbouring segments into one and stores its objects. The new segment has the same rows and names the same blocks.
-    pub(in crate::table) async fn as_one(&self, part: &[&Segment]) -> Result<Segment> {
+    /// Merges neighbouring segments into one and stores its objects, with the salt of `store`. The new segment has the same rows and names the same blocks.
+    pub(in crate::table) async fn as_one(&self, store: &Store, part: &[&Segment]) -> Result<Segment> {
         let mut groups = Vec::new();
         for number in 0..self.manifest().schema.groups().len() {
-            groups.push(self.put_group(self.joined(part, number).await?).await?);
+            groups.push(self.put_group(store, self.joined(part, number).await?).await?);
         }
-        self.as_one_of(part, groups).await
+        self.as_one_of(store, part, groups).await
     }
 
     /// Merges the indexes of neighbouring segments into one, and stores it. Returns the segment with these groups.
-    pub(in crate::table) async fn as_one_of(&self, part: &[&Segment], groups: Vec<GroupSegment>) -> Result<Segment> {
+    pub(in crate::table) async fn as_one_of(
+        &self,
+        store: &Store,
+        part: &[&Segment],
+        groups: Vec<GroupSegment>,
+    ) -> Result<Segment> {
         let first = part.first().copied();
         let schema = Arc::new(self.manifest().schema.clone());
         // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
@@ -110,14 +115,14 @@ impl Table {
             })
             .await?;
         }
-        let one = index.finish(self.store(), first.map_or(0, |first| first.first_row), groups).await?;
+        let one = index.finish(store, first.map_or(0, |first| first.first_row), groups).await?;
         Ok(Segment { continues: first.is_some_and(|first| first.continues), ..one })
     }
 
     /// Stores a column group whose runs use the owner numbers of this version.
-    pub(in crate::table) async fn put_group(&self, group: WrittenGroup) -> Result<GroupSegment> {
+    pub(in crate::table) async fn put_group(&self, store: &Store, group: WrittenGroup) -> Result<GroupSegment> {
         let identity = (1..=self.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
-        commit::put_group(self.store(), group, &identity).await
+        commit::put_group(store, group, &identity).await
     }
 
     /// Joins a column group of neighbouring segments.

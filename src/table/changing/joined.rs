@@ -1,13 +1,19 @@
 //! Sessions of several processes, as a process that joined one sees them: the planned version, its owners, and the versions that
 //! the session has committed already.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use uuid::Uuid;
 
-use super::session::{SESSION, Session, SessionKind};
+use super::session::{Session, SessionKind};
 use crate::{
-    commit::{self, Fate},
+    commit::{
+        self, Decided, Fate,
+        decisions::{self, MayCommit, Newest},
+    },
     error::{Error, ErrorKind, Result},
     format::{Cuts, MAX_PIN, Manifest, Pin},
     id::Hash,
@@ -23,21 +29,18 @@ pub(in crate::table) struct Joined {
     /// The planned version. Its owners have the numbers that are in the parts.
     pub(in crate::table) planned: Table,
     pub(in crate::table) references: Vec<u32>,
-    /// The version that the table had when the session was started; `None` if the session creates the table.
+    /// The version from which the session changes the table; `None` if it creates the table.
     pub(in crate::table) base: Option<u64>,
+    /// The version that was the newest one when the session began; 0 if there was none.
+    pub(in crate::table) since: u64,
 }
 
-/// Whether the lineage of a version names this session.
+/// Whether this session made a version.
 fn made_by(manifest: &Manifest, session: Uuid) -> bool {
-    manifest.lineage.get(SESSION).and_then(serde_json::Value::as_str) == Some(session.to_string().as_str())
+    commit::session_of(manifest) == Some(session)
 }
 
 impl Joined {
-    /// Returns the version that the table had when the session was started; 0 if the session creates the table.
-    pub(in crate::table) fn version(&self) -> u64 {
-        self.base.unwrap_or(0)
-    }
-
     /// Starts the commit in a process that joined.
     ///
     /// # Errors
@@ -55,7 +58,7 @@ impl Joined {
             (SessionKind::Overwrite, Some(version)) => session.in_place_of(version).await?,
             _ => session,
         };
-        Ok(Session { since: self.base, ..begun })
+        Ok(Session { since: Some(self.since), ..begun })
     }
 
     /// Adds the owners that the parts use to those of the session. Returns the number there of each, by its number in the parts.
@@ -122,15 +125,102 @@ impl Session {
     pub(in crate::table) async fn made_before(&self) -> Result<Option<Table>> {
         match &self.base {
             None => self.committed().await,
-            Some(base) if self.shared.is_some() => self.committed_after(base.version()).await,
+            Some(base) if self.shared.is_some() => self.committed_after(self.since.unwrap_or(base.version())).await,
             Some(_) => Ok(None),
         }
     }
 
     /// Returns the version after `version` that this session has committed already, by this commit or in another process; `None`
     /// if there is none.
+    ///
+    /// # Errors
+    /// - `NotFound`: a garbage collection has deleted that version since.
+    /// - `Conflict`: the session is over.
+    /// - Errors of the store.
     pub(in crate::table) async fn committed_after(&self, version: u64) -> Result<Option<Table>> {
-        for number in commit::versions(&self.store).await?.into_iter().filter(|number| *number > version) {
+        let (Some(newest), Some(session)) = (commit::newest_version(&self.store).await?, self.shared) else { return Ok(None) };
+        if newest <= version {
+            return Ok(None);
+        }
+        let (manifest, hash) = match commit::load(&self.store, newest).await {
+            Ok(loaded) => loaded,
+            // A later build made the newest version.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {
+                return self.committed_among(version + 1..newest).await;
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                return Err(error.at(format!("whether this session was committed as version {newest} is unknown")));
+            }
+            Err(error) => return Err(error),
+        };
+        let decided = Decided::by(&self.store, &manifest, hash).await?;
+        match decisions::may_commit(&decided, version, session) {
+            MayCommit::Already(number) => self.done(number).await.map(Some),
+            MayCommit::Search(first, end) => self.committed_among(first..end).await,
+            MayCommit::Over if self.base.is_some() || version > 0 => {
+                Box::pin(self.made_or_over(&manifest, &decided, version)).await.map(Some)
+            }
+            // Where the session was to create the table, the claim reports that another one has.
+            MayCommit::Claim | MayCommit::Over => Ok(None),
+        }
+    }
+
+    /// Returns the version that this session has made already.
+    ///
+    /// # Errors
+    /// - `NotFound`: a garbage collection has deleted it.
+    /// - Errors of the store.
+    pub(in crate::table) async fn done(&self, version: u64) -> Result<Table> {
+        let made = self.committed_among(version..version + 1).await?;
+        made.ok_or_else(|| {
+            Error::not_found(format!(
+                "{}: this session was committed as version {version}, which a garbage collection has deleted since",
+                self.store.url()
+            ))
+        })
+    }
+
+    /// Returns the version that this session has made, if a manifest above the floor is it.
+    ///
+    /// # Errors
+    /// - `Conflict`: there is none: the session is over.
+    /// - Errors of the store.
+    pub(in crate::table) async fn made_or_over(&self, newest: &Manifest, decided: &Decided<'_>, since: u64) -> Result<Table> {
+        let reached = decided.recent().map(|ancestor| ancestor.version).min().unwrap_or(newest.version);
+        let made = self.committed_among(since.max(decided.floor()) + 1..reached).await?;
+        made.ok_or_else(|| self.is_over(newest, since))
+    }
+
+    /// Returns the error of a change that is over, if it is.
+    ///
+    /// # Errors
+    /// - Errors of the store.
+    pub(in crate::table) async fn over_by_now(&self) -> Result<Option<Error>> {
+        let since = self.since.or(self.base.as_ref().map(Table::version));
+        let (Some(since), Some((newest, _))) = (since, commit::load_newest(&self.store).await?) else { return Ok(None) };
+        let floor = newest.collections.as_ref().map_or(0, |collections| collections.floor);
+        Ok((self.base.is_some() && decisions::is_fenced(since, floor)).then(|| self.is_over(&newest, since)))
+    }
+
+    /// The error of a change for which garbage collections no longer wait, as the newest version says.
+    pub(in crate::table) fn is_over(&self, newest: &Manifest, since: u64) -> Error {
+        let (url, floor) = (self.store.url(), newest.collections.as_ref().map_or(0, |collections| collections.floor));
+        let why = match self.shared {
+            Some(session) => format!(
+                "session {session} is over: nothing was written in it for the age of a garbage collection, or another process has \
+                 committed it as a version that was given up since; look at the rows before you repeat it"
+            ),
+            None => "this change is over: it paused for longer than the age of a garbage collection".to_owned(),
+        };
+        Error::conflict(format!(
+            "{url}: {why}. It began at version {since}; the floor is {floor} now, so that what it has written may be deleted. Open the \
+             table again to repeat it"
+        ))
+    }
+
+    /// Returns the version among these that this session has made; `None` if there is none.
+    pub(in crate::table) async fn committed_among(&self, versions: Range<u64>) -> Result<Option<Table>> {
+        for number in versions.rev() {
             match commit::load(&self.store, number).await {
                 Ok((manifest, hash))
                     if manifest.commit_id == self.commit_id || self.shared.is_some_and(|id| made_by(&manifest, id)) =>

@@ -16,6 +16,7 @@ pub(in crate::table) mod session;
 pub(in crate::table) mod session_files;
 pub(in crate::table) mod sessions;
 pub(in crate::table) mod splice;
+pub(in crate::table) mod start;
 pub(in crate::table) mod ticket;
 pub(in crate::table) mod writer;
 

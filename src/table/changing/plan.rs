@@ -100,6 +100,7 @@ impl TableWriter {
         }
         let store = &self.session.store;
         store.ensure_create_only().await?;
+        self.start.begin().await?;
         let plan = WritePlan { ticket: self.ticket()?, planned: Planned { partitions, labels } };
         let text = plan.to_json();
         if text.len() as u64 > MAX_PLAN {

@@ -4,7 +4,8 @@
 //! ```text
 //!   list the newest version <-------------------------------------------+
 //!    -> rebase our change onto it, merge small segments (fold)          |
-//!    -> withdraw condemnations of objects that we name; marks: Conflict |
+//!    -> is it committed already? is it over?                            |
+//!    -> leave out of the lists what we need; final: Conflict            |
 //!    -> pin the owners, then check what they delete                     |
 //!    -> claim newest + 1, settled by the newest version --- not ours ---+
 //! ```
@@ -19,9 +20,12 @@ use super::{
     session::{Session, join_sequences},
 };
 use crate::{
-    commit::{self, Borrower, NOT_PINNED, Owners, Unpinned},
+    commit::{
+        self, Borrower, Decided, NOT_PINNED, Owners, Unpinned, WITHOUT_PINS,
+        decisions::{self, MayCommit, Newest, Withdraw},
+    },
     error::{Error, ErrorKind, Result},
-    format::{Manifest, Parent},
+    format::{Kept, Manifest, Parent, StoredLists, ViewSource},
     id::Hash,
     machine,
     table::{
@@ -32,9 +36,8 @@ use crate::{
 
 /// Maximum number of attempts to rebase and claim in one commit.
 const REBASES: usize = 32;
-/// Maximum number of versions between the base and the newest one that are searched for marks. If there are more, marks are
-/// assumed.
-const LOOKED_THROUGH: u64 = 64;
+/// Maximum number of later versions that are searched for an earlier change of the same handle.
+const LOOKED_THROUGH: usize = 64;
 
 impl Session {
     /// Publishes `ours`, rebased onto the versions that other writers published since the base version.
@@ -90,7 +93,7 @@ impl Session {
             return error;
         }
         let Ok(versions) = commit::versions(&self.store).await else { return error };
-        for version in versions.into_iter().filter(|version| *version > base.version()).take(LOOKED_THROUGH as usize) {
+        for version in versions.into_iter().filter(|version| *version > base.version()).take(LOOKED_THROUGH) {
             match commit::load(&self.store, version).await {
                 Ok((manifest, _)) if claimed.contains(&manifest.commit_id) => {
                     return Error::conflict(format!(
@@ -108,7 +111,7 @@ impl Session {
     async fn claim(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         for _ in 0..REBASES {
             let newest = commit::newest_version(&self.store).await?;
-            let manifest = match self.prepared(newest, ours, rebases).await {
+            let manifest = match Box::pin(self.prepared(newest, ours, rebases)).await {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
@@ -152,19 +155,16 @@ impl Session {
         let Some(base) = self.base.clone() else {
             return match newest {
                 None => self.ready(Manifest { commit_id: self.commit_id, ..ours.clone() }).await,
-                Some(newest) => self.committed().await?.map(Prepared::Done).ok_or_else(|| by_another(newest)),
+                Some(newest) => match self.committed().await? {
+                    Some(table) => Ok(Prepared::Done(table)),
+                    None => self.committed_after(0).await?.map(Prepared::Done).ok_or_else(|| by_another(newest)),
+                },
             };
         };
         // On some stores a listing lags behind; the base was there when the change began.
         let newest = newest.unwrap_or(0).max(base.version());
         if newest == base.version() {
             self.is_there(&base).await?;
-        }
-        if newest > base.version()
-            && self.shared.is_some()
-            && let Some(table) = self.committed_after(base.version()).await?
-        {
-            return Ok(Prepared::Done(table));
         }
         let theirs = if newest == base.version() {
             base.clone()
@@ -174,6 +174,23 @@ impl Session {
         } else {
             return Err(by_another(newest));
         };
+        let decided = Decided::by(&self.store, theirs.manifest(), theirs.manifest_hash()).await?;
+        let since = self.since.unwrap_or(base.version());
+        if let Some(session) = self.shared {
+            match decisions::may_commit(&decided, since, session) {
+                MayCommit::Claim => {}
+                MayCommit::Over => {
+                    return Box::pin(self.made_or_over(theirs.manifest(), &decided, since)).await.map(Prepared::Done);
+                }
+                MayCommit::Already(version) => return self.done(version).await.map(Prepared::Done),
+                // The versions up to the base were searched when the commit began.
+                MayCommit::Search(first, end) => {
+                    if let Some(table) = self.committed_among(first.max(base.version() + 1)..end).await? {
+                        return Ok(Prepared::Done(table));
+                    }
+                }
+            }
+        }
         let mut manifest = match newest == base.version() {
             true => ours.clone(),
             false => self.rebased(&base, ours, &theirs).await?,
@@ -189,7 +206,17 @@ impl Session {
         manifest.version = newest + 1;
         manifest.parent = Some(Parent { version: newest, blake3: theirs.manifest_hash() });
         manifest.commit_id = self.commit_id;
-        self.spare(&mut manifest, base.manifest(), theirs.manifest()).await?;
+        match &self.collects {
+            Some(collections) => {
+                (manifest.condemned, manifest.deleting) = (Vec::new(), None);
+                manifest.collections = Some(collections.clone());
+            }
+            None => {
+                let lists = Box::pin(self.spare(&mut manifest, base.manifest(), &theirs, &decided)).await?;
+                let (theirs, hash) = (theirs.manifest(), theirs.manifest_hash());
+                manifest.collections = commit::next_collections(theirs, hash, self.shared, lists);
+            }
+        }
         if manifest.stores != self.owners.stores() {
             // The other writer changed the owners. This version uses the same chunks, so it takes over its list.
             self.owners.unpin(|_| false).await;
@@ -230,8 +257,16 @@ impl Session {
         if !self.unpinned.is_empty()
             && let Value::Object(lineage) = &mut manifest.lineage
         {
-            let urls: Vec<Value> = self.unpinned.iter().map(|owner| owner.url.clone().into()).collect();
-            lineage.insert(NOT_PINNED.to_owned(), urls.into());
+            // A collection goes on without pins, but it does not accept that for the changes after it.
+            let accepted = self.base.as_ref().map(|base| not_pinned(base.manifest())).unwrap_or_default();
+            let is_accepted = |owner: &&Unpinned| self.collects.is_none() || accepted.contains(&owner.url);
+            let (accepted, others): (Vec<_>, Vec<_>) = self.unpinned.iter().partition(is_accepted);
+            for (key, owners) in [(NOT_PINNED, accepted), (WITHOUT_PINS, others)] {
+                let urls: Vec<Value> = owners.into_iter().map(|owner| owner.url.clone().into()).collect();
+                if !urls.is_empty() {
+                    lineage.insert(key.to_owned(), urls.into());
+                }
+            }
         }
         self.check_owners(&manifest).await?;
         Ok(Prepared::Claim(Box::new(manifest)))
@@ -283,60 +318,108 @@ impl Session {
         Ok(rebased)
     }
 
-    /// Withdraws the condemnations of objects that `manifest` names and `theirs`, the newest version, does not.
+    /// Leaves the objects and versions that `manifest` needs, and `theirs`, the newest version, does not name, out of what is given
+    /// up. Returns other lists for the manifest, if they change.
     ///
     /// # Errors
-    /// - `Conflict`: `manifest` names an object that is being deleted, or was deleted since the base version was read.
+    /// - `Conflict`: `manifest` needs what is given up for good, or what it has written may be deleted.
     /// - `NotFound`: `manifest` gives a tag to a version that does not exist; `Conflict` if there is a newer version than the base.
-    async fn spare(&self, manifest: &mut Manifest, base: &Manifest, theirs: &Manifest) -> Result<()> {
-        let tagged = self.newly_tagged(manifest, base, theirs).await?;
-        let marked: BTreeSet<String> = theirs.marked().map(|object| object.name()).collect();
-        let collected = !marked.is_empty() || self.were_marks(base, theirs).await?;
-        if !collected && theirs.condemned.is_empty() {
-            return Ok(());
+    async fn spare(
+        &self,
+        manifest: &mut Manifest,
+        base: &Manifest,
+        theirs: &Table,
+        decided: &Decided<'_>,
+    ) -> Result<Option<StoredLists>> {
+        let (url, newest, floor) = (self.store.url(), theirs.manifest(), decided.floor());
+        let since = self.since.unwrap_or(base.version);
+        let tagged = self.newly_tagged(manifest, base, newest, decided).await?;
+        let marked: BTreeSet<String> = newest.marked().map(|object| object.name()).collect();
+        let condemned = decided.condemned();
+        let is_fenced = decisions::is_fenced(since, floor);
+        let is_copied = |name: &str| copied(manifest, name);
+        let copies = newest.collections.is_some() && may_copy(manifest, newest);
+        let is_quiet = condemned.is_empty() && marked.is_empty() && newest.condemned.is_empty();
+        if tagged.is_empty() && !is_fenced && is_quiet && !copies {
+            return Ok(None);
         }
-        let mut needed = new_objects(&self.store, manifest, theirs).await?;
+        let mut needed = new_objects(&self.store, manifest, newest).await?;
+        if is_fenced && !needed.is_empty() {
+            return Err(self.is_over(newest, since));
+        }
+        if copies {
+            // Objects without a salt may have been there when the change found them, and deleted since.
+            let look = |name: String| async move {
+                self.store.size(&name).await.map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => Error::conflict(format!(
+                        "{url}: a garbage collection deleted {name}, which this change needs; open the table again and repeat the change"
+                    )),
+                    _ => error,
+                })
+            };
+            together(needed.keys().filter(|name| is_copied(name)).cloned().map(look).collect::<Vec<_>>()).await?;
+        }
         // A tag keeps a version, so the objects of newly tagged versions are needed too.
         for objects in named(&tagged).await? {
             needed.extend(objects.objects().map(|(name, bytes)| (name.clone(), bytes)));
         }
-        let url = self.store.url();
-        if let Some(name) = needed.keys().find(|name| marked.contains(*name)) {
-            return Err(Error::conflict(format!(
-                "{url}: this change needs {name}, and version {} marks it for deletion; a garbage collection deletes it, and one \
-                 that runs its age later removes the mark: retry after that",
-                theirs.version
-            )));
+        let (mut lists, mut back) = (decided.lists().clone(), BTreeSet::new());
+        for name in needed.keys() {
+            match decisions::withdraw(condemned.get(name).copied(), floor) {
+                Withdraw::Nothing if !marked.contains(name) => {}
+                Withdraw::LeaveOut => drop(back.insert(name.as_str())),
+                Withdraw::Nothing | Withdraw::Conflict => {
+                    return Err(Error::conflict(format!(
+                        "{url}: this change needs {name}, which a garbage collection is deleting; repeat the change after the next \
+                         collection"
+                    )));
+                }
+            }
         }
+        lists.condemned.retain(|given_up| !back.contains(given_up.object.name().as_str()));
+        for table in &tagged {
+            let (version, blake3) = (table.version(), table.manifest_hash());
+            if let Some(place) = lists.expired.iter().position(|expired| expired.version == version) {
+                lists.expired.remove(place);
+                if version <= floor {
+                    let place = lists.kept.partition_point(|kept| kept.version < version);
+                    lists.kept.insert(place, Kept { version, blake3 });
+                }
+            }
+        }
+        // Another build condemned these.
         if manifest.deleting.is_some() {
             manifest.condemned.retain(|object| !needed.contains_key(&object.name()));
             let gives_up = !manifest.condemned.is_empty();
             manifest.deleting = manifest.deleting.take().filter(|marks| gives_up || !marks.is_empty());
         }
-        if collected {
-            let look = |name: String| async move {
-                self.store.size(&name).await.map_err(|error| match error.kind() {
-                    ErrorKind::NotFound => Error::conflict(format!(
-                        "{url}: a garbage collection deleted {name}, which this change needs; reload and retry"
-                    )),
-                    _ => error,
-                })
-            };
-            let looks: Vec<_> = needed.into_keys().map(look).collect();
-            together(looks).await?;
+        match lists == *decided.lists() {
+            true => Ok(None),
+            false => Ok(Some(commit::store_lists(&self.store, lists, manifest.version).await?)),
         }
-        Ok(())
     }
 
     /// Returns the older versions to which `manifest` gives a tag that `theirs`, the newest version, does not have.
     ///
     /// # Errors
-    /// - `NotFound`, `Conflict`: one of them does not exist: a garbage collection may have deleted it.
-    async fn newly_tagged(&self, manifest: &Manifest, base: &Manifest, theirs: &Manifest) -> Result<Vec<Table>> {
+    /// - `NotFound`, `Conflict`: one of them does not exist: a garbage collection has deleted it, or will.
+    async fn newly_tagged(
+        &self,
+        manifest: &Manifest,
+        base: &Manifest,
+        theirs: &Manifest,
+        decided: &Decided<'_>,
+    ) -> Result<Vec<Table>> {
         let is_new = |(name, version): &(&String, &u64)| theirs.tags.get(*name) != Some(version) && **version != theirs.version;
         let new: BTreeMap<u64, &String> = manifest.tags.iter().filter(is_new).map(|(name, version)| (*version, name)).collect();
-        let found: Vec<Table> =
+        let mut found: Vec<Table> =
             open_versions(&self.store, new.keys().copied()).await?.into_iter().map(|(table, _)| table).collect();
+        let expired = |version: u64| decided.lists().expired.iter().find(|expired| expired.version == version);
+        found.retain(|table| {
+            let (version, hash) = (table.version(), table.manifest_hash());
+            let is_final = expired(version).is_some_and(|expired| decisions::is_final(expired.at, decided.floor()));
+            !is_final && !decisions::is_void(decided, version, hash)
+        });
         match new.iter().find(|(version, _)| found.iter().all(|table| table.version() != **version)) {
             Some((version, name)) => {
                 let kind = if theirs.version > base.version { ErrorKind::Conflict } else { ErrorKind::NotFound };
@@ -347,23 +430,6 @@ impl Session {
                 ))
             }
             None => Ok(found),
-        }
-    }
-
-    /// Whether objects may have been deleted since `base` was read, or since the session was started: a version from there to
-    /// `theirs` marks objects, is gone or cannot be read.
-    async fn were_marks(&self, base: &Manifest, theirs: &Manifest) -> Result<bool> {
-        let since = self.since.map_or(base.version, |since| since.min(base.version));
-        if base.marked().next().is_some() || theirs.version - since > LOOKED_THROUGH {
-            return Ok(true);
-        }
-        // The version at which the session was started too: what it marks may have been deleted after the session wrote it again.
-        let between = since..theirs.version;
-        let count = between.clone().count();
-        match open_versions(&self.store, between).await {
-            Ok(found) => Ok(found.len() < count || found.iter().any(|(table, _)| table.manifest().marked().next().is_some())),
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
-            Err(error) => Err(error),
         }
     }
 
@@ -410,6 +476,22 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Whether a version may name new objects that have no salt: attachments, and what was copied as it is.
+fn may_copy(manifest: &Manifest, before: &Manifest) -> bool {
+    let maps = |manifest: &Manifest| manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps).count();
+    manifest.attachments != before.attachments || maps(manifest) > 0 || is_materialized(manifest)
+}
+
+/// Whether an object that a version names newly may have been copied as it is, by its name.
+fn copied(manifest: &Manifest, name: &str) -> bool {
+    let folder = name.split('/').next().unwrap_or_default();
+    matches!(folder, "attachments" | "joins") || folder == "chunks" && is_materialized(manifest)
+}
+
+fn is_materialized(manifest: &Manifest) -> bool {
+    manifest.lineage.get("operation").is_some_and(|operation| operation == "materialize")
 }
 
 /// The owners that an earlier commit was allowed to use without a pin.

@@ -164,7 +164,7 @@ impl Sides {
                     None if held.is_none() && rest == 0 => {}
                     _ => return Err(conflict(&group.name)),
                 }
-                mine.push(self.ours.put_group(joined).await?);
+                mine.push(self.ours.put_group(self.ours.store(), joined).await?);
             }
             before.push(Segment { groups: groups_in_order(&base.schema, groups), ..whole.clone() });
             now.push(Segment { groups: mine, ..whole.clone() });
@@ -208,7 +208,7 @@ impl Sides {
             }
             let mut groups = Vec::new();
             for tail in tails {
-                groups.push(self.theirs.put_group(tail).await?);
+                groups.push(self.theirs.put_group(self.theirs.store(), tail).await?);
             }
             segments.push(index.finish(self.theirs.store(), whole.first_row + rows, groups).await?);
         }

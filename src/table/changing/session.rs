@@ -17,8 +17,11 @@ use uuid::Uuid;
 use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
-    format::{GroupSegment, LayoutRun, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
-    id::{ChunkId, Hash},
+    format::{
+        Collections, GroupSegment, LayoutRun, Lists, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes,
+        read_layout,
+    },
+    id::{ChunkId, Hash, Salt},
     machine,
     schema::ColumnType,
     store::Store,
@@ -28,9 +31,6 @@ use crate::{
     },
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
-
-/// Lineage key of the session id, for a version that several processes made together.
-pub(in crate::table) const SESSION: &str = "session";
 
 /// Number of newest versions of the table whose blocks can be reused. Older versions are not read.
 const OWN_VERSIONS: usize = 64;
@@ -79,7 +79,12 @@ pub(in crate::table) struct Session {
     pub(in crate::table) shared: Option<Uuid>,
     /// The numbers of the owners that are references, in the order in which they were given.
     pub(in crate::table) references: Vec<u32>,
-    /// The version whose blocks the partitions may use, if the session was started by another process, perhaps long ago.
+    /// What a garbage collection decides, if this change is one.
+    pub(in crate::table) collects: Option<Collections>,
+    /// The newest version when the change began, if there was a garbage collection since the base. What the base names may be deleted, so
+    /// that blocks of this version are reused.
+    pub(in crate::table) newest: Option<Table>,
+    /// The version that was the newest one when the session began; `None` if that is the base.
     pub(in crate::table) since: Option<u64>,
 }
 
@@ -99,6 +104,8 @@ impl Session {
             folds: false,
             shared: None,
             references: Vec::new(),
+            collects: None,
+            newest: None,
             since: None,
         }
     }
@@ -138,7 +145,7 @@ impl Session {
 
     async fn child_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
         base.next_version_may_be_written()?;
-        let mut session = Self::create(base.store().clone());
+        let mut session = Self::create(base.store().salted(salt_for(base.manifest())));
         (session.table, session.commit_id) = (base.manifest().table, commit_id);
         session.allow_unpinned = allow_unpinned || base.inner.allow_unpinned;
         if keeps_rows {
@@ -150,6 +157,24 @@ impl Session {
         if keeps_rows {
             session.pin(session.borrower()).await?;
         }
+        Ok(session)
+    }
+
+    /// Starts a change of new rows as [`Session::change`] does, with the blocks that it can reuse. `newest` is the newest version, if there
+    /// was a garbage collection since the base.
+    pub(in crate::table) async fn rows(
+        base: &Table,
+        newest: Option<Table>,
+        keeps_rows: bool,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let mut session = Self::change(base, keeps_rows, options.allow_unpinned).await?;
+        if let Some(newest) = newest {
+            session.store = session.store.salted(salt_for(newest.manifest()));
+            session.since = Some(newest.version());
+            session.newest = Some(newest);
+        }
+        session.know(&[], options).await?;
         Ok(session)
     }
 
@@ -174,7 +199,8 @@ impl Session {
         if options.reuse == Reuse::None {
             return Ok(());
         }
-        let sources = self.sources(references).await?;
+        let lists = self.lists().await?;
+        let sources = self.sources(references, &lists).await?;
         let mut numbered = Vec::new();
         for source in sources {
             let numbers = self.owners_of(&source).await?;
@@ -188,7 +214,7 @@ impl Session {
         }
         self.allow_unpinned |= options.allow_unpinned;
         self.pin(self.borrower()).await?;
-        self.collect(&numbered, options).await
+        self.collect(&numbered, options, &lists).await
     }
 
     /// Collects the blocks that the change can reuse, as [`Session::know`] does in the process that started the session. That
@@ -203,23 +229,44 @@ impl Session {
         }
         let numbered_by_starter = self.owners.clone();
         let mut numbered = Vec::new();
-        for source in self.sources(references).await? {
+        let lists = self.lists().await?;
+        for source in self.sources(references, &lists).await? {
             let numbers = self.owners_of(&source).await?;
             // A commit only knows the owners that the process which started the session has numbered.
             let is_known = |number: &u32| *number as usize <= numbered_by_starter.len();
             numbered.push((source, numbers.into_iter().map(|number| number.filter(is_known)).collect()));
         }
         self.owners = numbered_by_starter;
-        self.collect(&numbered, options).await
+        self.collect(&numbered, options, &lists).await
     }
 
-    /// Returns the tables whose blocks can be reused: the base version, earlier versions of the table, and the references.
-    async fn sources(&self, references: &[Table]) -> Result<Vec<Table>> {
+    /// Returns what garbage collections keep and give up, as the base version says.
+    async fn lists(&self) -> Result<Lists> {
+        match self.reused() {
+            Some(base) => commit::lists_of(&self.store, base.manifest()).await,
+            None => Ok(Lists::default()),
+        }
+    }
+
+    /// Returns the version of the table whose blocks can be reused.
+    fn reused(&self) -> Option<&Table> {
+        self.newest.as_ref().or(self.base.as_ref())
+    }
+
+    /// Returns the tables whose blocks can be reused: the base version, earlier versions of the table that are not given up, and the
+    /// references.
+    async fn sources(&self, references: &[Table], lists: &Lists) -> Result<Vec<Table>> {
         let mut sources = Vec::new();
-        if let Some(base) = &self.base {
+        if let Some(base) = self.reused() {
             let mut versions = commit::versions(&self.store).await?;
             versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
-            versions.retain(|version| *version < base.version());
+            let floor = base.manifest().collections.as_ref().map_or(0, |collections| collections.floor);
+            let is_listed = |version: u64| lists.kept.binary_search_by_key(&version, |kept| kept.version).is_ok();
+            let is_expired = |version: u64| lists.expired.binary_search_by_key(&version, |expired| expired.version).is_ok();
+            // A manifest at or below the floor that is not listed is no version, or is being deleted.
+            versions.retain(|version| {
+                *version < base.version() && !is_expired(*version) && (*version > floor || is_listed(*version))
+            });
             sources.push(base.clone());
             let store = &self.store;
             let open = |version: u64| async move {
@@ -252,10 +299,12 @@ impl Session {
     }
 
     /// Reads the layouts of the sources, which have these owner numbers, and collects their blocks.
-    async fn collect(&mut self, numbered: &[(Table, Vec<Option<u32>>)], options: &WriteOptions) -> Result<()> {
+    async fn collect(&mut self, numbered: &[(Table, Vec<Option<u32>>)], options: &WriteOptions, lists: &Lists) -> Result<()> {
         let condemned = self.owners.condemned().await?;
         let mut builder = KnownBuilder::new(options.reuse, options.preset, options.known_memory);
-        let own = self.base.iter().flat_map(|base| base.manifest().marked()).filter(|object| object.folder == "chunks");
+        let marked = self.reused().into_iter().flat_map(|base| base.manifest().marked());
+        let own =
+            marked.chain(lists.condemned.iter().map(|given_up| &given_up.object)).filter(|object| object.folder == "chunks");
         builder.owner(0, self.store.clone(), own.map(|object| ChunkId(object.object.blake3)));
         for (number, condemned) in (1..).zip(condemned) {
             if let Some(store) = self.owners.store(number) {
@@ -339,7 +388,7 @@ impl Session {
     pub(in crate::table) fn made(&self, manifest: Manifest, hash: Hash) -> Table {
         let owners = (1..=self.owners.len() as u32).filter_map(|number| self.owners.store(number));
         let base = self.base.iter().flat_map(Table::allowed).cloned();
-        Table::of(self.store.clone(), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
+        Table::of(self.store.salted(Salt::NONE), manifest, hash, base.chain(owners.map(|store| store.url().to_owned())).collect())
     }
 
     /// Returns the manifest of the next version, still with the content of the base.
@@ -353,6 +402,13 @@ impl Session {
             ..base.manifest().clone()
         })
     }
+}
+
+/// Returns the salt of a change of this version: one of its own after the first garbage collection, so that it makes no object that a
+/// collection may be deleting.
+pub(in crate::table) fn salt_for(manifest: &Manifest) -> Salt {
+    let is_collected = manifest.collections.is_some() || !manifest.condemned.is_empty() || manifest.deleting.is_some();
+    Salt(is_collected.then(machine::new_id))
 }
 
 /// A column group of a segment whose blocks can be reused.

@@ -1,16 +1,19 @@
-//! The names of the files of write sessions: plans, receipts, parts, and the probes of stores. The files are temporary and no part
+//! The names of the files of write sessions: beginnings, plans, receipts, parts, and the probes of stores. The files are temporary and no part
 //! of the format of tables: `format-spec/README.md#objects`. Nothing else in `sessions/` is ever deleted: a folder of that name may
 //! belong to somebody else.
 
 use uuid::Uuid;
 
+use super::start::since_of;
 use crate::{id::Hash, store::Store};
 
 /// Whether a name is that of a file that a write session makes, below the root of a table.
 pub(in crate::table) fn is_session_file(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("sessions/") else { return false };
     match rest.split_once('/') {
-        Some((session, file)) => is_id(session) && (file == "plan.json" || is_part(file) || is_receipt(file)),
+        Some((session, file)) => {
+            is_id(session) && (file == "plan.json" || since_of(file).is_some() || is_part(file) || is_receipt(file))
+        }
         None => rest.strip_prefix("probe-").is_some_and(is_id),
     }
 }

@@ -10,7 +10,7 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use arrow_select::{filter::filter_record_batch, interleave::interleave};
 use serde_json::Value;
 
-use super::session::{Session, lineage};
+use super::session::{Session, follow, lineage};
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result, counted},
@@ -18,6 +18,7 @@ use crate::{
     id::Hash,
     progress::Progress,
     schema::ColumnId,
+    store::Store,
     table::{reading::RowLoader, table::Table},
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
@@ -152,7 +153,7 @@ impl Splice<'_> {
         let is_delete = self.patch.is_none();
         let parts = (self.groups.len() + usize::from(is_delete)) as u64;
         let progress = Progress::new("writing rows", self.base.rows().saturating_mul(parts));
-        for segment in &self.base.manifest().segments {
+        for (number, segment) in self.base.manifest().segments.iter().enumerate() {
             let range = segment.first_row..segment.first_row + segment.rows;
             let edits: BTreeMap<u64, Row> =
                 self.edits.range(range.clone()).map(|(row, edit)| (row - segment.first_row, *edit)).collect();
@@ -161,7 +162,7 @@ impl Splice<'_> {
                 progress.add(segment.rows * self.groups.len() as u64);
             } else {
                 for number in &self.groups {
-                    let (written, new_bytes) = self.group(segment, *number, &edits, &progress).await?;
+                    let (written, new_bytes) = self.group(&session.store, segment, *number, &edits, &progress).await?;
                     let identity = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
                     groups[*number] = commit::put_group(&session.store, written, &identity).await?;
                     bytes += new_bytes + groups[*number].layout.bytes + groups[*number].hashes.bytes;
@@ -171,8 +172,14 @@ impl Splice<'_> {
                 segments.push(Segment { groups, ..segment.clone() });
                 continue;
             }
-            // Every index is rebuilt, since deleted rows of one segment can change how the sequences of the next one begin.
             let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
+            if edits.is_empty() {
+                // Its index stays. Deleted rows of the segment before can change whether its first row continues a sequence.
+                let starts = follow(self.base, number, &mut tracker).await?;
+                progress.add(segment.rows);
+                segments.push(Segment { first_row, continues: !starts, ..segment.clone() });
+                continue;
+            }
             let index = self.base.object("index", &segment.index).await?;
             let mut writer = SegmentIndex::new(self.base.schema(), self.base.manifest().has_tails())?;
             let mut row = 0;
@@ -189,7 +196,7 @@ impl Splice<'_> {
             }
             if writer.rows() > 0 {
                 let kept = writer.finish(&session.store, first_row, groups).await?;
-                bytes += if kept.index == segment.index { 0 } else { kept.index.bytes };
+                bytes += kept.index.bytes;
                 segments.push(kept);
             }
         }
@@ -202,6 +209,7 @@ impl Splice<'_> {
     /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
     async fn group(
         &self,
+        store: &Store,
         segment: &Segment,
         number: usize,
         edits: &BTreeMap<u64, Row>,
@@ -234,7 +242,7 @@ impl Splice<'_> {
         let starts_at =
             |row: u64| sequences.around(segment.first_row + row).is_some_and(|rows| rows.start == segment.first_row + row);
         // Rows written between kept blocks: (position in `pieces`, number of rows). Edited blocks are new, so no known blocks.
-        let mut writer = GroupsWriter::new(base.store().clone(), base.schema(), [number], &self.options_of_base(), None)?;
+        let mut writer = GroupsWriter::new(store.clone(), base.schema(), [number], &self.options_of_base(), None)?;
         let (mut pieces, mut written_rows): (Vec<Option<Piece>>, Vec<(usize, u64)>) = Default::default();
         let mut next = 0;
         let mut gone = Gone::default();

@@ -12,13 +12,14 @@ use uuid::Uuid;
 
 use super::{
     joined::Joined,
-    session::{SESSION, Session, SessionKind},
+    session::{Session, SessionKind},
     writer::TableWriter,
 };
 use crate::{
+    commit,
     error::{Error, ErrorKind, Result, json_fault},
     format::Manifest,
-    id::Hash,
+    id::{Hash, Salt},
     schema::Schema,
     store::Store,
     table::table::Table,
@@ -84,6 +85,12 @@ struct Record {
     locality: Locality,
     #[serde(default, skip_serializing_if = "is_default")]
     index_tails: IndexTails,
+    /// The version that was the newest one when the session began; `None` if that is the version that the session changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
+    /// Whether the objects of the session have a salt: its id.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    salted: bool,
     /// The URL of the table where the session was started; tickets of earlier builds have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -221,6 +228,8 @@ impl TableWriter {
             reuse: self.options.reuse,
             locality: self.options.locality,
             index_tails: self.options.index_tails,
+            since: Some(self.start.since()).filter(|since| *since != base.unwrap_or(0)),
+            salted: self.session.store.salt() != Salt::NONE,
             url: Some(self.session.store.url().to_owned()),
         };
         Ok(Ticket { record, plan })
@@ -250,12 +259,15 @@ impl TableWriter {
             ..Default::default()
         };
         let (table, commit_id, allow_unpinned) = (plan.table, plan.commit_id, record.allow_unpinned);
-        let session = Session { table, commit_id, allow_unpinned, ..Session::create(store.clone()) };
         let base = record.base();
-        let writer = Self::of(session, record.kind(), plan.schema.clone(), options)?;
+        let since = record.since.or(base).unwrap_or(0);
+        let session = Session { table, commit_id, allow_unpinned, since: Some(since), ..Session::create(store.clone()) };
+        let (id, is_salted) = (record.session, record.salted);
+        let writer = Self::of(session, id, is_salted, record.kind(), plan.schema.clone(), options)?;
         writer.extras().say(plan.attachments.clone(), plan.properties.clone());
-        let joined = Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base };
-        let writer = Self { id: record.session, joined: Some(joined), ..writer };
+        let joined =
+            Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base, since };
+        let writer = Self { joined: Some(joined), ..writer };
         writer.share();
         Ok(writer)
     }
@@ -290,7 +302,7 @@ impl TableWriter {
     /// - `Conflict`: a referenced version no longer exists.
     /// - Errors of the stores.
     pub async fn with_known_blocks(mut self) -> Result<Self> {
-        let Some(Joined { planned, references, base }) = self.joined.clone() else { return Ok(self) };
+        let Some(Joined { planned, references, base, .. }) = self.joined.clone() else { return Ok(self) };
         if let Some(version) = base {
             self.session.base = match Table::open_version_in(self.session.store.clone(), version).await {
                 Ok(base) => Some(base),
@@ -326,7 +338,7 @@ impl TableWriter {
     /// makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
     fn share(&self) {
         self.has_ticket.store(true, Ordering::Relaxed);
-        self.extras().lineage.insert(SESSION.to_owned(), self.id.to_string().into());
+        self.extras().lineage.insert(commit::SESSION.to_owned(), self.id.to_string().into());
     }
 
     /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names

@@ -9,21 +9,22 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures::future::try_join;
+use futures::{FutureExt, future::try_join};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
     joined::Joined,
     planned::Planned,
-    session::{SESSION, Session, SessionKind, follow, lineage},
+    session::{Session, SessionKind, follow, lineage},
     session_files::{is_session_file, remove_empty_folders},
+    start::Start,
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
     error::{Error, ErrorKind, Result, json_fault, short},
     format::{Manifest, Segment, SequenceTracker},
-    id::ObjectRef,
+    id::{ObjectRef, Salt},
     machine,
     schema::Schema,
     store::{Store, StoreOptions},
@@ -31,7 +32,7 @@ use crate::{
         objects::{FOLDERS, together},
         table::{Table, split_name},
     },
-    write::{IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
+    write::{Begin, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -48,6 +49,8 @@ pub struct TableWriter {
     pub(in crate::table) options: WriteOptions,
     pub(in crate::table) partitions: AtomicU32,
     pub(in crate::table) extras: Mutex<Extras>,
+    /// What comes before the first object.
+    pub(in crate::table) start: Arc<Start>,
     /// Whether a commit with all receipts was tried.
     pub(in crate::table) ended: AtomicBool,
     /// Whether other processes may write partitions: this writer has made a ticket, or joined with one.
@@ -165,26 +168,42 @@ impl TableWriter {
         }
         is_new_name(&store)?;
         store.ensure_create_only().await?;
-        is_vacant(&store, "").await?;
+        let is_salted = is_vacant(&store, "").await?.is_something_left;
         let session = Session { allow_unpinned: options.allow_unpinned, ..Session::create(store) };
-        Self::of(session, SessionKind::Create, schema, options)
+        Self::of(session, machine::new_id(), is_salted, SessionKind::Create, schema, options)
     }
 
-    pub(in crate::table) fn of(session: Session, kind: SessionKind, schema: Schema, options: WriteOptions) -> Result<Self> {
+    /// Begins a session with this id.
+    pub(in crate::table) fn of(
+        mut session: Session,
+        id: Uuid,
+        is_salted: bool,
+        kind: SessionKind,
+        schema: Schema,
+        options: WriteOptions,
+    ) -> Result<Self> {
         options.cuts.check()?;
+        // All processes of the session make the same objects of the same rows.
+        session.store = session.store.salted(Salt(is_salted.then_some(id)));
+        let since = session.since.unwrap_or_else(|| session.base.as_ref().map_or(0, Table::version));
+        let start = Arc::new(Start::new(session.store.clone(), id, since));
         let (partitions, extras, ended, has_ticket) = Default::default();
-        let (id, schema, joined, planned) = (machine::new_id(), Arc::new(schema), None, None);
-        Ok(Self { session, id, kind, schema, options, partitions, extras, ended, has_ticket, joined, planned })
+        let (schema, joined, planned) = (Arc::new(schema), None, None);
+        Ok(Self { session, id, kind, schema, options, partitions, extras, start, ended, has_ticket, joined, planned })
     }
 
     /// Starts a version of `base` with more rows.
     pub(in crate::table) async fn append(base: &Table, options: WriteOptions) -> Result<Self> {
         // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
-        let mut session = Session::change(base, true, options.allow_unpinned).await?;
-        session.folds = true;
-        session.know(&[], &options).await?;
-        Self::of(session, SessionKind::Append, base.schema().clone(), options)
+        let newest = collected_since(base).await?;
+        // Rows are appended to the newest version in any case. What an older one names may be deleted.
+        let alike = newest.as_ref().filter(|newest| is_alike(newest, base)).map(|newest| newest.like(base));
+        let base = alike.as_ref().unwrap_or(base);
+        let session = Box::pin(Session::rows(base, newest, true, &options)).await?;
+        let session = Session { folds: true, ..session };
+        let is_salted = session.store.salt() != Salt::NONE;
+        Self::of(session, machine::new_id(), is_salted, SessionKind::Append, base.schema().clone(), options)
     }
 
     /// Starts a version of `base` with other rows.
@@ -193,9 +212,9 @@ impl TableWriter {
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
         let schema = schema.with_ids_after(base.schema())?;
-        let mut session = Session::change(base, false, options.allow_unpinned).await?;
-        session.know(&[], &options).await?;
-        Self::of(session, SessionKind::Overwrite, schema, options)
+        let session = Box::pin(Session::rows(base, collected_since(base).await?, false, &options)).await?;
+        let is_salted = session.store.salt() != Salt::NONE;
+        Self::of(session, machine::new_id(), is_salted, SessionKind::Overwrite, schema, options)
     }
 
     /// Lets the table share chunks of other tables. If one of them has a block with the same logical hash, the writer refers to
@@ -264,7 +283,12 @@ impl TableWriter {
         }
         self.partitions.fetch_max(number + 1, Ordering::Relaxed);
         let known = self.session.known.clone();
-        PartitionWriter::new(self.session.store.clone(), self.id, number, Arc::clone(&self.schema), &self.options, known)
+        let (store, schema, start) = (self.session.store.clone(), Arc::clone(&self.schema), Arc::clone(&self.start));
+        let begin: Begin = Arc::new(move || {
+            let start = Arc::clone(&start);
+            async move { start.begin().await }.boxed()
+        });
+        Ok(PartitionWriter::new(store, self.id, number, schema, &self.options, known)?.after(begin))
     }
 
     /// Reserves the number of the next partition, so that another process can write it by [`TableWriter::join`] and
@@ -297,6 +321,7 @@ impl TableWriter {
     pub async fn attach(&self, name: impl Into<String>, content: impl Into<Bytes>) -> Result<()> {
         let content: Bytes = content.into();
         let object = ObjectRef::of(&content);
+        self.start.begin().await?;
         self.session.store.put_content(&object.name_in("attachments"), content).await?;
         self.extras().attachments.insert(name.into(), object);
         Ok(())
@@ -414,7 +439,8 @@ impl TableWriter {
     /// Puts the receipts in order and bases the commit on a version. Finds the version if the session was committed before.
     async fn begun(&self, given: Vec<Receipt>, extras: &Extras) -> Result<Begun> {
         let mut session = self.session.clone();
-        session.shared = extras.lineage.contains_key(SESSION).then_some(self.id);
+        session.shared = self.has_ticket.load(Ordering::Relaxed).then_some(self.id);
+        session.since = Some(self.start.since());
         let Some(joined) = &self.joined else {
             return match self.in_order(given, &extras.abandoned).await {
                 Ok(receipts) => Ok(Begun::Now(Box::new(session), receipts)),
@@ -426,7 +452,7 @@ impl TableWriter {
             };
         };
         let first = session.clone();
-        let committed = || first.committed_after(joined.version());
+        let committed = || first.committed_after(joined.since);
         if let Some(table) = committed().await? {
             return Ok(Begun::Before(table));
         }
@@ -485,11 +511,15 @@ impl TableWriter {
         let made = match &self.joined {
             Some(joined) => {
                 session.owners.unpin(|_| false).await;
-                session.committed_after(joined.version()).await?
+                session.committed_after(joined.since).await?
             }
             None => session.made_before().await?,
         };
-        made.ok_or(error)
+        match made {
+            Some(table) => Ok(table),
+            // Where a collection did not wait for the session, it has deleted the parts.
+            None => Err(session.over_by_now().await?.unwrap_or(error)),
+        }
     }
 
     /// Returns the manifest of the new version.
@@ -541,6 +571,7 @@ impl TableWriter {
             stores: Vec::new(),
             condemned: Vec::new(),
             deleting: None,
+            collections: None,
             write_features: Vec::new(),
             view: None,
         }
@@ -568,36 +599,66 @@ pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> 
     Ok(())
 }
 
+/// Returns the newest version of a table, if there was a garbage collection since this version.
+///
+/// # Errors
+/// - Errors of the store.
+async fn collected_since(base: &Table) -> Result<Option<Table>> {
+    let store = base.store();
+    if !store.lists() || commit::newest_version(store).await?.is_none_or(|newest| newest <= base.version()) {
+        return Ok(None);
+    }
+    let newest = Table::open_in(store.clone()).await?;
+    let last = newest.manifest().collections.as_ref().map_or(0, |collections| collections.last);
+    Ok(Some(newest).filter(|newest| last > base.version() && newest.id() == base.id()))
+}
+
+/// Whether rows of one version can be appended to another one as they are.
+fn is_alike(one: &Table, other: &Table) -> bool {
+    (one.schema(), one.manifest().cuts) == (other.schema(), other.manifest().cuts)
+        && one.view().is_some() == other.view().is_some()
+}
+
+/// What [`is_vacant`] found.
+pub(in crate::table) struct Vacant {
+    /// Whether writers that never committed have left something.
+    pub(in crate::table) is_something_left: bool,
+}
+
 /// Checks that a new table can be written to a store: there is no table, and nothing of others. What writers left that never
 /// committed may be there. `instead` says what to do if there is a table.
 ///
 /// # Errors
 /// - `Exists`: something is there; the message names it.
 /// - Errors of the store.
-pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<()> {
-    let (newest, first) = try_join(commit::newest_version(store), first_of_others(store)).await?;
+pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<Vacant> {
+    let (newest, (first, is_something_left)) = try_join(commit::newest_version(store), first_of_others(store)).await?;
     let url = store.url();
     if let Some(version) = newest {
         return Err(Error::exists(format!("{url}: a table is there already, at version {version}{instead}")));
     }
     // A bit of a name may have flipped on its way, and files come and go.
     match first {
-        Some(name) if first_of_others(store).await?.as_ref() == Some(&name) => Err(Error::exists(format!(
+        Some(name) if first_of_others(store).await?.0.as_ref() == Some(&name) => Err(Error::exists(format!(
             "{url}: expected a new or empty folder for the table, found `{}`, which no table has; name another folder, or a new one \
              in it",
             short(name)
         ))),
-        _ => Ok(()),
+        _ => Ok(Vacant { is_something_left }),
     }
 }
 
-/// Returns the first name at the root that no table has, no self-test, and no file system that was just made.
-async fn first_of_others(store: &Store) -> Result<Option<String>> {
+/// Returns the first name at the root that no table has, no self-test, and no file system that was just made; and whether folders of a
+/// table are there.
+async fn first_of_others(store: &Store) -> Result<(Option<String>, bool)> {
+    let is_something_left = AtomicBool::new(false);
     let is_ours = |name: &str| {
         let folder = name.strip_suffix('/');
+        is_something_left.fetch_or(folder.is_some_and(|folder| FOLDERS.contains(&folder)), Ordering::Relaxed);
         folder.is_some_and(|folder| FOLDERS.contains(&folder) || folder == "lost+found") || name.starts_with("selftest-")
     };
-    store.first_at_root(is_ours).await
+    let first = store.first_at_root(is_ours).await?;
+    Ok((first, is_something_left.into_inner()))
 }
 
 /// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.

@@ -37,7 +37,7 @@ use crate::{
         temporary::{Folder, MEMORY_LIMIT},
         views::{
             SavedView, ViewSize, ViewWriter,
-            saving::{BATCH_ROWS, Stored, ViewSettings, check_targets},
+            saving::{BATCH_ROWS, Publishing, Stored, ViewSettings, check_targets},
         },
     },
 };
@@ -263,7 +263,9 @@ impl SplitWriter {
         let begin =
             |((_, view), (store, before)): (&(_, ViewWriter), &(Store, Option<Table>))| view.begin(store, before.as_ref());
         let begun = views.iter().zip(&targets).map(begin).collect::<Result<Vec<_>>>()?;
-        let stored = self.store(&views, &targets).await?;
+        let salted = begun.iter().map(Publishing::store).zip(&targets);
+        let salted: Vec<(Store, Option<Table>)> = salted.map(|(store, (_, before))| (store.clone(), before.clone())).collect();
+        let stored = self.store(&views, &salted).await?;
         for ((((name, view), (store, before)), publishing), stored) in views.into_iter().zip(targets).zip(begun).zip(stored) {
             saved.push((name, view.finish(publishing, store, before.as_ref(), stored).await?));
         }

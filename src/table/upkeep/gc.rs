@@ -1,15 +1,15 @@
-//! Garbage collection. A version condemns the objects that no kept version needs. A later version, an age after that, marks them
-//! for deletion, and then they are deleted. Follows `format-spec/manifest.md#condemned-objects` and `format-spec/pins.md#pin`.
+//! Garbage collection. A version lists what is given up: versions that are not kept, and objects that no kept version names. A later
+//! collection raises the floor to that version, if an age has passed and no open session began before it; then what is listed is final,
+//! and is deleted. Follows `format-spec/collections.md` and `format-spec/pins.md#pin`; `docs/protocol.md` explains the rules.
 //!
 //! ```text
-//! call 1: plan -> publish: condemned
-//! call 2, an age later: plan -> publish: marked -> list pins again -> delete expired manifests, then marked objects
-//! call 3, an age later: plan -> publish: marks removed
+//! call 1: plan -> publish: expired and condemned, at this version
+//! call 2, an age later: plan -> publish: the floor is that version -> delete manifests, then objects
+//! call 3: plan -> publish: what is gone leaves the lists
 //! ```
-//! Condemnations and marks are published as commits. So of a collection and any other commit, the later one sees the earlier one.
-//! A commit that needs a condemned object withdraws the condemnation. No one removes a mark before an age has passed. If a call
-//! crashes, the next one finishes its work. All times are times of the store's clock. `gc/plan.rs` makes the plan, and
-//! `gc/pins.rs` finds the versions that other tables use.
+//! Each of these is a commit. So of a collection and any other commit, the later one sees what the earlier one decided: a commit takes
+//! back what it needs and is not final. If a call crashes, the next one finishes its work. A clock decides only when the floor rises.
+//! `gc/plan.rs` makes the plan, and `gc/pins.rs` finds the versions that other tables use.
 
 mod pins;
 mod plan;
@@ -19,10 +19,9 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use serde_json::Value;
 
-use self::plan::{Lists, Survey, abandoned, survey};
+use self::plan::{Survey, abandoned, survey};
 pub use self::{
     pins::User,
     plan::{GcPlan, GcSettings},
@@ -32,24 +31,22 @@ pub(super) use self::{
     plan::{NAMED, before, condemned_of, is_ours},
 };
 use crate::{
-    commit::{self, Look},
+    commit,
     error::{Error, ErrorKind, Result},
-    format::{Condemned, Pin, manifest_name},
+    format::{Collections, StoredLists},
     store::Store,
     table::{
         changing::{
             session::{Session, lineage},
             session_files::remove_empty_folders,
         },
-        objects::{named, together},
+        objects::together,
         table::Table,
     },
 };
 
 /// Maximum number of plans in one call. Another plan is made if another writer committed first.
 const PLANS: usize = 8;
-/// Number of objects in one batch of deletions. Between batches, an old listing of versions is renewed and the marks are checked.
-const BATCH: usize = 256;
 
 impl Table {
     /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
@@ -61,11 +58,12 @@ impl Table {
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the store.
     pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        Ok(survey(store, settings, now).await?.ok_or_else(|| no_table(store))?.plan)
+        Ok(Box::pin(survey(store, settings, now, &BTreeSet::new())).await?.ok_or_else(|| no_table(store))?.plan)
     }
 
-    /// Condemns the objects that no kept version names, and deletes the objects that were condemned at least an age ago. So the
-    /// first call frees no space, and a call an age later does. Versions that other tables have pinned are kept.
+    /// Gives up versions that are not kept and objects that no kept version names, and deletes what an earlier call has given up at least
+    /// an age ago. So the first call frees no space, and a call an age later does. Versions that other tables have pinned are kept, and
+    /// what an open write session may need.
     ///
     /// Only objects whose names a writer of tables makes are deleted; other files stay. Where no manifest is, nothing is deleted: see
     /// [`Table::collect_abandoned`]. A copy of a table that lacks only its newest manifests looks like an older table with objects
@@ -81,8 +79,9 @@ impl Table {
     pub async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
         let mut tries = 1;
         loop {
-            let survey = survey(store, settings, now).await?.ok_or_else(|| no_table(store))?;
-            match survey.carry_out(store, before(settings.age, now)).await {
+            // Boxed, because the states of these are large for the stack of a thread.
+            let survey = Box::pin(survey(store, settings, now, &BTreeSet::new())).await?.ok_or_else(|| no_table(store))?;
+            match Box::pin(survey.carry_out(store)).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < PLANS => tries += 1,
                 done => return done,
             }
@@ -125,8 +124,8 @@ impl Table {
         collect_abandoned(store, before(age, now)).await
     }
 
-    /// Deletes the manifest of a version that is damaged, so that the garbage of the others can be collected. What this version alone
-    /// names becomes garbage. If there is a copy of the table, repair the manifest instead ([`Table::repair`]).
+    /// Gives up a version whose manifest is damaged, so that garbage can be collected. The next collections delete the manifest, and
+    /// what this version alone names. If there is a copy of the table, repair the manifest instead ([`Table::repair`]).
     ///
     /// # Errors
     /// - `NotFound`: there is no table, or no such version.
@@ -148,6 +147,7 @@ impl Table {
                 )));
             }
             Err(error) if error.kind() == ErrorKind::Corrupt => {}
+            Err(error) if error.kind() == ErrorKind::NotFound && is_kept(store, &newest, version).await? => {}
             Err(error) => return Err(error),
         }
         if let Some((tag, _)) = newest.manifest().tags.iter().find(|(_, tagged)| **tagged == version) {
@@ -163,8 +163,10 @@ impl Table {
                  table (`tetrys verify TABLE --repair --from COPY`)"
             )));
         }
-        store.delete(&manifest_name(version)).await?;
-        store.settle("manifests").await
+        // Nothing else is given up, whatever its age: an object of now is younger than the age.
+        let settings = GcSettings { keep_versions: 0, age: Duration::MAX };
+        let survey = Box::pin(survey(store, settings, 0, &BTreeSet::from([version]))).await?.ok_or_else(|| no_table(store))?;
+        Box::pin(survey.carry_out(store)).await.map(drop)
     }
 
     /// Checks that this build knows all objects that belong to the version.
@@ -184,6 +186,11 @@ impl Table {
     }
 }
 
+/// Whether the newest version lists a version as kept, whose manifest may be missing.
+async fn is_kept(store: &Store, newest: &Table, version: u64) -> Result<bool> {
+    Ok(commit::lists_of(store, newest.manifest()).await?.kept.iter().any(|kept| kept.version == version))
+}
+
 fn no_table(store: &Store) -> Error {
     Error::not_found(format!(
         "{}: no table there (no manifest), so nothing is deleted; `tetrys gc --abandoned` or `collect_abandoned` deletes what a \
@@ -193,60 +200,40 @@ fn no_table(store: &Store) -> Error {
 }
 
 impl Survey {
-    async fn carry_out(mut self, store: &Store, before: i64) -> Result<GcPlan> {
+    async fn carry_out(mut self, store: &Store) -> Result<GcPlan> {
         if self.plan.is_empty() {
             self.plan.done = true;
             return Ok(self.plan);
         }
-        self.publish().await?;
-        // A table that pinned before this moment is found now; a table that pins later sees the marks.
-        let mut look = Look::take(store).await?;
-        for (version, _) in self.spare_wanted(store, before).await? {
-            self.plan.sweep.remove(&manifest_name(version));
+        if let Some(next) = self.next.take() {
+            self.publish(next).await?;
         }
         // Delete the manifests before the objects that they name, so that no reader opens an incomplete version.
-        let manifests = self.take_sweep(|name| name.starts_with("manifests/"));
-        if !manifests.is_empty() {
-            delete_all(store, &manifests).await?;
-            // If a version was pinned or tagged while its manifest was deleted, write the manifest again.
-            for (version, bytes) in self.spare_wanted(store, before).await? {
-                let name = manifest_name(version);
-                if manifests.contains(&name) {
-                    put_back(store, &name, bytes).await?;
-                    self.plan.sweep.remove(&name);
-                }
-            }
-        }
-        let names: Vec<String> = self.plan.delete.keys().cloned().collect();
-        if !manifests.is_empty() || !names.is_empty() {
+        let (manifests, rest): (Vec<String>, Vec<String>) =
+            self.plan.sweep.keys().cloned().partition(|name| name.starts_with("manifests/"));
+        delete_all(store, &manifests).await?;
+        if !manifests.is_empty() || !self.plan.delete.is_empty() {
             // A power cut must not bring back a manifest whose objects are gone, here or in the tables that it used. An earlier call may
             // have deleted it.
             store.settle("manifests").await?;
         }
-        for batch in names.chunks(BATCH) {
-            if look.is_stale() {
-                // Another collection may have removed a mark because of its age.
-                look = Look::take(store).await?;
-                self.spare_unmarked(store, look).await?;
-                self.spare_wanted(store, before).await?;
-            }
-            let batch: Vec<String> = batch.iter().filter(|name| self.plan.delete.contains_key(*name)).cloned().collect();
-            delete_all(store, &batch).await?;
-        }
-        let rest = self.plan.sweep.keys().filter(|name| !name.starts_with("manifests/")).cloned().collect::<Vec<_>>();
+        delete_all(store, &self.plan.delete.keys().cloned().collect::<Vec<_>>()).await?;
         delete_all(store, &rest).await?;
         remove_empty_folders(store).await;
         self.plan.done = true;
         Ok(self.plan)
     }
 
-    /// Publishes the version with the new lists of condemned and marked objects, if the lists change.
-    async fn publish(&mut self) -> Result<()> {
-        let Some(Lists { condemned, deleting }) = self.plan.lists.clone() else { return Ok(()) };
-        let session = Session::child_of(&self.newest, true, false).await?;
+    /// Publishes the version that decides this.
+    async fn publish(&self, next: Collections) -> Result<()> {
+        // Where no pin can be put, the version that this one repeats is kept as long as this one, and its pins.
+        let mut session = Session::child_of(&self.newest, true, true).await?;
         let mut manifest = session.child()?;
-        manifest.deleting = (!condemned.is_empty() || !deleting.is_empty()).then_some(deleting);
-        manifest.condemned = condemned;
+        let lists = match next.lists {
+            StoredLists::Here(lists) => commit::store_lists(&session.store, lists, manifest.version).await?,
+            stored @ StoredLists::Object(_) => stored,
+        };
+        session.collects = Some(Collections { lists, ..next });
         let said = BTreeMap::from([
             ("condemned".to_owned(), Value::from(self.plan.condemn.len())),
             ("deleted".to_owned(), self.plan.delete.len().into()),
@@ -254,42 +241,6 @@ impl Survey {
         ]);
         manifest.lineage = lineage("gc", said)?;
         session.publish_alone(manifest).await?;
-        Ok(())
-    }
-
-    /// Returns the names to sweep for which `wanted` is true.
-    fn take_sweep(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        self.plan.sweep.keys().filter(|name| wanted(name)).cloned().collect()
-    }
-
-    /// Reads the pins and the tags of the newest version again, and removes from the plan the objects of versions that are now
-    /// pinned or tagged. Returns those of them that had expired, with the bytes of their manifests.
-    async fn spare_wanted(&mut self, store: &Store, before: i64) -> Result<Vec<(u64, Bytes)>> {
-        let (mut wanted, dead) = pins::pins(store, &self.newest, before).await?;
-        self.plan.sweep.retain(|name, _| !Pin::is_name(name) || dead.contains_key(name));
-        let newest = commit::newest_version(store).await?.unwrap_or(0);
-        if newest > self.newest.version() {
-            self.newest = Table::open_version_in(store.clone(), newest).await?;
-            self.newest.may_be_collected()?;
-        }
-        wanted.extend(self.newest.manifest().tags.values());
-        let wanted: Vec<(Table, Bytes)> =
-            self.expired.iter().filter(|(table, _)| wanted.contains(&table.version())).cloned().collect();
-        let tables: Vec<Table> = wanted.iter().map(|(table, _)| table.clone()).collect();
-        for named in named(&tables).await? {
-            for (name, _) in named.objects() {
-                self.plan.delete.remove(name);
-            }
-        }
-        Ok(wanted.into_iter().map(|(table, bytes)| (table.version(), bytes)).collect())
-    }
-
-    /// Removes from the plan the objects that the newest version does not mark.
-    async fn spare_unmarked(&mut self, store: &Store, look: Look) -> Result<()> {
-        let newest = look.newest.ok_or_else(|| Error::not_found(format!("{}: the table no longer exists", store.url())))?;
-        let (manifest, _) = commit::load(store, newest).await?;
-        let marked: BTreeSet<String> = manifest.deleting.iter().flatten().map(Condemned::name).collect();
-        self.plan.delete.retain(|name, _| marked.contains(name));
         Ok(())
     }
 }
@@ -311,17 +262,6 @@ async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     remove_empty_folders(store).await;
     plan.done = !plan.sweep.is_empty();
     Ok(plan)
-}
-
-/// Writes a manifest again that was deleted a moment ago. The client does not send it again where a connection breaks.
-async fn put_back(store: &Store, name: &str, bytes: Bytes) -> Result<()> {
-    let mut tries = 1;
-    loop {
-        match store.put_new(name, bytes.clone().into()).await {
-            Err(error) if error.kind() == ErrorKind::Unavailable && tries < PLANS => tries += 1,
-            done => return done.map(drop),
-        }
-    }
 }
 
 async fn delete_all(store: &Store, names: &[String]) -> Result<()> {

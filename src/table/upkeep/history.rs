@@ -107,7 +107,7 @@ impl Table {
     /// - `Unsupported`: this build cannot read a manifest.
     /// - Errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
-        let written = commit::manifests(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
+        let written = commit::existing(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
         Self::versions_among(store, written.collect()).await
     }
 

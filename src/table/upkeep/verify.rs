@@ -115,9 +115,9 @@ impl Table {
         let mut found = Verification::default();
         let mut seen = Seen::default();
         let mut tables = vec![(String::new(), this.clone())];
-        match commit::versions(this.store()).await {
+        match commit::existing(this.store()).await {
             Ok(versions) => {
-                let mut others: Vec<u64> = versions.into_iter().filter(|version| *version != this.version()).collect();
+                let mut others: Vec<u64> = versions.into_keys().filter(|version| *version != this.version()).collect();
                 others.sort_unstable();
                 if reach.all_versions {
                     for version in others {

@@ -14,14 +14,14 @@ use crate::{
     Preset,
     commit::{self, Unpinned},
     error::{Error, Result},
-    format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, write_join},
-    id::ObjectRef,
+    format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, salted_join},
+    id::{ObjectRef, Salt},
     index::{is_locator, shown_zone, stored_type, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::{Store, StoreOptions},
     table::{
         changing::{
-            session::Session,
+            session::{Session, salt_for},
             writer::{is_new_name, is_vacant},
         },
         frame::index::{Index, IndexSource},
@@ -84,6 +84,13 @@ pub(in crate::table) struct Publishing {
     session: Session,
     /// The number of the table of each source in the manifest.
     numbers: Vec<u32>,
+}
+
+impl Publishing {
+    /// Returns the store for the objects of the view.
+    pub(in crate::table) fn store(&self) -> &Store {
+        &self.session.store
+    }
 }
 
 /// Number of rows of one Arrow batch of the index.
@@ -236,13 +243,14 @@ impl ViewWriter {
     pub(in crate::table) async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
         let publishing = self.begin(&store, before)?;
         // Store the index first: it fails for columns that cannot be stored, before any pin is written.
-        let stored = self.store(&store, before).await?;
+        let stored = self.store(publishing.store(), before).await?;
         self.finish(publishing, store, before, stored).await
     }
 
     /// Begins a view, or the next version of one. Its objects may be stored after that.
     pub(in crate::table) fn begin(&self, store: &Store, before: Option<&Table>) -> Result<Publishing> {
-        let mut session = Session::create(store.clone());
+        let salt = before.map_or(Salt::NONE, |before| salt_for(before.manifest()));
+        let mut session = Session::create(store.salted(salt));
         session.allow_unpinned = self.settings.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
         session.base = before.cloned();
         if let Some(before) = before {
@@ -286,6 +294,7 @@ impl ViewWriter {
             stores: session.owners.stores(),
             condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),
             deleting: inherited.and_then(|before| before.deleting.clone()),
+            collections: inherited.and_then(|before| before.collections.clone()),
             write_features: Vec::new(),
             view: Some(View { sources: sources.collect() }),
         };
@@ -452,7 +461,7 @@ pub(crate) async fn check_targets(targets: &[(Store, Option<Table>)]) -> Result<
 /// Checks that a new view can be saved in a store.
 pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
     is_new_name(store)?;
-    is_vacant(store, "; choose another place, or update the view there, which writes its next version").await
+    is_vacant(store, "; choose another place, or update the view there, which writes its next version").await.map(drop)
 }
 
 /// Checks that a view can be the next version of this table.
@@ -479,7 +488,7 @@ pub(in crate::table) fn unique_names(index: &Index) -> Result<()> {
 
 async fn put_join(store: &Store, partners: Option<&[Option<u64>]>) -> Result<Option<ObjectRef>> {
     let Some(partners) = partners else { return Ok(None) };
-    let bytes = write_join(partners)?;
+    let bytes = salted_join(partners, store.salt())?;
     let object = ObjectRef::of(&bytes);
     store.put_content(&object.name_in("joins"), bytes.into()).await?;
     Ok(Some(object))

@@ -4,7 +4,7 @@
 //! The writer stores all chunks in its own table and writes one version. Other parts of the format are assembled here by the
 //! writers of the format's structures.
 
-use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc, time::Duration};
 
 use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, Float64Array, Int32Array, Int64Array, LargeBinaryArray, LargeListArray, RecordBatch,
@@ -15,14 +15,14 @@ use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use serde_json::json;
 use tetrys::{
-    ColumnType, IndexTails, Preset, Schema, SchemaBuilder, Store, Table, WriteOptions,
+    ColumnType, IndexTails, Preset, Schema, SchemaBuilder, Store, Table, TableWriter, WriteOptions,
     codec::Chain,
     format::{
-        Condemned, ForeignTable, LayoutWriter, Manifest, Parent, View, ViewColumn, ViewIndexColumn, ViewSource,
+        Condemned, ForeignTable, LayoutWriter, Manifest, Parent, StoredLists, View, ViewColumn, ViewIndexColumn, ViewSource,
         index_arrow_schema, read_layout, write_join,
     },
     id::{Hash, ObjectRef},
-    table::Cuts,
+    table::{Cuts, GcSettings, now_ms},
 };
 use uuid::Uuid;
 
@@ -122,6 +122,16 @@ pub(crate) const TABLES: &[Golden] = &[
         name: "bloom-filters",
         write: bloom_filters,
         holds: |manifest| manifest.schema.index().count() > 9 && manifest.schema.index().all(|column| column.has_bloom_filter()),
+    },
+    Golden {
+        name: "collected",
+        write: collected,
+        holds: |manifest| {
+            let collections = manifest.collections.as_ref().unwrap();
+            let StoredLists::Here(lists) = &collections.lists else { return false };
+            let is_given_up = !lists.expired.is_empty() && !lists.condemned.is_empty();
+            is_given_up && !lists.kept.is_empty() && collections.floor > 0 && collections.recent.len() > 3
+        },
     },
 ];
 
@@ -581,6 +591,36 @@ fn odd_names(path: &Path) -> (Schema, RecordBatch) {
     let schema = schema.build().unwrap();
     let rows = rows_of(&schema, &mut Rng(24), &[("a", 5)], Taste::SMALL);
     one(path, schema, WriteOptions::default(), rows)
+}
+
+/// Replaces all rows twice, collects garbage, and appends rows: with a version that is tagged, versions that are given up, and objects with
+/// a salt.
+fn collected(path: &Path) -> (Schema, RecordBatch) {
+    let (schema, mut rng) = (tables::sensors(), Rng(23));
+    let parts: Vec<RecordBatch> =
+        ["a", "b", "c", "d"].iter().map(|log| rows_of(&schema, &mut rng, &[(log, 9)], Taste::SMALL)).collect();
+    let table = write(path, &schema, cut_by(tiny_cuts()), &parts[..1]);
+    let of = |writer: TableWriter, rows: &RecordBatch| {
+        block_on(async {
+            let mut partition = writer.partition()?;
+            partition.write(rows).await?;
+            writer.commit([partition.finish().await?]).await
+        })
+        .unwrap()
+    };
+    let next =
+        |table: &Table, rows: &RecordBatch| of(block_on(table.overwrite(schema.clone(), cut_by(tiny_cuts()))).unwrap(), rows);
+    let table = next(&table, &parts[1]);
+    let table = block_on(table.edit().tag("first", 1).commit()).unwrap();
+    let table = next(&next(&table, &parts[2]), &parts[3]);
+    let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+    for _ in 0..2 {
+        block_on(Table::collect_garbage(table.store(), settings, now_ms() + 1_000)).unwrap();
+    }
+    let newest = block_on(Table::open_in(table.store().clone())).unwrap();
+    // Times start again in each batch, so the rows are of another log.
+    let table = of(block_on(newest.append(cut_by(tiny_cuts()))).unwrap(), &parts[0]);
+    (table.schema().clone(), joined(&[parts[3].clone(), parts[0].clone()]))
 }
 
 fn no_rows(path: &Path) -> (Schema, RecordBatch) {

@@ -11,16 +11,18 @@ use tetrys::{
     ColumnType, IndexTails, Schema,
     codec::{Chain, NumberType, Step},
     format::{
-        Bound, CanonicalPage, ChunkSeed, ChunkWriter, Condemned, EncodedBlock, EncodedPage, ForeignTable, IndexStatistics,
-        IndexTail, LayoutRun, LayoutWriter, Locator, Manifest, PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner,
-        Segment, View, ViewColumn, ViewIndexColumn, ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash,
-        manifest_name, read_hashes, read_layout, read_sequences, write_join,
+        Ancestor, Bound, CanonicalPage, ChunkSeed, ChunkWriter, Collections, Condemned, EncodedBlock, EncodedPage, Expired,
+        ForeignTable, GivenUp, IndexStatistics, IndexTail, Kept, LayoutRun, LayoutWriter, Lists, Locator, Manifest,
+        PackedLengths, PageBuilder, PageLengths, Parent, Pin, PinOwner, Segment, StoredLists, View, ViewColumn, ViewIndexColumn,
+        ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name, read_hashes, read_layout,
+        read_sequences, write_join,
     },
     id::{ChunkId, Hash, ObjectRef},
     schema::{ColumnId, Primitive},
     table::Cuts,
 };
 use twox_hash::XxHash3_64;
+use uuid::Uuid;
 
 use crate::{
     common::plain::{self, hex},
@@ -783,6 +785,7 @@ fn shared(folder: &Path) {
     views(folder, &manifest, &store);
     tagged(folder, &empty);
     deleting(folder, &empty);
+    collections(folder, &empty);
     json("manifests.json", manifests(Manifest { table: TABLE.parse().unwrap(), commit_id: COMMIT.parse().unwrap(), ..empty }));
 }
 
@@ -876,6 +879,112 @@ fn deleting(folder: &Path, empty: &Manifest) {
     });
     fs::write(folder.join("manifest_deleting.bin"), bytes).unwrap();
     fs::write(folder.join("manifest_deleting.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
+}
+
+/// Writes the ninth manifest of an empty table, which has what garbage collections have decided, the same with its lists in an object, and
+/// copies with one change that must be refused.
+fn collections(folder: &Path, empty: &Manifest) {
+    let hash = |text: &str| Hash::of(text.as_bytes());
+    let given_up = |folder: &str, text: &str, at: u64| GivenUp {
+        object: Condemned { folder: folder.to_owned(), object: ObjectRef { blake3: hash(text), bytes: text.len() as u64 } },
+        at,
+    };
+    let ancestor = |version: u64, session: Option<&str>| Ancestor {
+        version,
+        blake3: hash(&format!("version {version}")),
+        commit_id: Uuid::from_u128(version.into()),
+        session: session.map(|session| session.parse().unwrap()),
+    };
+    let lists = Lists {
+        kept: vec![Kept { version: 1, blake3: hash("version 1") }, Kept { version: 4, blake3: hash("version 4") }],
+        expired: vec![
+            Expired { version: 3, blake3: hash("version 3"), at: 4 },
+            Expired { version: 6, blake3: hash("version 6"), at: 7 },
+        ],
+        condemned: vec![given_up("chunks", "one", 0), given_up("collections", "two", 7), given_up("layout", "three", 4)],
+    };
+    let made = |lists: StoredLists| Manifest {
+        table: TABLE.parse().unwrap(),
+        version: 9,
+        parent: Some(Parent { version: 8, blake3: hash("version 8") }),
+        commit_id: COMMIT.parse().unwrap(),
+        collections: Some(Collections {
+            floor: 4,
+            last: 7,
+            session: Some(COMMIT.parse().unwrap()),
+            recent: vec![ancestor(8, Some(TABLE)), ancestor(6, None)],
+            lists,
+        }),
+        ..empty.clone()
+    };
+    let manifest = made(StoredLists::Here(lists.clone()));
+    let (bytes, digest) = manifest.to_bytes().unwrap();
+    let plain = std::str::from_utf8(&bytes[..bytes.len() - 78]).unwrap().to_owned();
+    let with = |old: &str, new: &str| {
+        assert_eq!(plain.matches(old).count(), 1, "{old} in {plain}");
+        plain.replace(old, new)
+    };
+    let kept = serde_json::to_string(&lists.kept).unwrap();
+    let expired = serde_json::to_string(&lists.expired).unwrap();
+    let condemned = serde_json::to_string(&lists.condemned).unwrap();
+    let recent = serde_json::to_string(&manifest.collections.as_ref().unwrap().recent).unwrap();
+    let reversed = |list: &str| {
+        let mut list: Vec<Value> = serde_json::from_str(list).unwrap();
+        list.reverse();
+        Value::from(list).to_string()
+    };
+    let refused = [
+        ("collections that are not announced", with("[\"collections\"]", "[]")),
+        (
+            "condemned objects of another build",
+            with("\"condemned\":[],\"coll", &format!("\"condemned\":{},\"coll", { json!([lists.condemned[0].object]) }))
+                .replace("[\"collections\"]", "[\"collections\",\"condemned\"]"),
+        ),
+        ("a floor above the last collection", with("\"floor\":4", "\"floor\":8")),
+        ("a floor that is the version", with("\"floor\":4,\"last\":7", "\"floor\":9,\"last\":9")),
+        ("a collection in the future", with("\"last\":7", "\"last\":10")),
+        ("no ancestors", with(&recent, "[]")),
+        ("ancestors without the parent", with("\"recent\":[{\"version\":8", "\"recent\":[{\"version\":7")),
+        ("ancestors in rising order", with(&recent, &reversed(&recent))),
+        (
+            "a parent with another hash",
+            with(
+                &format!("\"recent\":[{{\"version\":8,\"blake3\":\"{}\"", hash("version 8")),
+                &format!("\"recent\":[{{\"version\":8,\"blake3\":\"{}\"", hash("another"),),
+            ),
+        ),
+        ("a session that is null", with(&format!("\"session\":\"{COMMIT}\""), "\"session\":null")),
+        ("kept versions in falling order", with(&kept, &reversed(&kept))),
+        ("a kept version above the floor", with("{\"version\":4,", "{\"version\":5,")),
+        ("a version that is kept and expired", with("{\"version\":3,", "{\"version\":4,")),
+        ("a version that expired before it was made", with("\"at\":7}],\"condemned\"", "\"at\":6}],\"condemned\"")),
+        ("a version that expires later", with("\"at\":7}],\"condemned\"", "\"at\":10}],\"condemned\"")),
+        ("expired versions in falling order", with(&expired, &reversed(&expired))),
+        ("condemned objects that are not sorted", with(&condemned, &reversed(&condemned))),
+        ("a condemned manifest", with("\"folder\":\"collections\"", "\"folder\":\"manifests\"")),
+        ("an object that is condemned later", with("\"at\":4}]}", "\"at\":10}]}")),
+        ("no condemned objects", with(&format!(",\"condemned\":{condemned}"), "")),
+        (
+            "lists beside lists",
+            with(
+                &format!(",\"condemned\":{condemned}"),
+                &format!(",\"condemned\":{condemned},\"lists\":{{\"blake3\":\"{}\",\"bytes\":1}}", hash("one"),),
+            ),
+        ),
+    ];
+    let refused: Vec<Value> = refused.iter().map(|(why, signed)| json!({"why": why, "signed": signed})).collect();
+    let object = lists.to_bytes(7).unwrap();
+    let stored = made(StoredLists::Object(ObjectRef::of(&object)));
+    let (stored, _) = stored.to_bytes().unwrap();
+    let says = json!({
+        "version": 9, "name": manifest_name(9), "blake3": digest.to_string(), "refused": refused,
+        "members": serde_json::from_slice::<Value>(&bytes).unwrap(),
+        "object": std::str::from_utf8(&object).unwrap(),
+        "name_of_object": ObjectRef::of(&object).name_in("collections"),
+        "signed_with_object": std::str::from_utf8(&stored[..stored.len() - 78]).unwrap(),
+    });
+    fs::write(folder.join("manifest_collections.bin"), bytes).unwrap();
+    fs::write(folder.join("manifest_collections.json"), serde_json::to_vec_pretty(&says).unwrap()).unwrap();
 }
 
 /// Returns the id of the next new column of a table whose last column was dropped.

@@ -39,11 +39,13 @@ struct State {
     /// Whether nobody waits: the test itself looks at the store.
     is_quiet: bool,
     now_ms: i64,
+    /// How far time may jump while processes run: those that wait then have slept, and requests come late.
+    jumps_ms: u64,
     log: Vec<String>,
 }
 
 impl Scheduler {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, jumps_ms: u64) -> Self {
         Self(Arc::new(Mutex::new(State {
             rng: Rng(seed),
             asked: BTreeMap::new(),
@@ -53,6 +55,7 @@ impl Scheduler {
             late: Vec::new(),
             is_quiet: true,
             now_ms: 1_000_000_000,
+            jumps_ms,
             log: Vec::new(),
         })))
     }
@@ -124,8 +127,8 @@ impl Scheduler {
             if live.is_empty() && state.late.is_empty() {
                 break;
             }
-            // Seldom more than the minute after which a collection looks again.
-            let passed = if state.rng.once_in(100) { 90_000 } else { state.rng.below(40) };
+            let longest = state.jumps_ms.max(1);
+            let passed = if state.rng.once_in(100) { state.rng.below(longest) } else { state.rng.below(40) };
             state.now_ms += passed as i64;
             machine.pass(Duration::from_millis(passed));
             if deaths > 0 && !live.is_empty() && state.rng.once_in(150) {

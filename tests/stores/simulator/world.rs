@@ -22,7 +22,7 @@ use super::{
 };
 use crate::common::tables::Rng;
 
-/// The age of the simulated collections. As long as the rules of the library depend on it, no process sleeps longer.
+/// The age of the simulated collections.
 const AGE: Duration = Duration::from_secs(3600);
 /// Rows of an append.
 const ROWS: i64 = 3;
@@ -74,6 +74,10 @@ pub(super) struct History {
     pub(super) seed: u64,
     /// One in so many requests goes wrong; 0 for none.
     faults: u64,
+    /// How long processes sleep, and requests are under way, at most: also many ages.
+    jumps_ms: u64,
+    /// Whether the clocks of collections are wrong.
+    skewed: bool,
     pub(super) parts: Vec<Together>,
 }
 
@@ -86,7 +90,8 @@ impl History {
             pass_ms: *rng.pick(&[0, 1_000, 1_800_000, 3_700_000, 9_000_000]),
         });
         let parts = parts.collect();
-        Self { seed, faults: *rng.pick(&[0, 0, 60, 20]), parts }
+        let (faults, jumps_ms) = (*rng.pick(&[0, 0, 60, 20]), *rng.pick(&[90_000, 5_000_000, 400_000_000]));
+        Self { seed, faults, jumps_ms, skewed: rng.once_in(3), parts }
     }
 }
 
@@ -128,6 +133,7 @@ struct World {
     objects: SimulatedStore,
     ledger: Arc<Mutex<Ledger>>,
     next: i64,
+    skewed: bool,
 }
 
 fn schema() -> Schema {
@@ -148,9 +154,9 @@ async fn written(writer: &TableWriter, place: u32, number: i64) -> Result<Receip
 /// Runs a history. The error says which claim is violated.
 pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>), (String, Vec<String>)> {
     let machine = Simulation::start(history.seed);
-    let scheduler = Scheduler::new(history.seed);
+    let scheduler = Scheduler::new(history.seed, history.jumps_ms);
     let objects = SimulatedStore::new(scheduler.clone(), history.faults);
-    let mut world = World { scheduler, objects, ledger: Arc::default(), next: 0 };
+    let mut world = World { scheduler, objects, ledger: Arc::default(), next: 0, skewed: history.skewed };
     let mut log = Vec::new();
     world.create();
     for (number, part) in history.parts.iter().enumerate() {
@@ -212,7 +218,7 @@ impl World {
 
     fn task(&mut self, what: What) -> Task {
         let (table, other, ledger) = (self.store("t"), self.store("u"), Arc::clone(&self.ledger));
-        let (scheduler, number) = (self.scheduler.clone(), self.number());
+        let (scheduler, number, skewed) = (self.scheduler.clone(), self.number(), self.skewed);
         let told = move |what: What, error: &Error| {
             scheduler.tell(format!("{what:?}: {error}"));
             let is_expected = match error.kind() {
@@ -296,7 +302,10 @@ impl World {
             }),
             What::Collect => Box::pin(async move {
                 let settings = GcSettings { keep_versions: 1 + number as usize % 3, age: AGE };
-                if let Err(error) = Table::collect_garbage(&table, settings, clock.now_ms()).await {
+                // Hours before and after the time of the store.
+                let ahead = if skewed { [-30, -1, 0, 1, 200][clock.draw(5) as usize] } else { 0 };
+                let now = clock.now_ms() + ahead * 3_600_000;
+                if let Err(error) = Table::collect_garbage(&table, settings, now).await {
                     told(what, &error);
                 }
             }),

@@ -189,7 +189,7 @@ impl MergeWriter {
         }
         let view = self.view_of(self.skeleton()?);
         let publishing = view.begin(&store, before)?;
-        let stored = self.store(&view, &store, before).await?;
+        let stored = self.store(&view, publishing.store(), before).await?;
         view.finish(publishing, store, before, stored).await
     }
 
@@ -312,6 +312,7 @@ impl Task {
             }
         }
         let segments = out.index.finish(store).await?;
+        out.join.salt(store.salt());
         let file = out.join.finish()?.into_file();
         Ok((segments, put_file(store, "joins", file).await?))
     }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
-    format::{ForeignTable, Manifest, manifest_name, version_of_name},
+    format::{ForeignTable, Lists, Manifest, manifest_name, version_of_name},
     table::{objects::together, table::Table},
 };
 
@@ -82,8 +82,13 @@ impl Doctor {
         versions.retain(|version| !strange.contains(&version.number));
         let (condemned, marked) = (since(&versions, |seen| seen.is_condemning), since(&versions, |seen| seen.is_marking));
         let (mut more_layouts, mut more_tables) = (BTreeSet::new(), BTreeSet::new());
+        let lists = self.lists(newest).await?;
         for Version { number, written, seen } in &versions {
             let Some(Err(error)) = seen else { continue };
+            if lists.expired.iter().any(|expired| expired.version == *number) {
+                // Nobody needs it, and the next collections delete it.
+                continue;
+            }
             if error.kind() == ErrorKind::Unsupported {
                 self.find(error.to_string(), manifest_name(*number), Some(*written), Cure::Upgrade);
                 continue;
@@ -116,6 +121,7 @@ impl Doctor {
             self.found.not_checked.push(what);
         }
         self.garbage(newest, condemned, marked);
+        self.given_up(newest, &lists, &written);
         if written.len() >= MANY_VERSIONS {
             let (count, oldest) = (written.len(), written.last().map(|(_, written)| *written));
             let more = if whole { "" } else { "at least " };
@@ -186,6 +192,40 @@ impl Doctor {
         }
         if let Err(error) = newest.next_version_may_be_written() {
             self.find(error.to_string(), now, None, Cure::Upgrade);
+        }
+    }
+
+    /// Returns what is kept and given up. Notes if that cannot be read.
+    async fn lists(&mut self, newest: &Table) -> Result<Lists> {
+        match commit::lists_of(&self.store, newest.manifest()).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let name = commit::lists_object(newest.manifest()).map_or_else(String::new, |object| object.name());
+                self.damage(error.to_string(), name, None);
+                Ok(Lists::default())
+            }
+            read => read,
+        }
+    }
+
+    /// Notes what the next garbage collection may delete.
+    fn given_up(&mut self, newest: &Table, lists: &Lists, written: &[(u64, i64)]) {
+        // The version that listed something first may be gone.
+        let since = |at: u64| written.iter().rev().find(|(version, _)| *version >= at).map(|(_, written)| *written);
+        let old = |at: u64| since(at).filter(|since| *since <= self.before);
+        let objects: Vec<_> = lists.condemned.iter().filter(|given_up| old(given_up.at).is_some()).collect();
+        let versions = lists.expired.iter().filter(|expired| old(expired.at).is_some()).count();
+        let first = objects
+            .iter()
+            .map(|given_up| given_up.at)
+            .chain(lists.expired.iter().map(|expired| expired.at))
+            .filter_map(old)
+            .min();
+        if let Some(first) = first {
+            let bytes: u64 = objects.iter().map(|given_up| given_up.object.object.bytes).sum();
+            let (objects, versions, bytes) =
+                (counted(objects.len(), "object"), counted(versions, "version"), counted(bytes, "byte"));
+            let what = format!("{versions} and {objects} of {bytes} are given up, and may be deleted");
+            self.find(what, manifest_name(newest.version()), Some(first), Cure::CollectGarbage);
         }
     }
 

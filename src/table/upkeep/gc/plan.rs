@@ -1,22 +1,29 @@
-//! The plan of a garbage collection: the versions that it keeps, and the objects that it condemns, marks and deletes.
+//! The plan of a garbage collection: the versions that it keeps, and the versions and objects that it gives up and deletes. The decisions
+//! are those of `commit/decisions.rs`; the rules are explained in `docs/protocol.md`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
-use bytes::Bytes;
+use futures::future::try_join4;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::pins::{listed_pins, pins};
 use crate::{
-    commit,
-    error::{Error, Result, counted},
-    format::{Condemned, Manifest, Pin, manifest_name, version_of_name},
+    commit::{
+        self, Decided,
+        decisions::{self, Newest},
+    },
+    error::{Error, ErrorKind, Result, counted},
+    format::{
+        Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_RECENT, Manifest, Pin, StoredLists, version_of_name,
+    },
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
-        changing::session_files::is_session_file,
+        changing::{session_files::is_session_file, start::since_of},
         objects::{FOLDERS, Named, named, readable_versions, together},
         table::Table,
     },
@@ -51,31 +58,29 @@ pub struct GcPlan {
     pub pinned: Vec<u64>,
     /// Objects to condemn, because no kept version names them: names and bytes.
     pub condemn: BTreeMap<String, u64>,
-    /// Objects to mark and delete, because they were condemned long enough ago: names and bytes.
+    /// Objects to delete, because they were condemned long enough ago: names and bytes.
     pub delete: BTreeMap<String, u64>,
     /// Other objects to delete: manifests of expired versions, files that killed writers left behind, and dead pins, whose
     /// versions do not exist: names and bytes.
     pub sweep: BTreeMap<String, u64>,
     /// Number of unneeded objects that are younger than the age, or whose condemnation is.
     pub waiting: u64,
+    /// Open write sessions for which what was given up since they began waits.
+    pub open_sessions: Vec<Uuid>,
+    /// The earliest time, in milliseconds since 1970, at which a later collection may delete something that is given up; `None` if
+    /// nothing waits.
+    pub until_ms: Option<i64>,
     /// Whether the plan was carried out.
     pub done: bool,
-    /// The lists of condemned and marked objects for the next version. `None` if they equal those of the newest version.
+    /// Whether a version is committed that decides this.
     #[serde(skip)]
-    pub(super) lists: Option<Lists>,
-}
-
-/// The objects that a version condemns, and those that it marks for deletion.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Lists {
-    pub(super) condemned: Vec<Condemned>,
-    pub(super) deleting: Vec<Condemned>,
+    pub(super) publishes: bool,
 }
 
 impl GcPlan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && self.lists.is_none()
+        self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && !self.publishes
     }
 }
 
@@ -85,118 +90,407 @@ pub(in crate::table::upkeep) fn before(age: Duration, now: i64) -> i64 {
 }
 
 /// The folders of the objects that versions name.
-pub(in crate::table::upkeep) const NAMED: [&str; 6] = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
+pub(in crate::table::upkeep) const NAMED: [&str; 7] =
+    ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout"];
 
-/// A plan, with the tables from which it was made.
+/// Most objects that are given up at a time: their list must not outgrow what readers take.
+const MOST_CONDEMNED: usize = 1_000_000;
+
+/// A plan, with the version from which it was made.
 pub(super) struct Survey {
     pub(super) plan: GcPlan,
     pub(super) newest: Table,
-    /// Versions that are not kept, with the bytes of their manifests.
-    pub(super) expired: Vec<(Table, Bytes)>,
+    /// What the next version decides; `None` if the plan needs no other version.
+    pub(super) next: Option<Collections>,
 }
 
-/// An existing version.
+/// A version of the table that is there and can be read.
 struct Version {
     table: Table,
-    bytes: Bytes,
-    written: i64,
     is_kept: bool,
 }
 
-/// Reads all manifests, layouts, pins and listings, and makes the plan. Returns `None` if there is no version.
-pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64) -> Result<Option<Survey>> {
+/// What was listed and read after the newest version. All that was written before a later collection reads the newest version is in its
+/// listings: sessions, pins and objects.
+struct Seen {
+    manifests: BTreeMap<u64, Listed>,
+    opened: BTreeMap<u64, Table>,
+    damaged: BTreeMap<u64, Error>,
+    objects: Vec<Listed>,
+    sessions: Sessions,
+    /// Files of self-tests, and unfinished files.
+    strays: Vec<Listed>,
+    pinned: BTreeSet<u64>,
+    dead_pins: BTreeMap<String, u64>,
+}
+
+impl Seen {
+    async fn after(store: &Store, newest: &Table, before: i64) -> Result<Self> {
+        let listings = try_join4(commit::manifests(store), listed(store, &NAMED), sessions(store), pins(store, newest, before));
+        let (mut manifests, objects, (files, mut strays), (pinned, dead_pins)) = listings.await?;
+        strays.extend(unfinished(store).await?);
+        manifests.retain(|version, _| *version <= newest.version());
+        let others = manifests.keys().copied().filter(|version| *version != newest.version());
+        let (opened, damaged) = readable_versions(store, others).await?;
+        let mut opened: BTreeMap<u64, Table> = opened.into_iter().map(|(table, _)| (table.version(), table)).collect();
+        opened.insert(newest.version(), newest.clone());
+        let recent = newest.manifest().collections.iter().flat_map(|collections| &collections.recent);
+        let made = opened.values().filter_map(|table| commit::session_of(table.manifest()));
+        let committed = made.chain(recent.filter_map(|ancestor| ancestor.session)).collect();
+        Ok(Self {
+            manifests,
+            opened,
+            damaged,
+            objects,
+            sessions: Sessions { files, committed, before },
+            strays,
+            pinned,
+            dead_pins,
+        })
+    }
+
+    /// The newest version that is as old as the age; 0 if there is none. What began at it or later is younger.
+    fn aged(&self, before: i64) -> u64 {
+        let old = self.manifests.iter().filter(|(_, listed)| listed.modified_ms <= before);
+        old.map(|(version, _)| *version).max().unwrap_or(0)
+    }
+}
+
+/// Reads the newest version, and after it all others, sessions, pins and listings, and makes the plan. The versions in `give_up` are
+/// damaged, and are not kept. Returns `None` if there is no version.
+pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_up: &BTreeSet<u64>) -> Result<Option<Survey>> {
     let before = before(settings.age, now);
-    let Some((mut versions, newest)) = versions(store).await? else { return Ok(None) };
-    for version in &versions {
-        // A later build may have made objects for the version that this one would not know to keep.
-        version.table.may_be_collected()?;
-    }
-    let (listed, (pinned, dead_pins)) = futures::future::try_join(listed(store, &NAMED), pins(store, &newest, before)).await?;
-    let mut plan = GcPlan { version: newest.version(), ..GcPlan::default() };
-    plan.sweep.extend(dead_pins);
-    plan.pinned = choose(&mut versions, &newest, settings.keep_versions, &pinned);
-    let tables: Vec<Table> = versions.iter().map(|version| version.table.clone()).collect();
-    let names: Vec<Named> = named(&tables).await?;
-    let mut needed: BTreeSet<&str> = BTreeSet::new();
-    for (version, names) in versions.iter().zip(&names).filter(|(version, _)| version.is_kept) {
-        if names.is_missing_layouts {
-            // Fails and names the missing layout, unless another collection has deleted the version just now.
-            version.table.objects().await?;
-        }
-        needed.extend(names.objects().map(|(name, _)| name.as_str()));
-    }
-    let manifest = newest.manifest();
-    let condemned_since = since(&versions, |manifest| manifest.condemned.iter().map(Condemned::name).collect());
-    let marked_since = since(&versions, |manifest| manifest.deleting.iter().flatten().map(Condemned::name).collect());
-    let mut lists = Lists::default();
-    let present: BTreeSet<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
-    let unneeded = |name: &str| present.contains(name) && !needed.contains(name);
-    let old_enough = condemned_since.iter().filter(|(name, since)| **since <= before && unneeded(name));
-    let mut marks: BTreeSet<&str> = old_enough.map(|(name, _)| name.as_str()).collect();
-    // The manifest of an expired version is deleted once the next version is old enough, and each object that only expired
-    // versions name can be deleted now. As long as the manifest stays, no object that it names is deleted.
-    let successors: Vec<i64> = versions.iter().skip(1).map(|version| version.written).collect();
-    let expired: Vec<(&Version, &Named, i64)> = (versions.iter().zip(&names).zip(successors))
-        .filter(|((version, _), _)| !version.is_kept)
-        .map(|((version, names), successor)| (version, names, successor))
-        .collect();
-    let held = loop {
-        let goes = |name: &str| !unneeded(name) || marks.contains(name) || marked_since.contains_key(name);
-        let stays =
-            |(_, names, successor): &(&Version, &Named, i64)| *successor > before || !names.objects().all(|(name, _)| goes(name));
-        let stay: Vec<bool> = expired.iter().map(stays).collect();
-        let staying = expired.iter().zip(&stay).filter(|(_, stays)| **stays);
-        let held: BTreeSet<&str> =
-            staying.flat_map(|((_, names, _), _)| names.objects().map(|(name, _)| name.as_str())).collect();
-        let count = marks.len();
-        marks.retain(|name| !held.contains(name));
-        if marks.len() == count {
-            for ((version, _, _), stays) in expired.iter().zip(stay) {
-                plan.expired.push(version.table.version());
-                if !stays {
-                    plan.sweep.insert(manifest_name(version.table.version()), version.bytes.len() as u64);
-                }
-            }
-            break held;
-        }
+    let Some((newest, hash)) = commit::load_newest(store).await.map_err(|error| newest_is_damaged(store, error))? else {
+        return Ok(None);
     };
-    for Listed { name, bytes, modified_ms, .. } in &listed {
-        let Some(object) = condemned_of(name, *bytes).filter(|_| unneeded(name)) else { continue };
-        if marked_since.contains_key(name) {
-            // A crash left the marked object, or a writer wrote it again although its commit was bound to fail. Keep the mark.
-            if !held.contains(name.as_str()) {
-                plan.delete.insert(name.clone(), *bytes);
+    let newest = Table::of(store.clone(), newest, hash, Vec::new());
+    let decided = &Decided::by(store, newest.manifest(), hash).await?;
+    let mut seen = Seen::after(store, &newest, before).await?;
+    let members = Members::of(&newest, decided, &seen);
+    refuse_damage(&newest, &mut seen, &members, decided, give_up)?;
+    let (versions, pinned) = chosen(&newest, decided, &seen, &members, settings.keep_versions, give_up)?;
+    let kept: Vec<Table> = versions.into_iter().filter(|version| version.is_kept).map(|version| version.table).collect();
+    let names: Vec<Named> = named(&kept).await?;
+    for (table, _) in kept.iter().zip(&names).filter(|(_, names)| names.is_missing_layouts) {
+        // Fails and names the missing layout, unless another collection has deleted the version just now.
+        table.objects().await?;
+    }
+
+    // The floor waits for the collection before, for open sessions, and for an age.
+    let since = seen.sessions.open(decided).map(|(_, since)| since).chain([seen.aged(before)]);
+    let raised = decisions::next_floor(decided, since).max(members.floor);
+    let next_version = newest.version() + 1;
+    let (mut plan, lists) = given_up(&newest, decided, &seen, &members, (&kept, &names), (before, raised));
+    plan.pinned = pinned;
+
+    // Whether the next version decides anything.
+    let becomes_final = |at: u64| at > decided.floor() && at <= raised;
+    let is_other = (&lists.expired, &lists.condemned) != (&decided.lists().expired, &decided.lists().condemned);
+    plan.publishes = is_other
+        || !newest.manifest().condemned.is_empty()
+        || newest.manifest().deleting.is_some()
+        || lists.ats().any(becomes_final)
+        || seen.sessions.wait_for_a_version(decided, raised)
+        || members.voids(&seen, raised).count() > members.voids(&seen, decided.floor()).count();
+    let floor = if plan.publishes { raised } else { decided.floor() };
+
+    // What goes: all that is final in the next version.
+    let final_versions = lists.expired.iter().filter(|expired| decisions::is_final(expired.at, floor));
+    for version in final_versions.map(|expired| expired.version).chain(members.voids(&seen, floor)) {
+        if let Some(listed) = seen.manifests.get(&version) {
+            plan.sweep.insert(listed.name.clone(), listed.bytes);
+        }
+    }
+    let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
+    for given_up in &lists.condemned {
+        match decisions::is_final(given_up.at, floor) {
+            // No commit names what is given up for good. If one did, what it names must stay.
+            true if needed.contains(given_up.object.name().as_str()) => {}
+            true => drop(plan.delete.insert(given_up.object.name(), given_up.object.object.bytes)),
+            false if given_up.at < next_version => plan.waiting += 1,
+            false => {}
+        }
+    }
+    plan.sweep.extend(seen.sessions.over(floor));
+    let strays = seen.strays.iter().filter(|listed| listed.modified_ms <= before);
+    plan.sweep.extend(strays.map(|listed| (listed.name.clone(), listed.bytes)));
+    plan.sweep.extend(seen.dead_pins.clone());
+
+    // What waits, and until when.
+    let waiting: BTreeSet<u64> = lists.ats().filter(|at| *at > floor).collect();
+    if let Some(last) = waiting.last() {
+        let open = seen.sessions.open(decided).filter(|(_, since)| since < last);
+        plan.open_sessions = open.map(|(session, _)| session).collect();
+        // The version that listed something first may be gone; the next one is not there yet.
+        let written = |at: &u64| seen.manifests.range(at..).next().map_or(now, |(_, listed)| listed.modified_ms);
+        let age = i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX);
+        plan.until_ms = waiting.iter().map(|at| written(at).saturating_add(age)).min();
+    }
+    let next = plan.publishes.then(|| Collections {
+        floor,
+        last: next_version,
+        session: None,
+        recent: members.recent(&newest),
+        lists: StoredLists::Here(lists),
+    });
+    Ok(Some(Survey { plan, newest, next }))
+}
+
+/// Checks that what each version needs is known.
+///
+/// # Errors
+/// - `Corrupt`: a version that is not given up is damaged.
+fn refuse_damage(
+    newest: &Table,
+    seen: &mut Seen,
+    members: &Members,
+    decided: &Decided<'_>,
+    give_up: &BTreeSet<u64>,
+) -> Result<()> {
+    let is_given_up = |version: u64| give_up.contains(&version) || decided.expired().any(|expired| expired.version == version);
+    // A build that did not write `collections` has no list of what it kept.
+    let may_be_kept = |version: &u64| newest.manifest().collections.is_none() || members.versions.contains_key(version);
+    let is_needed = |version: &u64| may_be_kept(version) && !is_given_up(*version);
+    let is_there = |version: u64, hash: Hash| members.is_whole(seen, version, hash) || seen.damaged.contains_key(&version);
+    if let Some(lost) = decided.kept().find(|kept| !is_given_up(kept.version) && !is_there(kept.version, kept.hash)) {
+        let (url, version) = (newest.url(), lost.version);
+        return Err(Error::corrupt(format!(
+            "{url}: the manifest of version {version}, which is kept, is missing or another one; nothing is deleted: repair it with a copy \
+             of the table (`tetrys verify TABLE --repair --from COPY`), or give the version up (`tetrys gc --give-up {version}`, \
+             `Table.give_up({version})`)"
+        )));
+    }
+    let Some(version) = seen.damaged.keys().copied().rev().find(is_needed) else { return Ok(()) };
+    let Some(error) = seen.damaged.remove(&version) else { return Ok(()) };
+    Err(Error::corrupt(format!(
+        "{error}; nothing is deleted, because what version {version} needs is unknown: repair it with a copy of the table \
+         (`tetrys verify TABLE --repair --from COPY`), or give the version up (`tetrys gc --give-up {version}`, \
+         `Table.give_up({version})`)"
+    ))
+    .with_source(error))
+}
+
+/// Returns the versions that are not given up for good, with those that are kept, and the versions that are kept only because of pins.
+///
+/// # Errors
+/// - `Unsupported`: a version needs a later writer: it may need objects that this build would not know to keep.
+fn chosen(
+    newest: &Table,
+    decided: &Decided<'_>,
+    seen: &Seen,
+    members: &Members,
+    keep: usize,
+    give_up: &BTreeSet<u64>,
+) -> Result<(Vec<Version>, Vec<u64>)> {
+    let expired: BTreeMap<u64, u64> = decided.expired().map(|expired| (expired.version, expired.at)).collect();
+    let mut versions = Vec::new();
+    for (version, blake3) in &members.versions {
+        let Some(table) = seen.opened.get(version).filter(|table| table.manifest_hash() == *blake3) else { continue };
+        table.may_be_collected()?;
+        if expired.get(version).is_none_or(|at| !decisions::is_final(*at, decided.floor())) {
+            versions.push(Version { table: table.clone(), is_kept: false });
+        }
+    }
+    let pinned = choose(&mut versions, newest, keep, &seen.pinned);
+    if !give_up.is_empty() {
+        // Earlier decisions stay.
+        let tags = &newest.manifest().tags;
+        let is_named = |version: u64| seen.pinned.contains(&version) || tags.values().any(|tagged| *tagged == version);
+        for version in versions.iter_mut().filter(|version| expired.contains_key(&version.table.version())) {
+            version.is_kept &= is_named(version.table.version());
+        }
+    }
+    Ok((versions, pinned))
+}
+
+/// Makes the lists of the next version, whose floor is `raised`. Only what was written at `before` or earlier is condemned anew.
+fn given_up(
+    newest: &Table,
+    decided: &Decided<'_>,
+    seen: &Seen,
+    members: &Members,
+    (kept, names): (&[Table], &[Named]),
+    (before, raised): (i64, u64),
+) -> (GcPlan, Lists) {
+    let (floor, next_version) = (decided.floor(), newest.version() + 1);
+    let (mut plan, mut lists) = (GcPlan { version: newest.version(), ..GcPlan::default() }, Lists::default());
+    let kept: BTreeSet<u64> = kept.iter().map(Table::version).collect();
+    let expired: BTreeMap<u64, u64> = decided.expired().map(|expired| (expired.version, expired.at)).collect();
+    for (version, blake3) in &members.versions {
+        let (version, blake3) = (*version, *blake3);
+        match decisions::given_up(expired.get(&version).copied(), kept.contains(&version), floor, next_version) {
+            Some(at) => lists.expired.push(Expired { version, blake3, at }),
+            None if version <= raised => lists.kept.push(Kept { version, blake3 }),
+            None => {}
+        }
+    }
+    plan.expired = lists.expired.iter().rev().map(|expired| expired.version).collect();
+    let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
+    let mut condemned = decided.condemned();
+    // What another build marked is final. What it only condemned is condemned anew.
+    condemned.extend(newest.manifest().marked().map(|object| (object.name(), 0)));
+    for Listed { name, bytes, modified_ms, .. } in &seen.objects {
+        let Some(object) = condemned_of(name, *bytes) else { continue };
+        let (at, is_needed) = (condemned.get(name).copied(), needed.contains(name.as_str()));
+        match at {
+            // What is young, and more than one version can list, waits for the next collection.
+            None if !is_needed && (*modified_ms > before || lists.condemned.len() >= MOST_CONDEMNED) => {
+                plan.waiting += 1;
+                continue;
             }
-        } else if marks.contains(name.as_str()) {
-            plan.delete.insert(name.clone(), *bytes);
-            lists.deleting.push(object);
-        } else if condemned_since.contains_key(name) {
-            plan.waiting += 1;
-            lists.condemned.push(object);
-        } else if *modified_ms <= before {
-            plan.condemn.insert(name.clone(), *bytes);
-            lists.condemned.push(object);
-        } else {
-            plan.waiting += 1;
+            _ => {}
+        }
+        if let Some(at) = decisions::given_up(at, is_needed, floor, next_version) {
+            if at == next_version {
+                plan.condemn.insert(name.clone(), *bytes);
+            }
+            lists.condemned.push(GivenUp { object, at });
         }
     }
-    // A mark stays for an age, so that every collection which still deletes by this mark has ended before it is removed.
-    for object in manifest.deleting.iter().flatten() {
-        let name = object.name();
-        let is_over = marked_since.get(&name).is_some_and(|since| *since <= before) && !unneeded(&name);
-        if !is_over {
-            lists.deleting.push(object.clone());
-        }
+    lists.condemned.sort_by_key(|given_up| (given_up.object.folder.clone(), given_up.object.object.blake3));
+    (plan, lists)
+}
+
+/// The write sessions that have files.
+struct Sessions {
+    files: BTreeMap<Uuid, SessionFiles>,
+    /// Sessions that were committed.
+    committed: BTreeSet<Uuid>,
+    /// A session is idle if its files were written at this time or before.
+    before: i64,
+}
+
+/// The files of a write session.
+#[derive(Default)]
+struct SessionFiles {
+    /// The version from which it began; 0 if no file says so.
+    since: u64,
+    has_begun: bool,
+    last_ms: i64,
+    files: Vec<(String, u64)>,
+}
+
+impl Sessions {
+    fn is_idle(&self, session: &SessionFiles) -> bool {
+        session.last_ms <= self.before
     }
-    lists.condemned.sort_by_key(Condemned::name);
-    lists.deleting.sort_by_key(Condemned::name);
-    let old = Lists { condemned: manifest.condemned.clone(), deleting: manifest.deleting.clone().unwrap_or_default() };
-    plan.lists = Some(lists).filter(|lists| *lists != old);
-    plan.expired.reverse();
-    plan.sweep.extend(leftovers(store, before).await?);
-    let expired = versions.into_iter().filter(|version| !version.is_kept);
-    let expired = expired.map(|version| (version.table, version.bytes)).collect();
-    Ok(Some(Survey { plan, newest, expired }))
+
+    /// Returns the sessions that are open, with the versions from which they began.
+    fn open(&self, decided: &Decided<'_>) -> impl Iterator<Item = (Uuid, u64)> {
+        let floor = decided.floor();
+        let is_open = move |(id, session): &(&Uuid, &SessionFiles)| {
+            decisions::is_open(session.since, floor, self.committed.contains(*id), self.is_idle(session))
+        };
+        self.files.iter().filter(is_open).map(|(id, session)| (*id, session.since))
+    }
+
+    /// Whether a version is needed to end an idle session: one with this floor, or, if the session began after the last collection, a
+    /// collection after which a later one can do that.
+    fn wait_for_a_version(&self, decided: &Decided<'_>, floor: u64) -> bool {
+        let idle = self.files.iter().filter(|(id, session)| !self.committed.contains(*id) && self.is_idle(session));
+        let mut since = idle.map(|(_, session)| session.since).filter(|since| !decisions::is_fenced(*since, decided.floor()));
+        since.any(|since| decisions::is_fenced(since, floor) || since >= decided.collected())
+    }
+
+    /// Returns the files of the sessions that were committed, or are over with this floor.
+    fn over(&self, floor: u64) -> impl Iterator<Item = (String, u64)> {
+        // Where the file is missing that says when a session began, its age decides.
+        let is_over = move |(id, session): &(&Uuid, &SessionFiles)| {
+            let is_known = session.has_begun || self.is_idle(session);
+            self.committed.contains(*id) || is_known && decisions::is_fenced(session.since, floor)
+        };
+        self.files.iter().filter(is_over).flat_map(|(_, session)| session.files.iter().cloned())
+    }
+}
+
+/// The versions of the table whose manifests are there, or damaged, and their ancestors.
+struct Members {
+    versions: BTreeMap<u64, Hash>,
+    /// The nearest ancestors of the newest version, newest first.
+    ancestors: Vec<Ancestor>,
+    /// The highest number that another build deleted, before the first collection of this one.
+    floor: u64,
+}
+
+impl Members {
+    fn of(newest: &Table, decided: &Decided<'_>, Seen { manifests, opened, damaged, .. }: &Seen) -> Self {
+        let mut found = Self { versions: BTreeMap::new(), ancestors: Vec::new(), floor: 0 };
+        found.versions.insert(newest.version(), newest.manifest_hash());
+        // At or below the floor the lists tell.
+        let listed = decided.kept().map(|kept| (kept.version, kept.hash));
+        let listed = listed.chain(decided.expired().map(|expired| (expired.version, expired.hash)));
+        found.versions.extend(listed.filter(|(version, _)| manifests.contains_key(version)));
+        // Above it, the chain of parents.
+        let mut next = newest.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3));
+        let recent = newest.manifest().collections.iter().flat_map(|collections| collections.recent.iter());
+        found.ancestors.extend(recent.cloned());
+        let mut is_unbroken = true;
+        while let Some((version, blake3)) = next.filter(|(version, _)| *version > decided.floor()) {
+            let table = opened.get(&version).filter(|table| table.manifest_hash() == blake3);
+            match table.is_some() || damaged.contains_key(&version) {
+                true => drop(found.versions.insert(version, blake3)),
+                false if newest.manifest().collections.is_none() => break,
+                // Nothing deletes manifests above the floor: this one was lost. Older ones are still needed.
+                false => {}
+            }
+            // Without a gap: what is between two of them is no version.
+            is_unbroken &= table.is_some();
+            if let Some(table) = table
+                && is_unbroken
+                && newest.manifest().collections.is_none()
+            {
+                found.ancestors.push(commit::ancestor(table.manifest(), blake3));
+            }
+            let before = || found.ancestors.iter().find(|ancestor| ancestor.version < version);
+            let there = || opened.range(..version).rev().map(|(_, table)| table).find(|table| table.id() == newest.id());
+            next = match table {
+                Some(table) => table.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3)),
+                // What a damaged manifest descends from, later ones tell.
+                None => before()
+                    .map(|ancestor| (ancestor.version, ancestor.blake3))
+                    .or_else(|| there().map(|table| (table.version(), table.manifest_hash()))),
+            };
+        }
+        if newest.manifest().collections.is_none() {
+            // A build that did not write `collections` deleted manifests, and what is there below is a version.
+            let lowest = found.versions.keys().next().copied().unwrap_or(0);
+            found.floor = lowest.saturating_sub(1);
+            let ours = opened.iter().filter(|(_, table)| table.id() == newest.id());
+            let below = ours.filter(|(version, _)| **version < lowest);
+            found.versions.extend(below.map(|(version, table)| (*version, table.manifest_hash())));
+        }
+        found
+    }
+
+    /// Whether the manifest of a version is there, with this hash.
+    fn is_whole(&self, seen: &Seen, version: u64, hash: Hash) -> bool {
+        self.versions.contains_key(&version) && seen.opened.get(&version).is_some_and(|table| table.manifest_hash() == hash)
+    }
+
+    /// Returns the numbers at or below the floor whose manifests are no versions: late requests put them where versions were given up.
+    fn voids<'a>(&'a self, seen: &'a Seen, floor: u64) -> impl Iterator<Item = u64> + 'a {
+        let numbers = seen.manifests.keys().copied();
+        numbers.filter(move |version| *version <= floor && !self.versions.contains_key(version))
+    }
+
+    /// Returns the ancestors of the version after the newest one.
+    fn recent(&self, newest: &Table) -> Vec<Ancestor> {
+        let own = commit::ancestor(newest.manifest(), newest.manifest_hash());
+        std::iter::once(own).chain(self.ancestors.iter().cloned()).take(MAX_RECENT).collect()
+    }
+}
+
+/// Returns the error for a newest version that cannot be read.
+fn newest_is_damaged(store: &Store, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt => {
+            let url = store.url();
+            Error::corrupt(format!(
+                "{error}; it is the newest version, so nothing is deleted: `tetrys doctor {url}` says what to do"
+            ))
+        }
+        _ => error,
+    }
 }
 
 /// Plans the deletion of the objects of writers that never committed a first version, if all of them are old enough.
@@ -237,36 +531,6 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     Ok(plan)
 }
 
-/// Returns the existing versions, oldest first, and the newest one as a table.
-async fn versions(store: &Store) -> Result<Option<(Vec<Version>, Table)>> {
-    let listed = commit::manifests(store).await?.into_iter();
-    let written: BTreeMap<u64, i64> = listed.map(|(version, listed)| (version, listed.modified_ms)).collect();
-    let Some(newest) = written.keys().next_back() else { return Ok(None) };
-    let (opened, damaged) = readable_versions(store, written.keys().copied()).await?;
-    if let Some(error) = damaged.get(newest) {
-        let url = store.url();
-        return Err(Error::corrupt(format!(
-            "{error}; it is the newest version, so nothing is deleted: `tetrys doctor {url}` says what to do"
-        )));
-    }
-    if let Some((version, error)) = damaged.into_iter().next_back() {
-        return Err(Error::corrupt(format!(
-            "{error}; nothing is deleted, because what version {version} needs is unknown: repair it with a copy of the table \
-             (`tetrys verify TABLE --repair --from COPY`), or give the version up (`tetrys gc --give-up {version}`, `Table.give_up({version})`)"
-        ))
-        .with_source(error));
-    }
-    let Some((table, _)) = opened.last().filter(|(table, _)| table.version() == *newest) else {
-        return Err(Error::conflict(format!("{}: version {newest} was listed and cannot be found; retry", store.url())));
-    };
-    let newest = table.clone();
-    let versions = opened.into_iter().map(|(table, bytes)| {
-        let written = written.get(&table.version()).copied().unwrap_or(i64::MAX);
-        Version { table, bytes, written, is_kept: false }
-    });
-    Ok(Some((versions.collect(), newest)))
-}
-
 /// Sets `is_kept` of each version. Returns the versions that are kept only because of pins.
 fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeSet<u64>) -> Vec<u64> {
     // For each version, the place of the version whose rows it has: its own, unless a garbage collection made it.
@@ -294,9 +558,12 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
             kept.push(numbers[place]);
         }
     }
-    // An empty version has no pins of its own: those of the version that it repeats keep what both use.
+    // An empty version has no pins of its own, and that of a collection may have none: those of the version that it repeats keep what both
+    // use.
     for place in (1..versions.len()).rev() {
-        if versions[place].is_kept && contents[place] < place && is_made_by(versions[place].table.manifest(), "empty") {
+        let manifest = versions[place].table.manifest();
+        let is_unpinned = is_made_by(manifest, "empty") || manifest.lineage.get(commit::WITHOUT_PINS).is_some();
+        if versions[place].is_kept && contents[place] < place && is_unpinned {
             versions[place - 1].is_kept = true;
         }
     }
@@ -320,28 +587,10 @@ fn repeats(before: &Manifest, now: &Manifest) -> bool {
         lineage: before.lineage.clone(),
         condemned: before.condemned.clone(),
         deleting: before.deleting.clone(),
+        collections: before.collections.clone(),
         ..now.clone()
     };
     (is_named || lists(before) != lists(now)) && neutral == *before
-}
-
-/// Returns the names that are on a list of the newest version, with the time since when they have been there: the time when the
-/// oldest version of the unbroken series was written.
-fn since(versions: &[Version], list: impl Fn(&Manifest) -> BTreeSet<String>) -> BTreeMap<String, i64> {
-    let mut since = BTreeMap::new();
-    let mut still: Option<BTreeSet<String>> = None;
-    for version in versions.iter().rev() {
-        let mut here = list(version.table.manifest());
-        if let Some(still) = &still {
-            here.retain(|name| still.contains(name));
-        }
-        since.extend(here.iter().map(|name| (name.clone(), version.written)));
-        if here.is_empty() {
-            break;
-        }
-        still = Some(here);
-    }
-    since
 }
 
 async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
@@ -349,15 +598,23 @@ async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
     Ok(together(lists).await?.into_iter().flatten().collect())
 }
 
-/// Returns the objects of sessions in which nothing was written since `before`, and unfinished files that are at least as old.
-async fn leftovers(store: &Store, before: i64) -> Result<Vec<(String, u64)>> {
-    let session = |name: &str| name.split('/').nth(1).unwrap_or_default().to_owned();
-    let (listed, begun) = futures::future::try_join(store.list_all("sessions"), unfinished(store)).await?;
-    let live: BTreeSet<String> =
-        listed.iter().filter(|listed| listed.modified_ms > before).map(|listed| session(&listed.name)).collect();
-    let old = listed.into_iter().filter(|listed| is_session_file(&listed.name) && !live.contains(&session(&listed.name)));
-    let old = old.chain(begun.into_iter().filter(|listed| listed.modified_ms <= before));
-    Ok(old.map(|listed| (listed.name, listed.bytes)).collect())
+/// Returns the files of the write sessions, by their ids, and the files that self-tests have left.
+async fn sessions(store: &Store) -> Result<(BTreeMap<Uuid, SessionFiles>, Vec<Listed>)> {
+    let (mut sessions, mut strays): (BTreeMap<Uuid, SessionFiles>, _) = (BTreeMap::new(), Vec::new());
+    for listed in store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)) {
+        let mut parts = listed.name.split('/').skip(1);
+        let Some(session) = parts.next().and_then(|session| Uuid::try_parse(session).ok()) else {
+            strays.push(listed);
+            continue;
+        };
+        let of_session = sessions.entry(session).or_default();
+        let since = parts.next().and_then(since_of);
+        of_session.since = of_session.since.max(since.unwrap_or(0));
+        of_session.has_begun |= since.is_some();
+        of_session.last_ms = of_session.last_ms.max(listed.modified_ms);
+        of_session.files.push((listed.name, listed.bytes));
+    }
+    Ok((sessions, strays))
 }
 
 /// Lists the unfinished files of killed writers: the names of objects of a table, followed by `#` and a number.
@@ -375,7 +632,7 @@ pub(in crate::table::upkeep) fn is_ours(name: &str) -> bool {
 /// Returns the object of this name; `None` for other names.
 pub(in crate::table::upkeep) fn condemned_of(name: &str, bytes: u64) -> Option<Condemned> {
     let (folder, rest) = name.split_once('/')?;
-    let hash = rest.rsplit('/').next()?.trim_end_matches(".parquet");
+    let hash = rest.rsplit('/').next()?.trim_end_matches(".parquet").trim_end_matches(".json");
     let blake3: Hash = hash.parse().ok()?;
     let condemned = Condemned { folder: folder.to_owned(), object: ObjectRef { blake3, bytes } };
     // Do not delete a file whose name only resembles that of an object.

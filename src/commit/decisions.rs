@@ -127,28 +127,50 @@ pub enum Fate {
     GivenUp,
 }
 
-/// Finds out whether a claim was committed. The claim put a manifest with this hash as this version. The caller reads the newest
-/// manifest after the store has answered the put, or after it has given up waiting for the answer.
-pub fn fate<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> Fate {
-    let compare = |found: N::Hash| if found == hash { Fate::Committed } else { Fate::Void };
+/// What the newest manifest tells of the manifest that a version number has in the chain of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Numbered<H> {
+    /// No version has the number yet.
+    Later,
+    /// The version with this number has this hash.
+    Has(H),
+    /// The chain steps over the number.
+    Skipped,
+    /// The manifests above the floor tell, which are all there.
+    AskChain,
+    /// The number was given up, and no list has it any more: nobody can tell.
+    GivenUp,
+}
+
+/// Finds out which manifest has this number in the chain of versions.
+pub fn numbered<N: Newest>(newest: &N, version: u64) -> Numbered<N::Hash> {
     if newest.version() <= version {
-        return if newest.version() < version { Fate::Open } else { compare(newest.hash()) };
+        return if newest.version() < version { Numbered::Later } else { Numbered::Has(newest.hash()) };
     }
     let mut reached = newest.version();
     for ancestor in newest.recent() {
         if ancestor.version == version {
-            return compare(ancestor.hash);
+            return Numbered::Has(ancestor.hash);
         }
         reached = reached.min(ancestor.version);
     }
-    if reached < version {
-        // The chain steps over this number.
-        return Fate::Void;
-    }
     match listed(newest, version) {
-        Some(found) => compare(found),
-        None if version > newest.floor() => Fate::AskChain,
-        None => Fate::GivenUp,
+        _ if reached < version || version == 0 => Numbered::Skipped,
+        Some(found) => Numbered::Has(found),
+        None if version > newest.floor() => Numbered::AskChain,
+        None => Numbered::GivenUp,
+    }
+}
+
+/// Finds out whether a claim was committed. The claim put a manifest with this hash as this version. The caller reads the newest
+/// manifest after the store has answered the put, or after it has given up waiting for the answer.
+pub fn fate<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> Fate {
+    match numbered(newest, version) {
+        Numbered::Later => Fate::Open,
+        Numbered::Has(found) if found == hash => Fate::Committed,
+        Numbered::Has(_) | Numbered::Skipped => Fate::Void,
+        Numbered::AskChain => Fate::AskChain,
+        Numbered::GivenUp => Fate::GivenUp,
     }
 }
 
