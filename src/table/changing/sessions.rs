@@ -49,7 +49,8 @@ impl Table {
     /// let plan = writer.plan(Some(3), Vec::new()).await?;
     /// let sessions = Table::sessions(&store).await?;
     /// assert_eq!((sessions[0].session, sessions[0].partitions, sessions[0].finished), (plan.session(), Some(3), 0));
-    /// assert_eq!(Table::abort_session(&store, plan.session()).await?, 1);
+    /// // The plan, and the file that says when the session began.
+    /// assert_eq!(Table::abort_session(&store, plan.session()).await?, 2);
     /// assert!(Table::sessions(&store).await?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
