@@ -96,9 +96,9 @@ impl fmt::Display for ChunkId {
     }
 }
 
-/// What a change puts into every object that it stores, so that no other change makes an object of the same bytes, and so of the same
-/// name. A delete of a garbage collection that arrives late then hits nothing that was written since. Without a salt, the same rows make
-/// the same bytes (`format-spec/collections.md#salt`).
+/// What a change puts into every object that it stores, so that no two changes make objects of one name: a late delete of a garbage
+/// collection then removes nothing that was written since. Without a salt, the same rows make the same bytes
+/// (`format-spec/collections.md#salt`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Salt(pub Option<Uuid>);
 

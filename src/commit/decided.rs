@@ -67,11 +67,11 @@ impl Newest for Decided<'_> {
     }
 
     fn floor(&self) -> u64 {
-        self.manifest.collections.as_ref().map_or(0, |collections| collections.floor)
+        self.manifest.floor()
     }
 
     fn collected(&self) -> u64 {
-        self.manifest.collections.as_ref().map_or(0, |collections| collections.last)
+        self.manifest.last_collection()
     }
 
     fn recent(&self) -> impl Iterator<Item = decisions::Ancestor<Hash, Uuid>> {
@@ -107,11 +107,9 @@ pub(crate) async fn existing(store: &Store) -> Result<BTreeMap<u64, Listed>> {
         && let Ok(decided) = Decided::by(store, &manifest, hash).await
     {
         let (floor, lists) = (decided.floor(), decided.lists());
-        let is_kept = |version: u64| lists.kept.binary_search_by_key(&version, |kept| kept.version).is_ok();
-        let expired = |version: u64| lists.expired.iter().find(|expired| expired.version == version);
-        found.retain(|version, _| match expired(*version) {
-            Some(expired) => !decisions::is_final(expired.at, floor),
-            None => *version > floor || *version == newest || is_kept(*version),
+        found.retain(|version, _| match lists.expired_at(*version) {
+            Some(at) => !decisions::is_final(at, floor),
+            None => *version > floor || *version == newest || lists.is_kept(*version),
         });
     }
     Ok(found)

@@ -142,7 +142,7 @@ pub enum Numbered<H> {
     GivenUp,
 }
 
-/// Finds out which manifest has this number in the chain of versions.
+/// Returns what the newest manifest tells of the version with this number.
 pub fn numbered<N: Newest>(newest: &N, version: u64) -> Numbered<N::Hash> {
     if newest.version() <= version {
         return if newest.version() < version { Numbered::Later } else { Numbered::Has(newest.hash()) };

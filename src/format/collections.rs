@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::sealed;
+use super::sealed::{self, there};
 use crate::{
     error::{Error, Result, counted, short},
     id::{Hash, ObjectRef},
@@ -21,8 +21,8 @@ pub const MAX_RECENT: usize = 64;
 pub const MAX_ENTRIES_HERE: usize = 1000;
 /// Maximum size of the object that has the lists, in bytes.
 pub const MAX_LISTS: u64 = 256 << 20;
-/// The folders of the objects that a garbage collection may delete.
-const FOLDERS: [&str; 7] = ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout"];
+/// The folders of the objects that versions name, and that a garbage collection may delete.
+pub const OBJECT_FOLDERS: [&str; 7] = ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout"];
 
 /// The decisions of the garbage collections until a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,11 +148,6 @@ struct ListsRecord {
     condemned: Vec<GivenUp>,
 }
 
-/// Deserializes a member that may be absent but not null.
-fn there<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 impl Record {
     pub(super) fn of(collections: &Collections) -> Self {
         let Collections { floor, last, session, recent, lists } = collections.clone();
@@ -199,6 +194,17 @@ impl Lists {
     /// Returns the number of entries.
     pub fn entries(&self) -> usize {
         self.kept.len() + self.expired.len() + self.condemned.len()
+    }
+
+    /// Whether a version at or below the floor stays.
+    pub fn is_kept(&self, version: u64) -> bool {
+        self.kept.binary_search_by_key(&version, |kept| kept.version).is_ok()
+    }
+
+    /// Returns the version that gave up a version first; `None` if it is not given up.
+    pub fn expired_at(&self, version: u64) -> Option<u64> {
+        let place = self.expired.binary_search_by_key(&version, |expired| expired.version).ok()?;
+        self.expired.get(place).map(|expired| expired.at)
     }
 
     /// Returns the versions that listed what is given up first.
@@ -251,7 +257,7 @@ impl Lists {
         if !self.condemned.is_sorted_by(|a, b| key(a) < key(b)) || self.condemned.iter().any(|given_up| given_up.at > version) {
             return corrupt("`condemned` is not sorted, or has an object of a later version");
         }
-        match self.condemned.iter().find(|given_up| !FOLDERS.contains(&given_up.object.folder.as_str())) {
+        match self.condemned.iter().find(|given_up| !OBJECT_FOLDERS.contains(&given_up.object.folder.as_str())) {
             Some(foreign) => corrupt(&format!("a condemned object in `{}`", short(&foreign.object.folder))),
             None => Ok(()),
         }
@@ -281,6 +287,13 @@ mod tests {
         assert!(Lists::parse(&bytes, 4, 8).is_err(), "made after the version that names it");
         assert!(Lists::parse(&bytes, 1, 9).is_err(), "a kept version above the floor");
         assert_ne!(bytes, lists().to_bytes(10).unwrap());
+    }
+
+    #[test]
+    fn a_version_is_found_in_its_list() {
+        let lists = lists();
+        assert_eq!([1, 2, 3].map(|version| lists.is_kept(version)), [false, true, false]);
+        assert_eq!([2, 3, 6, 7].map(|version| lists.expired_at(version)), [None, Some(5), Some(9), None]);
     }
 
     #[test]

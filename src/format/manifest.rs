@@ -13,7 +13,7 @@ use super::{
     collections::{self, Collections, Condemned, StoredLists},
     cuts::Cuts,
     locator::Locator,
-    sealed,
+    sealed::{self, there},
     view::{View, ViewSource},
 };
 use crate::{
@@ -221,11 +221,6 @@ struct Record {
     view: Option<View>,
 }
 
-/// Deserializes a member that may be absent but not null.
-fn there<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 /// The members that are parsed first: a table of a later format must fail with the name of the feature that it needs, not with a
 /// member that this build does not find.
 #[derive(Deserialize)]
@@ -307,6 +302,16 @@ impl Manifest {
     /// Returns all objects in `condemned` and `deleting`.
     fn given_up(&self) -> impl Iterator<Item = &Condemned> {
         self.condemned.iter().chain(self.deleting.iter().flatten())
+    }
+
+    /// Returns the floor of the garbage collections; 0 before the first one.
+    pub fn floor(&self) -> u64 {
+        self.collections.as_ref().map_or(0, |collections| collections.floor)
+    }
+
+    /// Returns the version that the last garbage collection made; 0 before the first one.
+    pub fn last_collection(&self) -> u64 {
+        self.collections.as_ref().map_or(0, |collections| collections.last)
     }
 
     /// Returns the objects that no later version may use, because garbage collection is deleting them. Older builds delete

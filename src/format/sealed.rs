@@ -58,6 +58,11 @@ fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((rest.strip_suffix(HASH_KEY)?, hex))
 }
 
+/// Deserializes a member that may be absent but not null.
+pub(super) fn there<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// Parses the members and refuses duplicates.
 ///
 /// # Errors

@@ -58,7 +58,7 @@ pub struct Store {
     trial: Option<Arc<Trial>>,
     /// Counts what this handle sends.
     sent: Option<Arc<Sent>>,
-    /// What goes into the objects that are stored through this handle.
+    /// The salt of the objects that are stored through this handle.
     salt: Salt,
 }
 

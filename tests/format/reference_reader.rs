@@ -302,7 +302,8 @@ fn judged(case: &Value) -> Option<Value> {
         return rest.is_empty().then(|| bytes_of_chain[1..].chunks(2).map(<[u8]>::to_vec).collect::<Vec<_>>().into());
     }
     if let Some(signed) = case["manifest"].as_str() {
-        let (manifest, _) = Manifest::parse(&sealed(signed), 1).ok()?;
+        let version = case["version"].as_u64().unwrap_or(1);
+        let (manifest, _) = Manifest::parse(&sealed(signed), version).ok()?;
         return Some(manifest.table.to_string().into());
     }
     if let Some(signed) = case["pin"].as_str() {
@@ -563,24 +564,51 @@ fn it_and_the_library_judge_changed_manifests_alike() {
     shared["schema"]["groups"][0]["masked"] = json!([column]);
     shared["read_features"] = json!(["masked-copies", "references"]);
     shared["write_features"] = json!(["condemned", "deleting", "references"]);
+    // One after garbage collections.
+    let mut collected = plain.clone();
+    let (hash, id) = (|digits: &str| digits.repeat(32), uuid::Uuid::from_u128);
+    collected["version"] = json!(9);
+    collected["parent"] = json!({"version": 8, "blake3": hash("88")});
+    collected["collections"] = json!({
+        "floor": 4, "last": 7, "session": other,
+        "recent": [
+            {"version": 8, "blake3": hash("88"), "commit_id": id(8), "session": other},
+            {"version": 6, "blake3": hash("66"), "commit_id": id(6)},
+        ],
+        "kept": [{"version": 1, "blake3": hash("11")}, {"version": 4, "blake3": hash("44")}],
+        "expired": [{"version": 3, "blake3": hash("33"), "at": 4}, {"version": 6, "blake3": hash("66"), "at": 7}],
+        "condemned": [
+            {"folder": "chunks", "blake3": hash("01"), "bytes": 3, "at": 0},
+            {"folder": "collections", "blake3": hash("02"), "bytes": 3, "at": 7},
+        ],
+    });
+    collected["write_features"] = json!(["collections"]);
     let pin = json!({
         "format": 1, "owner": {"table": other, "version": 3, "blake3": blake3}, "table": other, "version": 2, "commit_id": other,
         "urls": ["../x", "s3://b/c"],
     });
     let (mut rng, mut cases, mut what) = (Rng(common::seed()), Vec::new(), Vec::new());
-    for (kind, whole, count) in [("manifest", &plain, 2_500), ("manifest", &shared, 2_500), ("pin", &pin, 500)] {
+    let kinds = [
+        ("manifest", 1, &plain, 2_500),
+        ("manifest", 1, &shared, 2_500),
+        ("manifest", 9, &collected, 2_500),
+        ("pin", 2, &pin, 500),
+    ];
+    for (kind, version, whole, count) in kinds {
         let mut places = Vec::new();
         pointers(whole, "", &mut places);
         for number in 0..common::cases(count) {
             let (name, changed) =
                 if number == 0 { ("nothing".to_owned(), whole.clone()) } else { changed(&mut rng, whole, &places) };
             let text = changed.to_string();
-            cases.push(json!({kind: text.strip_suffix('}').unwrap(), "name": format!("pins/{other}.json")}));
+            let signed = text.strip_suffix('}').unwrap();
+            cases.push(json!({kind: signed, "version": version, "name": format!("pins/{other}.json")}));
             what.push(format!("{kind} {name}"));
         }
         for _ in 0..common::cases(count / 2) {
             let (what_else, text) = misspelt(&mut rng, &whole.to_string());
-            cases.push(json!({kind: text.strip_suffix('}').unwrap_or(&text), "name": format!("pins/{other}.json")}));
+            let signed = text.strip_suffix('}').unwrap_or(&text);
+            cases.push(json!({kind: signed, "version": version, "name": format!("pins/{other}.json")}));
             what.push(format!("{kind} {what_else}"));
         }
     }

@@ -2,7 +2,7 @@
 
     python judge.py CASES
 
-A case is {"type": text}, {"chain": hex}, {"chain": hex, "stored": hex, "values_len": n}, {"manifest": text} (without its last member, of version 1), {"pin": text} (likewise) with its "name", or
+A case is {"type": text}, {"chain": hex}, {"chain": hex, "stored": hex, "values_len": n}, {"manifest": text} (without its last member) with its "version" (1 unless it is there), {"pin": text} (likewise) with its "name", or
 {"page": text of the type, "rows": n, "structure": hex, "values": hex}. Prints a list with, for each case, what it holds, {"refused": why}, or {"stray": why} where only what lies under null slots is
 wrong.
 """
@@ -34,7 +34,7 @@ def judged(case):
             return decode_chain(steps, bytes.fromhex(case["stored"]), case["values_len"], "page").hex()
         return [list(step) for step in steps]
     if "manifest" in case:
-        manifest, _ = parse_manifest(with_hash(case["manifest"]), 1)
+        manifest, _ = parse_manifest(with_hash(case["manifest"]), case.get("version", 1))
         check_segments(manifest, Schema(manifest["schema"]))
         return manifest["table"]
     if "pin" in case:

@@ -198,13 +198,13 @@ impl Session {
     pub(in crate::table) async fn over_by_now(&self) -> Result<Option<Error>> {
         let since = self.since.or(self.base.as_ref().map(Table::version));
         let (Some(since), Some((newest, _))) = (since, commit::load_newest(&self.store).await?) else { return Ok(None) };
-        let floor = newest.collections.as_ref().map_or(0, |collections| collections.floor);
+        let floor = newest.floor();
         Ok((self.base.is_some() && decisions::is_fenced(since, floor)).then(|| self.is_over(&newest, since)))
     }
 
     /// The error of a change for which garbage collections no longer wait, as the newest version says.
     pub(in crate::table) fn is_over(&self, newest: &Manifest, since: u64) -> Error {
-        let (url, floor) = (self.store.url(), newest.collections.as_ref().map_or(0, |collections| collections.floor));
+        let (url, floor) = (self.store.url(), newest.floor());
         let why = match self.shared {
             Some(session) => format!(
                 "session {session} is over: nothing was written in it for the age of a garbage collection, or another process has \

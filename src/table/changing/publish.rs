@@ -337,7 +337,6 @@ impl Session {
         let marked: BTreeSet<String> = newest.marked().map(|object| object.name()).collect();
         let condemned = decided.condemned();
         let is_fenced = decisions::is_fenced(since, floor);
-        let is_copied = |name: &str| copied(manifest, name);
         let copies = newest.collections.is_some() && may_copy(manifest, newest);
         let is_quiet = condemned.is_empty() && marked.is_empty() && newest.condemned.is_empty();
         if tagged.is_empty() && !is_fenced && is_quiet && !copies {
@@ -357,7 +356,7 @@ impl Session {
                     _ => error,
                 })
             };
-            together(needed.keys().filter(|name| is_copied(name)).cloned().map(look).collect::<Vec<_>>()).await?;
+            together(needed.keys().filter(|name| is_copied(manifest, name)).cloned().map(look).collect::<Vec<_>>()).await?;
         }
         // A tag keeps a version, so the objects of newly tagged versions are needed too.
         for objects in named(&tagged).await? {
@@ -414,10 +413,10 @@ impl Session {
         let new: BTreeMap<u64, &String> = manifest.tags.iter().filter(is_new).map(|(name, version)| (*version, name)).collect();
         let mut found: Vec<Table> =
             open_versions(&self.store, new.keys().copied()).await?.into_iter().map(|(table, _)| table).collect();
-        let expired = |version: u64| decided.lists().expired.iter().find(|expired| expired.version == version);
         found.retain(|table| {
             let (version, hash) = (table.version(), table.manifest_hash());
-            let is_final = expired(version).is_some_and(|expired| decisions::is_final(expired.at, decided.floor()));
+            let expired = decided.lists().expired_at(version);
+            let is_final = expired.is_some_and(|at| decisions::is_final(at, decided.floor()));
             !is_final && !decisions::is_void(decided, version, hash)
         });
         match new.iter().find(|(version, _)| found.iter().all(|table| table.version() != **version)) {
@@ -485,7 +484,7 @@ fn may_copy(manifest: &Manifest, before: &Manifest) -> bool {
 }
 
 /// Whether an object that a version names newly may have been copied as it is, by its name.
-fn copied(manifest: &Manifest, name: &str) -> bool {
+fn is_copied(manifest: &Manifest, name: &str) -> bool {
     let folder = name.split('/').next().unwrap_or_default();
     matches!(folder, "attachments" | "joins") || folder == "chunks" && is_materialized(manifest)
 }

@@ -79,7 +79,7 @@ pub(in crate::table) struct Session {
     pub(in crate::table) shared: Option<Uuid>,
     /// The numbers of the owners that are references, in the order in which they were given.
     pub(in crate::table) references: Vec<u32>,
-    /// What a garbage collection decides, if this change is one.
+    /// What the new version decides if a garbage collection makes it; `None` for other changes.
     pub(in crate::table) collects: Option<Collections>,
     /// The newest version when the change began, if there was a garbage collection since the base. What the base names may be deleted, so
     /// that blocks of this version are reused.
@@ -260,12 +260,11 @@ impl Session {
         if let Some(base) = self.reused() {
             let mut versions = commit::versions(&self.store).await?;
             versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
-            let floor = base.manifest().collections.as_ref().map_or(0, |collections| collections.floor);
-            let is_listed = |version: u64| lists.kept.binary_search_by_key(&version, |kept| kept.version).is_ok();
-            let is_expired = |version: u64| lists.expired.binary_search_by_key(&version, |expired| expired.version).is_ok();
+            let floor = base.manifest().floor();
+            let is_expired = |version: u64| lists.expired_at(version).is_some();
             // A manifest at or below the floor that is not listed is no version, or is being deleted.
             versions.retain(|version| {
-                *version < base.version() && !is_expired(*version) && (*version > floor || is_listed(*version))
+                *version < base.version() && !is_expired(*version) && (*version > floor || lists.is_kept(*version))
             });
             sources.push(base.clone());
             let store = &self.store;

@@ -261,9 +261,10 @@ impl TableWriter {
         let (table, commit_id, allow_unpinned) = (plan.table, plan.commit_id, record.allow_unpinned);
         let base = record.base();
         let since = record.since.or(base).unwrap_or(0);
-        let session = Session { table, commit_id, allow_unpinned, since: Some(since), ..Session::create(store.clone()) };
-        let (id, is_salted) = (record.session, record.salted);
-        let writer = Self::of(session, id, is_salted, record.kind(), plan.schema.clone(), options)?;
+        let id = record.session;
+        let salted = store.salted(Salt(record.salted.then_some(id)));
+        let session = Session { table, commit_id, allow_unpinned, since: Some(since), ..Session::create(salted) };
+        let writer = Self::of(session, id, record.kind(), plan.schema.clone(), options)?;
         writer.extras().say(plan.attachments.clone(), plan.properties.clone());
         let joined =
             Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base, since };

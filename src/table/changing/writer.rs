@@ -49,7 +49,7 @@ pub struct TableWriter {
     pub(in crate::table) options: WriteOptions,
     pub(in crate::table) partitions: AtomicU32,
     pub(in crate::table) extras: Mutex<Extras>,
-    /// What comes before the first object.
+    /// Puts the file that says when the session began, before its first object.
     pub(in crate::table) start: Arc<Start>,
     /// Whether a commit with all receipts was tried.
     pub(in crate::table) ended: AtomicBool,
@@ -168,22 +168,24 @@ impl TableWriter {
         }
         is_new_name(&store)?;
         store.ensure_create_only().await?;
-        let is_salted = is_vacant(&store, "").await?.is_something_left;
+        let is_something_left = is_vacant(&store, "").await?.is_something_left;
+        let id = machine::new_id();
+        let store = store.salted(Salt(is_something_left.then_some(id)));
         let session = Session { allow_unpinned: options.allow_unpinned, ..Session::create(store) };
-        Self::of(session, machine::new_id(), is_salted, SessionKind::Create, schema, options)
+        Self::of(session, id, SessionKind::Create, schema, options)
     }
 
     /// Begins a session with this id.
     pub(in crate::table) fn of(
         mut session: Session,
         id: Uuid,
-        is_salted: bool,
         kind: SessionKind,
         schema: Schema,
         options: WriteOptions,
     ) -> Result<Self> {
         options.cuts.check()?;
         // All processes of the session make the same objects of the same rows.
+        let is_salted = session.store.salt() != Salt::NONE;
         session.store = session.store.salted(Salt(is_salted.then_some(id)));
         let since = session.since.unwrap_or_else(|| session.base.as_ref().map_or(0, Table::version));
         let start = Arc::new(Start::new(session.store.clone(), id, since));
@@ -202,8 +204,7 @@ impl TableWriter {
         let base = alike.as_ref().unwrap_or(base);
         let session = Box::pin(Session::rows(base, newest, true, &options)).await?;
         let session = Session { folds: true, ..session };
-        let is_salted = session.store.salt() != Salt::NONE;
-        Self::of(session, machine::new_id(), is_salted, SessionKind::Append, base.schema().clone(), options)
+        Self::of(session, machine::new_id(), SessionKind::Append, base.schema().clone(), options)
     }
 
     /// Starts a version of `base` with other rows.
@@ -213,8 +214,7 @@ impl TableWriter {
         }
         let schema = schema.with_ids_after(base.schema())?;
         let session = Box::pin(Session::rows(base, collected_since(base).await?, false, &options)).await?;
-        let is_salted = session.store.salt() != Salt::NONE;
-        Self::of(session, machine::new_id(), is_salted, SessionKind::Overwrite, schema, options)
+        Self::of(session, machine::new_id(), SessionKind::Overwrite, schema, options)
     }
 
     /// Lets the table share chunks of other tables. If one of them has a block with the same logical hash, the writer refers to
@@ -609,7 +609,7 @@ async fn collected_since(base: &Table) -> Result<Option<Table>> {
         return Ok(None);
     }
     let newest = Table::open_in(store.clone()).await?;
-    let last = newest.manifest().collections.as_ref().map_or(0, |collections| collections.last);
+    let last = newest.manifest().last_collection();
     Ok(Some(newest).filter(|newest| last > base.version() && newest.id() == base.id()))
 }
 
@@ -619,7 +619,7 @@ fn is_alike(one: &Table, other: &Table) -> bool {
         && one.view().is_some() == other.view().is_some()
 }
 
-/// What [`is_vacant`] found.
+/// What [`is_vacant`] found where a new table may be written.
 pub(in crate::table) struct Vacant {
     /// Whether writers that never committed have left something.
     pub(in crate::table) is_something_left: bool,

@@ -21,19 +21,19 @@ use std::{
 
 use serde_json::Value;
 
-use self::plan::{Survey, abandoned, survey};
+use self::plan::{Next, Survey, abandoned, survey};
 pub use self::{
     pins::User,
     plan::{GcPlan, GcSettings},
 };
 pub(super) use self::{
     pins::{listed_pins, read_pin, user},
-    plan::{NAMED, before, condemned_of, is_ours},
+    plan::{before, condemned_of, is_ours},
 };
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
-    format::{Collections, StoredLists},
+    format::Collections,
     store::Store,
     table::{
         changing::{
@@ -188,7 +188,7 @@ impl Table {
 
 /// Whether the newest version lists a version as kept, whose manifest may be missing.
 async fn is_kept(store: &Store, newest: &Table, version: u64) -> Result<bool> {
-    Ok(commit::lists_of(store, newest.manifest()).await?.kept.iter().any(|kept| kept.version == version))
+    Ok(commit::lists_of(store, newest.manifest()).await?.is_kept(version))
 }
 
 fn no_table(store: &Store) -> Error {
@@ -225,15 +225,13 @@ impl Survey {
     }
 
     /// Publishes the version that decides this.
-    async fn publish(&self, next: Collections) -> Result<()> {
+    async fn publish(&self, next: Next) -> Result<()> {
         // Where no pin can be put, the version that this one repeats is kept as long as this one, and its pins.
         let mut session = Session::child_of(&self.newest, true, true).await?;
         let mut manifest = session.child()?;
-        let lists = match next.lists {
-            StoredLists::Here(lists) => commit::store_lists(&session.store, lists, manifest.version).await?,
-            stored @ StoredLists::Object(_) => stored,
-        };
-        session.collects = Some(Collections { lists, ..next });
+        let Next { floor, recent, lists } = next;
+        let lists = commit::store_lists(&session.store, lists, manifest.version).await?;
+        session.collects = Some(Collections { floor, last: manifest.version, session: None, recent, lists });
         let said = BTreeMap::from([
             ("condemned".to_owned(), Value::from(self.plan.condemn.len())),
             ("deleted".to_owned(), self.plan.delete.len().into()),

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    super::{gc::NAMED, verify::ranges},
+    super::verify::ranges,
     Cure, Doctor, EACH, Lost, NAMES, READS,
 };
 use crate::{
     error::{ErrorKind, Result, counted},
-    format::Manifest,
+    format::{Manifest, OBJECT_FOLDERS},
     table::{
         objects::{read_layouts, small},
         table::Table,
@@ -78,7 +78,7 @@ impl Doctor {
     /// Lists the objects that versions name.
     pub(super) async fn present(&mut self) -> Result<Present> {
         let mut present = Present { bytes: BTreeMap::new(), ends: BTreeMap::new() };
-        for folder in NAMED {
+        for folder in OBJECT_FOLDERS {
             let (listed, whole) = self.listed(folder).await?;
             if !whole {
                 present.ends.insert(folder, listed.last().map(|last| last.name.clone()).unwrap_or_default());

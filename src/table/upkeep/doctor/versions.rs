@@ -85,7 +85,7 @@ impl Doctor {
         let lists = self.lists(newest).await?;
         for Version { number, written, seen } in &versions {
             let Some(Err(error)) = seen else { continue };
-            if lists.expired.iter().any(|expired| expired.version == *number) {
+            if lists.expired_at(*number).is_some() {
                 // Nobody needs it, and the next collections delete it.
                 continue;
             }
@@ -214,13 +214,7 @@ impl Doctor {
         let old = |at: u64| since(at).filter(|since| *since <= self.before);
         let objects: Vec<_> = lists.condemned.iter().filter(|given_up| old(given_up.at).is_some()).collect();
         let versions = lists.expired.iter().filter(|expired| old(expired.at).is_some()).count();
-        let first = objects
-            .iter()
-            .map(|given_up| given_up.at)
-            .chain(lists.expired.iter().map(|expired| expired.at))
-            .filter_map(old)
-            .min();
-        if let Some(first) = first {
+        if let Some(first) = lists.ats().filter_map(old).min() {
             let bytes: u64 = objects.iter().map(|given_up| given_up.object.object.bytes).sum();
             let (objects, versions, bytes) =
                 (counted(objects.len(), "object"), counted(versions, "version"), counted(bytes, "byte"));

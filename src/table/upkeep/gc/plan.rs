@@ -18,7 +18,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result, counted},
     format::{
-        Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_RECENT, Manifest, Pin, StoredLists, version_of_name,
+        Ancestor, Condemned, Expired, GivenUp, Kept, Lists, MAX_RECENT, Manifest, OBJECT_FOLDERS, Pin, version_of_name,
     },
     id::{Hash, ObjectRef},
     store::{Listed, Store},
@@ -89,10 +89,6 @@ pub(in crate::table::upkeep) fn before(age: Duration, now: i64) -> i64 {
     now.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The folders of the objects that versions name.
-pub(in crate::table::upkeep) const NAMED: [&str; 7] =
-    ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout"];
-
 /// Most objects that are given up at a time: their list must not outgrow what readers take.
 const MOST_CONDEMNED: usize = 1_000_000;
 
@@ -101,7 +97,14 @@ pub(super) struct Survey {
     pub(super) plan: GcPlan,
     pub(super) newest: Table,
     /// What the next version decides; `None` if the plan needs no other version.
-    pub(super) next: Option<Collections>,
+    pub(super) next: Option<Next>,
+}
+
+/// What the next version decides.
+pub(super) struct Next {
+    pub(super) floor: u64,
+    pub(super) recent: Vec<Ancestor>,
+    pub(super) lists: Lists,
 }
 
 /// A version of the table that is there and can be read.
@@ -126,7 +129,7 @@ struct Seen {
 
 impl Seen {
     async fn after(store: &Store, newest: &Table, before: i64) -> Result<Self> {
-        let listings = try_join4(commit::manifests(store), listed(store, &NAMED), sessions(store), pins(store, newest, before));
+        let listings = try_join4(commit::manifests(store), listed(store, &OBJECT_FOLDERS), sessions(store), pins(store, newest, before));
         let (mut manifests, objects, (files, mut strays), (pinned, dead_pins)) = listings.await?;
         strays.extend(unfinished(store).await?);
         manifests.retain(|version, _| *version <= newest.version());
@@ -180,7 +183,8 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
     let since = seen.sessions.open(decided).map(|(_, since)| since).chain([seen.aged(before)]);
     let raised = decisions::next_floor(decided, since).max(members.floor);
     let next_version = newest.version() + 1;
-    let (mut plan, lists) = given_up(&newest, decided, &seen, &members, (&kept, &names), (before, raised));
+    let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
+    let (mut plan, lists) = given_up(&newest, decided, &seen, &members, (&kept, &needed), (before, raised));
     plan.pinned = pinned;
 
     // Whether the next version decides anything.
@@ -201,7 +205,6 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
             plan.sweep.insert(listed.name.clone(), listed.bytes);
         }
     }
-    let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
     for given_up in &lists.condemned {
         match decisions::is_final(given_up.at, floor) {
             // No commit names what is given up for good. If one did, what it names must stay.
@@ -226,13 +229,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
         let age = i64::try_from(settings.age.as_millis()).unwrap_or(i64::MAX);
         plan.until_ms = waiting.iter().map(|at| written(at).saturating_add(age)).min();
     }
-    let next = plan.publishes.then(|| Collections {
-        floor,
-        last: next_version,
-        session: None,
-        recent: members.recent(&newest),
-        lists: StoredLists::Here(lists),
-    });
+    let next = plan.publishes.then(|| Next { floor, recent: members.recent(&newest), lists });
     Ok(Some(Survey { plan, newest, next }))
 }
 
@@ -247,7 +244,7 @@ fn refuse_damage(
     decided: &Decided<'_>,
     give_up: &BTreeSet<u64>,
 ) -> Result<()> {
-    let is_given_up = |version: u64| give_up.contains(&version) || decided.expired().any(|expired| expired.version == version);
+    let is_given_up = |version: u64| give_up.contains(&version) || decided.lists().expired_at(version).is_some();
     // A build that did not write `collections` has no list of what it kept.
     let may_be_kept = |version: &u64| newest.manifest().collections.is_none() || members.versions.contains_key(version);
     let is_needed = |version: &u64| may_be_kept(version) && !is_given_up(*version);
@@ -282,12 +279,12 @@ fn chosen(
     keep: usize,
     give_up: &BTreeSet<u64>,
 ) -> Result<(Vec<Version>, Vec<u64>)> {
-    let expired: BTreeMap<u64, u64> = decided.expired().map(|expired| (expired.version, expired.at)).collect();
+    let expired_at = |version: u64| decided.lists().expired_at(version);
     let mut versions = Vec::new();
     for (version, blake3) in &members.versions {
         let Some(table) = seen.opened.get(version).filter(|table| table.manifest_hash() == *blake3) else { continue };
         table.may_be_collected()?;
-        if expired.get(version).is_none_or(|at| !decisions::is_final(*at, decided.floor())) {
+        if expired_at(*version).is_none_or(|at| !decisions::is_final(at, decided.floor())) {
             versions.push(Version { table: table.clone(), is_kept: false });
         }
     }
@@ -296,7 +293,7 @@ fn chosen(
         // Earlier decisions stay.
         let tags = &newest.manifest().tags;
         let is_named = |version: u64| seen.pinned.contains(&version) || tags.values().any(|tagged| *tagged == version);
-        for version in versions.iter_mut().filter(|version| expired.contains_key(&version.table.version())) {
+        for version in versions.iter_mut().filter(|version| expired_at(version.table.version()).is_some()) {
             version.is_kept &= is_named(version.table.version());
         }
     }
@@ -309,36 +306,31 @@ fn given_up(
     decided: &Decided<'_>,
     seen: &Seen,
     members: &Members,
-    (kept, names): (&[Table], &[Named]),
+    (kept, needed): (&[Table], &BTreeSet<&str>),
     (before, raised): (i64, u64),
 ) -> (GcPlan, Lists) {
     let (floor, next_version) = (decided.floor(), newest.version() + 1);
     let (mut plan, mut lists) = (GcPlan { version: newest.version(), ..GcPlan::default() }, Lists::default());
     let kept: BTreeSet<u64> = kept.iter().map(Table::version).collect();
-    let expired: BTreeMap<u64, u64> = decided.expired().map(|expired| (expired.version, expired.at)).collect();
     for (version, blake3) in &members.versions {
         let (version, blake3) = (*version, *blake3);
-        match decisions::given_up(expired.get(&version).copied(), kept.contains(&version), floor, next_version) {
+        match decisions::given_up(decided.lists().expired_at(version), kept.contains(&version), floor, next_version) {
             Some(at) => lists.expired.push(Expired { version, blake3, at }),
             None if version <= raised => lists.kept.push(Kept { version, blake3 }),
             None => {}
         }
     }
     plan.expired = lists.expired.iter().rev().map(|expired| expired.version).collect();
-    let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
     let mut condemned = decided.condemned();
     // What another build marked is final. What it only condemned is condemned anew.
     condemned.extend(newest.manifest().marked().map(|object| (object.name(), 0)));
     for Listed { name, bytes, modified_ms, .. } in &seen.objects {
         let Some(object) = condemned_of(name, *bytes) else { continue };
         let (at, is_needed) = (condemned.get(name).copied(), needed.contains(name.as_str()));
-        match at {
-            // What is young, and more than one version can list, waits for the next collection.
-            None if !is_needed && (*modified_ms > before || lists.condemned.len() >= MOST_CONDEMNED) => {
-                plan.waiting += 1;
-                continue;
-            }
-            _ => {}
+        // What is young, and more than one version can list, waits for the next collection.
+        if at.is_none() && !is_needed && (*modified_ms > before || lists.condemned.len() >= MOST_CONDEMNED) {
+            plan.waiting += 1;
+            continue;
         }
         if let Some(at) = decisions::given_up(at, is_needed, floor, next_version) {
             if at == next_version {
@@ -516,7 +508,7 @@ pub(super) async fn abandoned(store: &Store, before: i64) -> Result<GcPlan> {
             counted(pins, "pin")
         )));
     }
-    let mut all = listed(store, &NAMED).await?;
+    let mut all = listed(store, &OBJECT_FOLDERS).await?;
     all.retain(|listed| condemned_of(&listed.name, listed.bytes).is_some());
     all.extend(store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)));
     all.extend(unfinished(store).await?);
