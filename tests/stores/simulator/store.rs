@@ -83,6 +83,24 @@ impl SimulatedStore {
         self.objects.delete(location).now_or_never().unwrap()
     }
 
+    /// Lists in two requests, the first of which ends anywhere. What is written or deleted between them shows in the second alone.
+    async fn two_pages(&self, prefix: Option<&Path>) -> Vec<ObjectMeta> {
+        let mut found = self.list_now(prefix);
+        if !self.scheduler.is_quiet() && !found.is_empty() {
+            let rest = found.split_off(self.scheduler.draw(found.len() as u64 + 1) as usize);
+            if let Some(next) = rest.first() {
+                self.scheduler.turn("list on").await;
+                found.extend(self.list_now(prefix).into_iter().filter(|meta| meta.location >= next.location));
+            }
+        }
+        found
+    }
+
+    fn list_now(&self, prefix: Option<&Path>) -> Vec<ObjectMeta> {
+        let found: Vec<Result<ObjectMeta>> = self.objects.list(prefix).collect().now_or_never().unwrap();
+        found.into_iter().map(|meta| self.dated(meta.unwrap())).collect()
+    }
+
     /// Sets the time of an object to that of the store's clock.
     fn dated(&self, mut meta: ObjectMeta) -> ObjectMeta {
         if let Some(written) = self.written.lock().unwrap().get(&meta.location) {
@@ -174,10 +192,7 @@ impl ObjectStore for SimulatedStore {
             let fate = store.begin("list", prefix.as_ref().unwrap_or(&Path::default()), false).await;
             let found: Vec<Result<ObjectMeta>> = match fate {
                 Fate::Lost => vec![Err(no_answer())],
-                _ => {
-                    let found: Vec<_> = store.objects.list(prefix.as_ref()).collect().await;
-                    found.into_iter().map(|found| found.map(|meta| store.dated(meta))).collect()
-                }
+                _ => store.two_pages(prefix.as_ref()).await.into_iter().map(Ok).collect(),
             };
             store.answer().await;
             stream::iter(found)

@@ -26,6 +26,8 @@ use crate::common::tables::Rng;
 const AGE: Duration = Duration::from_secs(3600);
 /// Rows of an append.
 const ROWS: i64 = 3;
+/// More than all ids: `x` is the id and so many times the patch from which it comes.
+const EVERY: i64 = 1_000_000;
 /// Files that are not of a table.
 const FOREIGN: [&str; 4] = ["readme.txt", "chunks/notes", "sessions/2024/plan.json", "manifests/old.json"];
 
@@ -39,13 +41,17 @@ pub(super) enum What {
     Abandon,
     Tag,
     Compact,
+    /// Deletes the rows of an append.
+    Delete,
+    /// Gives the rows of an append another value.
+    Patch,
     Collect,
     /// Another table uses the chunks of the newest version.
     Borrow,
     Read,
 }
 
-const MIX: [What; 12] = [
+const MIX: [What; 16] = [
     What::Append,
     What::Append,
     What::Append,
@@ -53,6 +59,10 @@ const MIX: [What; 12] = [
     What::Abandon,
     What::Tag,
     What::Compact,
+    What::Delete,
+    What::Delete,
+    What::Patch,
+    What::Patch,
     What::Collect,
     What::Collect,
     What::Borrow,
@@ -107,12 +117,42 @@ enum Outcome {
     Unknown(u64, Uuid),
 }
 
+/// A delete or a patch.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    /// The append whose rows it changes.
+    of: i64,
+    deletes: bool,
+    outcome: Outcome,
+}
+
+/// The rows of an append that a table has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Rows {
+    count: i64,
+    /// The patches from which they have their values; 0 for none.
+    patches: BTreeSet<i64>,
+}
+
+impl Rows {
+    /// Whether all rows are there, with values of one patch.
+    fn are_whole(&self) -> bool {
+        self.count == ROWS && self.patches.len() == 1
+    }
+}
+
 #[derive(Default)]
 struct Ledger {
     /// The rows of each append, by their number.
     rows: BTreeMap<i64, Outcome>,
     /// The version of each tag, once it is known.
     tags: BTreeMap<String, (Option<u64>, Outcome)>,
+    /// The deletes and patches since the last check, by their numbers.
+    changes: BTreeMap<i64, Change>,
+    /// The appends whose rows were deleted.
+    gone: BTreeSet<i64>,
+    /// The patch from which the rows of an append have their values.
+    patched: BTreeMap<i64, i64>,
     /// The outcome of each append to the other table.
     borrowed: BTreeMap<i64, Outcome>,
     /// Claims that a process saw violated.
@@ -140,14 +180,16 @@ fn schema() -> Schema {
     Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build().unwrap()
 }
 
-fn rows(number: i64) -> RecordBatch {
-    let column = || Arc::new(Int64Array::from_iter_values(number * ROWS..(number + 1) * ROWS)) as _;
-    RecordBatch::try_from_iter([("id", column()), ("x", column())]).unwrap()
+/// The rows of an append, with the values of a patch; 0 for none.
+fn rows(number: i64, patch: i64) -> RecordBatch {
+    let ids = number * ROWS..(number + 1) * ROWS;
+    let x = Arc::new(Int64Array::from_iter_values(ids.clone().map(|id| patch * EVERY + id))) as _;
+    RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from_iter_values(ids)) as _), ("x", x)]).unwrap()
 }
 
 async fn written(writer: &TableWriter, place: u32, number: i64) -> Result<Receipt> {
     let mut partition = writer.partition_at(place)?;
-    partition.write(&rows(number)).await?;
+    partition.write(&rows(number, 0)).await?;
     partition.finish().await
 }
 
@@ -300,6 +342,28 @@ impl World {
                     told(what, &error);
                 }
             }),
+            What::Delete | What::Patch => Box::pin(async move {
+                let done = async {
+                    let table = Table::open_in(table).await?;
+                    let ids = ids(&table).await?;
+                    let appends: BTreeSet<i64> = ids.iter().map(|id| append_of(*id)).collect();
+                    let of = appends.iter().nth(number as usize % appends.len().max(1)).copied().filter(|_| appends.len() > 1);
+                    let Some(of) = of else { return Ok(table) };
+                    let change = Change { of, deletes: what == What::Delete, outcome: Outcome::Open };
+                    ledger.lock().unwrap().changes.insert(number, change);
+                    match what {
+                        What::Delete => {
+                            let places = (0..).zip(ids).filter(|(_, id)| append_of(*id) == of).map(|(place, _)| place);
+                            table.delete(places, WriteOptions::default()).await
+                        }
+                        _ => table.patch(&["id"], &rows(of, number), WriteOptions::default()).await,
+                    }
+                };
+                let outcome = outcome(&done.await, |error| told(what, error));
+                if let Some(change) = ledger.lock().unwrap().changes.get_mut(&number) {
+                    change.outcome = outcome;
+                }
+            }),
             What::Collect => Box::pin(async move {
                 let settings = GcSettings { keep_versions: 1 + number as usize % 3, age: AGE };
                 // Hours before and after the time of the store.
@@ -335,8 +399,8 @@ impl World {
                 match done.await {
                     Err(error) => told(what, &error),
                     Ok(found) => {
-                        let wrong = found.iter().find(|(_, rows)| **rows != ROWS);
-                        let problem = wrong.map(|(number, rows)| format!("read {rows} of {ROWS} rows of append {number}"));
+                        let wrong = found.iter().find(|(_, rows)| !rows.are_whole());
+                        let problem = wrong.map(|(number, rows)| format!("read of append {number}: {rows:?}"));
                         ledger.lock().unwrap().problems.extend(problem);
                     }
                 }
@@ -359,8 +423,48 @@ impl World {
         let store = self.store("t");
         let table = Table::open_in(store.clone()).await.map_err(|error| format!("the table: {error}"))?;
         let found = numbers(&table).await.map_err(|error| format!("reading: {error}"))?;
+        for (number, change) in &mut ledger.changes {
+            if let Outcome::Unknown(version, commit) = change.outcome {
+                change.outcome = match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
+                    Fate::Committed => Outcome::Done,
+                    Fate::NotCommitted | Fate::Open => Outcome::Refused,
+                    _ => Outcome::Open,
+                };
+            }
+            // Its process saw the rows.
+            match ledger.rows.get_mut(&change.of) {
+                Some(outcome @ (Outcome::Open | Outcome::Unknown(..))) => *outcome = Outcome::Done,
+                Some(Outcome::Done) => {}
+                found => return Err(format!("change {number} found rows of append {}, which is {found:?}", change.of)),
+            }
+        }
         for (number, outcome) in &mut ledger.rows {
-            let there = found.get(number).copied().unwrap_or_default();
+            let rows = found.get(number).cloned().unwrap_or_default();
+            let there = rows.count;
+            let changes = ledger.changes.iter().filter(|(_, change)| change.of == *number && change.outcome != Outcome::Refused);
+            let (deletes, patches): (Vec<_>, Vec<_>) = changes.partition(|(_, change)| change.deletes);
+            let is_done = |changes: &[(&i64, &Change)]| changes.iter().any(|(_, change)| change.outcome == Outcome::Done);
+            if there == 0 && *outcome == Outcome::Done && !deletes.is_empty() || is_done(&deletes) {
+                ledger.gone.insert(*number);
+            }
+            if ledger.gone.contains(number) {
+                if there > 0 {
+                    return Err(format!("{there} rows of append {number} are there, which were deleted"));
+                }
+                continue;
+            }
+            if there > 0 {
+                // Of several patches, nobody knows which one was last. A value from before them is wrong after one that was done.
+                let before = ledger.patched.get(number).copied().unwrap_or(0);
+                let mut values: BTreeSet<i64> = patches.iter().map(|(number, _)| **number).collect();
+                if !is_done(&patches) {
+                    values.insert(before);
+                }
+                match rows.patches.first() {
+                    Some(patch) if rows.are_whole() && values.contains(patch) => drop(ledger.patched.insert(*number, *patch)),
+                    _ => return Err(format!("append {number}: {rows:?}, expected {ROWS} with values of one of {values:?}")),
+                }
+            }
             let expected = match *outcome {
                 Outcome::Done => Some(ROWS),
                 Outcome::Refused => Some(0),
@@ -381,6 +485,7 @@ impl World {
                 *outcome = if there == ROWS { Outcome::Done } else { Outcome::Refused };
             }
         }
+        ledger.changes.clear();
         if let Some(number) = found.keys().find(|number| !ledger.rows.contains_key(number)) {
             return Err(format!("rows of append {number}, which nobody wrote"));
         }
@@ -436,20 +541,34 @@ async fn sound(table: &Table) -> std::result::Result<(), String> {
     }
 }
 
-/// Returns how many rows of each append a table has.
-async fn numbers(table: &Table) -> Result<BTreeMap<i64, i64>> {
-    let mut found = BTreeMap::new();
-    let mut seen = BTreeSet::new();
+/// Returns the values of `x`, in the order of the rows.
+async fn values(table: &Table) -> Result<Vec<i64>> {
+    let mut values = Vec::new();
     let mut rows = table.row_loader().scan(1000);
     while let Some(rows) = rows.next().await {
-        let rows = rows?;
-        for id in rows.column("x")?.as_primitive::<Int64Type>().values() {
-            *found.entry(id.div_euclid(ROWS)).or_default() += 1;
-            if !seen.insert(*id) {
-                // Counts as wrong, whatever was expected.
-                *found.entry(id.div_euclid(ROWS)).or_default() += 100;
-            }
-        }
+        values.extend(rows?.column("x")?.as_primitive::<Int64Type>().values());
+    }
+    Ok(values)
+}
+
+async fn ids(table: &Table) -> Result<Vec<i64>> {
+    Ok(values(table).await?.into_iter().map(|x| x.rem_euclid(EVERY)).collect())
+}
+
+fn append_of(id: i64) -> i64 {
+    id.div_euclid(ROWS)
+}
+
+/// Returns the rows of each append that a table has.
+async fn numbers(table: &Table) -> Result<BTreeMap<i64, Rows>> {
+    let mut found: BTreeMap<i64, Rows> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for x in values(table).await? {
+        let (patch, id) = (x.div_euclid(EVERY), x.rem_euclid(EVERY));
+        let rows = found.entry(append_of(id)).or_default();
+        rows.patches.insert(patch);
+        // A row that is there twice counts as wrong, whatever was expected.
+        rows.count += if seen.insert(id) { 1 } else { 100 };
     }
     Ok(found)
 }
