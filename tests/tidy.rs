@@ -95,7 +95,7 @@ fn versions_are_claimed_in_one_place() {
                 || ["commit::claim(", "commit::publish("].iter().any(|call| code.contains(call))
         })
         .collect();
-    assert_eq!(found, [PathBuf::from("src/table/changing/publish.rs")], "every other change goes through `Session::publish`");
+    assert_eq!(found, [PathBuf::from("src/table/session/publish.rs")], "every other change goes through `Session::publish`");
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
 pub use checksum::{ChunkSeed, chunk_seed};
 pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
 pub use collections::{
-    Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_ENTRIES_HERE, MAX_LISTS, MAX_RECENT, OBJECT_FOLDERS, StoredLists,
+    Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_ENTRIES_HERE, MAX_LISTS, MAX_RECENT, OBJECT_FOLDERS,
+    StoredLists,
 };
 pub use cuts::Cuts;
 pub use join::{JoinWriter, read_join, salted_join, write_join};

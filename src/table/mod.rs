@@ -7,6 +7,7 @@ mod table;
 mod reading;
 
 mod changing;
+mod session;
 mod upkeep;
 
 #[cfg(feature = "frame")]
@@ -30,12 +31,13 @@ pub use crate::{
     read::{BlockPlace, Coalesce, ExplainGroup, Layout, RowPlace, Sequences},
     write::{Gathered, Locality, Reuse, Sharing, Worst},
 };
-pub use changing::{Edit, GroupReplacer, SessionInfo, TableWriter, Ticket, WritePlan};
+pub use changing::{Edit, GroupReplacer};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter, SplitWriter};
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
+pub use session::{SessionInfo, TableWriter, Ticket, WritePlan};
 pub use table::Table;
 pub use upkeep::{
     ColumnDiff, Cure, Damage, Diagnosis, Diff, DiffOptions, Finding, GcPlan, GcSettings, GroupDiff, GroupInfo, Repair,

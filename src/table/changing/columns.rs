@@ -7,7 +7,6 @@ use arrow_schema::Schema as ArrowSchema;
 use arrow_select::take::take_record_batch;
 use serde_json::Value;
 
-use super::session::{Session, lineage};
 use crate::{
     commit,
     error::{Error, Result, counted},
@@ -15,7 +14,10 @@ use crate::{
     read::Sequences,
     schema::{ColumnType, PRESET, Schema},
     store::Store,
-    table::table::Table,
+    table::{
+        session::{Session, lineage},
+        table::Table,
+    },
     write::{GroupsWriter, Known, Sharing, WriteOptions, WrittenGroup},
 };
 

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
-use super::session::{Session, lineage};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},
@@ -16,7 +15,11 @@ use crate::{
     progress::Progress,
     schema::ColumnGroup,
     store::Store,
-    table::{table::Table, tails::TAILS_AT_ONCE},
+    table::{
+        session::{Session, lineage},
+        table::Table,
+        tails::TAILS_AT_ONCE,
+    },
     waves::waves,
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
 };

@@ -7,17 +7,18 @@ use arrow_array::{ArrayRef, RecordBatch};
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::{
-    columns::GroupRows,
-    session::{Session, lineage},
-};
+use super::columns::GroupRows;
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result},
     format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
     schema::{ColumnId, Schema},
     store::Store,
-    table::{reading::RowLoader, table::Table},
+    table::{
+        reading::RowLoader,
+        session::{Session, lineage},
+        table::Table,
+    },
     write::{WriteOptions, WrittenGroup},
 };
 

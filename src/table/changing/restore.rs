@@ -5,8 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::session::{Session, lineage};
-use crate::{error::Result, format::Manifest, table::table::Table};
+use crate::{
+    error::Result,
+    format::Manifest,
+    table::{
+        session::{Session, lineage},
+        table::Table,
+    },
+};
 
 impl Table {
     /// Commits a version with the content of an earlier one: its rows, columns, table properties, attachments, codec preset and

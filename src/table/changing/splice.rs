@@ -10,7 +10,6 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use arrow_select::{filter::filter_record_batch, interleave::interleave};
 use serde_json::Value;
 
-use super::session::{Session, follow, lineage};
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result, counted},
@@ -19,7 +18,11 @@ use crate::{
     progress::Progress,
     schema::ColumnId,
     store::Store,
-    table::{reading::RowLoader, table::Table},
+    table::{
+        reading::RowLoader,
+        session::{Session, follow, lineage},
+        table::Table,
+    },
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
 

@@ -36,11 +36,8 @@ use crate::{
     format::Collections,
     store::Store,
     table::{
-        changing::{
-            session::{Session, lineage},
-            session_files::remove_empty_folders,
-        },
         objects::together,
+        session::{Session, lineage, remove_empty_folders},
         table::Table,
     },
 };

@@ -6,7 +6,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{ForeignTable, Manifest},
     store::{Store, StoreOptions},
-    table::{changing::session::Session, table::Table},
+    table::{session::Session, table::Table},
 };
 
 /// Maximum number of URLs of one referenced table (`format-spec/manifest.md#limits`).
@@ -79,9 +79,7 @@ impl Table {
                 return Err(Error::not_found(format!("{}: {}", store.url(), wanted(&store, &before.stores).await)));
             }
         }
-        let mut session = Session::create(self.store().clone());
-        session.allow_unpinned = self.inner.allow_unpinned;
-        (session.base, session.table) = (Some(self.clone()), before.table);
+        let mut session = Session::first_or_next(self.store(), Some(self), false);
         // Pin the other tables for the new version too, if they can be reached.
         for ((foreign, place), old) in stores.iter().zip(found_in).zip(&before.stores) {
             let store = match place {

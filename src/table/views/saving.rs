@@ -15,16 +15,13 @@ use crate::{
     commit::{self, Unpinned},
     error::{Error, Result},
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, salted_join},
-    id::{ObjectRef, Salt},
+    id::ObjectRef,
     index::{is_locator, shown_zone, stored_type, unframed},
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::{Store, StoreOptions},
     table::{
-        changing::{
-            session::{Session, salt_for},
-            writer::{is_new_name, is_vacant},
-        },
         frame::index::{Index, IndexSource},
+        session::{Session, is_new_name, is_vacant},
         table::Table,
     },
 };
@@ -249,13 +246,7 @@ impl ViewWriter {
 
     /// Begins a view, or the next version of one. Its objects may be stored after that.
     pub(in crate::table) fn begin(&self, store: &Store, before: Option<&Table>) -> Result<Publishing> {
-        let salt = before.map_or(Salt::NONE, |before| salt_for(before.manifest()));
-        let mut session = Session::create(store.salted(salt));
-        session.allow_unpinned = self.settings.allow_unpinned || before.is_some_and(|before| before.inner.allow_unpinned);
-        session.base = before.cloned();
-        if let Some(before) = before {
-            session.table = before.manifest().table;
-        }
+        let mut session = Session::first_or_next(store, before, self.settings.allow_unpinned);
         let numbers = self.index.sources.iter().map(|source| {
             let IndexSource { table, .. } = source;
             session.owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())

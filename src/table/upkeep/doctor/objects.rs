@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    super::verify::ranges,
-    Cure, Doctor, EACH, Lost, NAMES, READS,
-};
+use super::{super::verify::ranges, Cure, Doctor, EACH, Lost, NAMES, READS};
 use crate::{
     error::{ErrorKind, Result, counted},
     format::{Manifest, OBJECT_FOLDERS},

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::{ErrorKind, Result, counted},
     format::manifest_name,
-    table::{changing::publish::not_pinned, objects::together, table::Table},
+    table::{objects::together, session::not_pinned, table::Table},
 };
 
 impl Doctor {

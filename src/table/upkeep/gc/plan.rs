@@ -17,14 +17,12 @@ use crate::{
         decisions::{self, Newest},
     },
     error::{Error, ErrorKind, Result, counted},
-    format::{
-        Ancestor, Condemned, Expired, GivenUp, Kept, Lists, MAX_RECENT, Manifest, OBJECT_FOLDERS, Pin, version_of_name,
-    },
+    format::{Ancestor, Condemned, Expired, GivenUp, Kept, Lists, MAX_RECENT, Manifest, OBJECT_FOLDERS, Pin, version_of_name},
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
-        changing::{session_files::is_session_file, start::since_of},
         objects::{FOLDERS, Named, named, readable_versions, together},
+        session::{is_session_file, since_of},
         table::Table,
     },
 };
@@ -129,7 +127,8 @@ struct Seen {
 
 impl Seen {
     async fn after(store: &Store, newest: &Table, before: i64) -> Result<Self> {
-        let listings = try_join4(commit::manifests(store), listed(store, &OBJECT_FOLDERS), sessions(store), pins(store, newest, before));
+        let listings =
+            try_join4(commit::manifests(store), listed(store, &OBJECT_FOLDERS), sessions(store), pins(store, newest, before));
         let (mut manifests, objects, (files, mut strays), (pinned, dead_pins)) = listings.await?;
         strays.extend(unfinished(store).await?);
         manifests.retain(|version, _| *version <= newest.version());

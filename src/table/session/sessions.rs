@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{plan::WritePlan, planned::plan_name, session_files::is_session_file, writer::sweep};
+use super::{files::is_session_file, plan::WritePlan, planned::plan_name, writer::sweep};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},

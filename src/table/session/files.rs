@@ -42,7 +42,7 @@ pub(in crate::table) async fn remove_empty_folders(store: &Store) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{table::changing::planned::plan_name, write::Receipt};
+    use crate::{table::session::planned::plan_name, write::Receipt};
 
     #[test]
     fn only_what_a_session_writes_is_a_file_of_a_session() {

@@ -110,6 +110,17 @@ impl Session {
         }
     }
 
+    /// Starts a version after `base`, or a new table, whose owners the caller adds.
+    pub(in crate::table) fn first_or_next(store: &Store, base: Option<&Table>, allow_unpinned: bool) -> Self {
+        let Some(base) = base else { return Self { allow_unpinned, ..Self::create(store.clone()) } };
+        Self {
+            base: Some(base.clone()),
+            table: base.manifest().table,
+            allow_unpinned: allow_unpinned || base.inner.allow_unpinned,
+            ..Self::create(store.salted(salt_for(base.manifest())))
+        }
+    }
+
     /// Starts a change of this version. With `keeps_rows`, the new version keeps using the chunks of other tables that this one
     /// uses, so their owners are pinned.
     ///
@@ -145,15 +156,12 @@ impl Session {
 
     async fn child_as(base: &Table, keeps_rows: bool, allow_unpinned: bool, commit_id: Uuid) -> Result<Self> {
         base.next_version_may_be_written()?;
-        let mut session = Self::create(base.store().salted(salt_for(base.manifest())));
-        (session.table, session.commit_id) = (base.manifest().table, commit_id);
-        session.allow_unpinned = allow_unpinned || base.inner.allow_unpinned;
+        let mut session = Self { commit_id, ..Self::first_or_next(base.store(), Some(base), allow_unpinned) };
         if keeps_rows {
             for (number, foreign) in (1..).zip(&base.manifest().stores) {
                 session.owners.inherit(foreign.clone(), base.store_of(number).await);
             }
         }
-        session.base = Some(base.clone());
         if keeps_rows {
             session.pin(session.borrower()).await?;
         }

@@ -14,10 +14,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
+    files::{is_session_file, remove_empty_folders},
     joined::Joined,
     planned::Planned,
     session::{Session, SessionKind, follow, lineage},
-    session_files::{is_session_file, remove_empty_folders},
     start::Start,
 };
 use crate::{

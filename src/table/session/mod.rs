@@ -1,0 +1,30 @@
+//! A session is a change that is not published yet. `session.rs` holds its state, and `publish.rs` is the one way to publish it: beside
+//! other writers (`rebasing.rs`), and without leaving many small segments (`folding.rs`).
+//!
+//! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
+//! commits, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and `planned.rs` to partitions that are known before,
+//! `files.rs` names its files, and `sessions.rs` lists and ends what is there.
+
+mod files;
+mod folding;
+mod joined;
+mod plan;
+mod planned;
+mod publish;
+mod rebasing;
+#[expect(clippy::module_inception, reason = "the file of the type `Session` is called after it")]
+mod session;
+mod sessions;
+mod start;
+mod ticket;
+mod writer;
+
+#[cfg(feature = "frame")]
+pub(in crate::table) use self::writer::{is_new_name, is_vacant};
+pub(in crate::table) use self::{
+    files::{is_session_file, remove_empty_folders},
+    publish::not_pinned,
+    session::{Session, follow, lineage},
+    start::since_of,
+};
+pub use self::{plan::WritePlan, sessions::SessionInfo, ticket::Ticket, writer::TableWriter};
