@@ -196,7 +196,7 @@ impl Lists {
         self.kept.len() + self.expired.len() + self.condemned.len()
     }
 
-    /// Whether a version at or below the floor stays.
+    /// Whether a version at or below the floor stays. The lists are sorted: a manifest with others is refused.
     pub fn is_kept(&self, version: u64) -> bool {
         self.kept.binary_search_by_key(&version, |kept| kept.version).is_ok()
     }

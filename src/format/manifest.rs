@@ -512,6 +512,7 @@ impl Manifest {
                 return Err(Error::corrupt(format!("manifest: tag `{}` of version {version}: not valid", short(tag))));
             }
         }
+        // A build that condemned objects here had no folder `collections`.
         let folders = ["attachments", "chunks", "hashes", "index", "joins", "layout"];
         if let Some(condemned) = self.given_up().find(|condemned| !folders.contains(&condemned.folder.as_str())) {
             return Err(Error::corrupt(format!("manifest: a condemned object in `{}`", short(&condemned.folder))));

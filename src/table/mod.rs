@@ -6,8 +6,9 @@ mod table;
 
 mod reading;
 
-mod changing;
 mod session;
+
+mod changing;
 mod upkeep;
 
 #[cfg(feature = "frame")]

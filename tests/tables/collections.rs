@@ -185,7 +185,7 @@ fn the_same_rows_are_written_again_beside_collections_and_no_name_comes_back() {
     });
 }
 
-/// Changes that write index, layouts and hashes.
+/// Drops a column and compacts: both write index, layouts and hashes.
 async fn without(table: &Table, column: &str) -> Table {
     let dropped = table.edit().drop_columns(&[column]).commit().await.unwrap();
     dropped.compact(1 << 20).await.unwrap()

@@ -1,5 +1,5 @@
-//! A session is a change that is not published yet. `session.rs` holds its state, and `publish.rs` is the one way to publish it: beside
-//! other writers (`rebasing.rs`), and without leaving many small segments (`folding.rs`).
+//! `Session` holds a change before it is published, and `publish.rs` is the one way to publish it: rebased onto what other writers have
+//! published (`rebasing.rs`), and without many small segments at the end (`folding.rs`).
 //!
 //! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
 //! commits, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and `planned.rs` to partitions that are known before,

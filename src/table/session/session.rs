@@ -110,7 +110,7 @@ impl Session {
         }
     }
 
-    /// Starts a version after `base`, or a new table, whose owners the caller adds.
+    /// Starts a version after `base`, or a new table. The caller adds the owners.
     pub(in crate::table) fn first_or_next(store: &Store, base: Option<&Table>, allow_unpinned: bool) -> Self {
         let Some(base) = base else { return Self { allow_unpinned, ..Self::create(store.clone()) } };
         Self {
@@ -161,8 +161,6 @@ impl Session {
             for (number, foreign) in (1..).zip(&base.manifest().stores) {
                 session.owners.inherit(foreign.clone(), base.store_of(number).await);
             }
-        }
-        if keeps_rows {
             session.pin(session.borrower()).await?;
         }
         Ok(session)
@@ -413,7 +411,7 @@ impl Session {
 
 /// Returns the salt of a change of this version: one of its own after the first garbage collection, so that it makes no object that a
 /// collection may be deleting.
-pub(in crate::table) fn salt_for(manifest: &Manifest) -> Salt {
+fn salt_for(manifest: &Manifest) -> Salt {
     let is_collected = manifest.collections.is_some() || !manifest.condemned.is_empty() || manifest.deleting.is_some();
     Salt(is_collected.then(machine::new_id))
 }

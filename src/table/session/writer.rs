@@ -175,7 +175,7 @@ impl TableWriter {
         Self::of(session, id, SessionKind::Create, schema, options)
     }
 
-    /// Begins a session with this id.
+    /// Begins a session with this id, which replaces the salt of the store if it has one.
     pub(in crate::table) fn of(
         mut session: Session,
         id: Uuid,

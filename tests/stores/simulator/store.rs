@@ -83,15 +83,14 @@ impl SimulatedStore {
         self.objects.delete(location).now_or_never().unwrap()
     }
 
-    /// Lists in two requests, the first of which ends anywhere. What is written or deleted between them shows in the second alone.
+    /// Lists in two requests, the first of which ends after any name. What is written and deleted between them shows in the second.
     async fn two_pages(&self, prefix: Option<&Path>) -> Vec<ObjectMeta> {
         let mut found = self.list_now(prefix);
         if !self.scheduler.is_quiet() && !found.is_empty() {
-            let rest = found.split_off(self.scheduler.draw(found.len() as u64 + 1) as usize);
-            if let Some(next) = rest.first() {
-                self.scheduler.turn("list on").await;
-                found.extend(self.list_now(prefix).into_iter().filter(|meta| meta.location >= next.location));
-            }
+            found.truncate(1 + self.scheduler.draw(found.len() as u64) as usize);
+            let last = found.last().map(|meta| meta.location.clone());
+            self.scheduler.turn("list, second page").await;
+            found.extend(self.list_now(prefix).into_iter().filter(|meta| Some(&meta.location) > last.as_ref()));
         }
         found
     }

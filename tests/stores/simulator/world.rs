@@ -26,8 +26,8 @@ use crate::common::tables::Rng;
 const AGE: Duration = Duration::from_secs(3600);
 /// Rows of an append.
 const ROWS: i64 = 3;
-/// More than all ids: `x` is the id and so many times the patch from which it comes.
-const EVERY: i64 = 1_000_000;
+/// `x` is `id + PATCH_STEP * patch`; larger than every id.
+const PATCH_STEP: i64 = 1_000_000;
 /// Files that are not of a table.
 const FOREIGN: [&str; 4] = ["readme.txt", "chunks/notes", "sessions/2024/plan.json", "manifests/old.json"];
 
@@ -105,7 +105,7 @@ impl History {
     }
 }
 
-/// The outcome of an append or of a tag, as its process was told.
+/// The outcome of a change, as its process was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The process has no answer yet, or was killed.
@@ -124,6 +124,8 @@ struct Change {
     of: i64,
     deletes: bool,
     outcome: Outcome,
+    /// The version that it made, if it is done.
+    version: u64,
 }
 
 /// The rows of an append that a table has.
@@ -153,6 +155,10 @@ struct Ledger {
     gone: BTreeSet<i64>,
     /// The patch from which the rows of an append have their values.
     patched: BTreeMap<i64, i64>,
+    /// How many rows of an append the last check found.
+    seen: BTreeMap<i64, i64>,
+    /// How many deletes and patches were done.
+    changed: u64,
     /// The outcome of each append to the other table.
     borrowed: BTreeMap<i64, Outcome>,
     /// Claims that a process saw violated.
@@ -165,6 +171,7 @@ pub(super) struct Tally {
     pub(super) done: u64,
     pub(super) refused: u64,
     pub(super) unknown: u64,
+    pub(super) changed: u64,
     pub(super) checks: u64,
 }
 
@@ -183,7 +190,7 @@ fn schema() -> Schema {
 /// The rows of an append, with the values of a patch; 0 for none.
 fn rows(number: i64, patch: i64) -> RecordBatch {
     let ids = number * ROWS..(number + 1) * ROWS;
-    let x = Arc::new(Int64Array::from_iter_values(ids.clone().map(|id| patch * EVERY + id))) as _;
+    let x = Arc::new(Int64Array::from_iter_values(ids.clone().map(|id| id + PATCH_STEP * patch))) as _;
     RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from_iter_values(ids)) as _), ("x", x)]).unwrap()
 }
 
@@ -221,6 +228,7 @@ pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>)
         done: count(|outcome| *outcome == Outcome::Done),
         refused: count(|outcome| *outcome == Outcome::Refused),
         unknown: count(|outcome| matches!(outcome, Outcome::Unknown(..))),
+        changed: ledger.changed,
         checks: history.parts.len() as u64,
     };
     Ok((tally, log))
@@ -349,7 +357,7 @@ impl World {
                     let appends: BTreeSet<i64> = ids.iter().map(|id| append_of(*id)).collect();
                     let of = appends.iter().nth(number as usize % appends.len().max(1)).copied().filter(|_| appends.len() > 1);
                     let Some(of) = of else { return Ok(table) };
-                    let change = Change { of, deletes: what == What::Delete, outcome: Outcome::Open };
+                    let change = Change { of, deletes: what == What::Delete, outcome: Outcome::Open, version: 0 };
                     ledger.lock().unwrap().changes.insert(number, change);
                     match what {
                         What::Delete => {
@@ -359,9 +367,11 @@ impl World {
                         _ => table.patch(&["id"], &rows(of, number), WriteOptions::default()).await,
                     }
                 };
-                let outcome = outcome(&done.await, |error| told(what, error));
+                let done = done.await;
+                let outcome = outcome(&done, |error| told(what, error));
                 if let Some(change) = ledger.lock().unwrap().changes.get_mut(&number) {
                     change.outcome = outcome;
+                    change.version = done.map_or(0, |table| table.version());
                 }
             }),
             What::Collect => Box::pin(async move {
@@ -384,8 +394,10 @@ impl World {
                         found => found?.append(WriteOptions::default()).await?,
                     };
                     let writer = writer.references([&owner]).await?;
-                    // Rows that the owner has, so that their blocks are used.
-                    let receipt = written(&writer, 0, 1 + number % 3).await?;
+                    // Rows that the owner has, so that their blocks are used, unless they were patched.
+                    let appends = rows_by_append(&owner).await?;
+                    let of = appends.keys().nth(number as usize % appends.len().max(1)).copied().unwrap_or(1);
+                    let receipt = written(&writer, 0, of).await?;
                     writer.commit([receipt]).await
                 };
                 let outcome = outcome(&done.await, |error| told(what, error));
@@ -394,7 +406,7 @@ impl World {
             What::Read => Box::pin(async move {
                 let done = async {
                     let table = Table::open_in(table).await?;
-                    numbers(&table).await
+                    rows_by_append(&table).await
                 };
                 match done.await {
                     Err(error) => told(what, &error),
@@ -422,16 +434,18 @@ impl World {
         }
         let store = self.store("t");
         let table = Table::open_in(store.clone()).await.map_err(|error| format!("the table: {error}"))?;
-        let found = numbers(&table).await.map_err(|error| format!("reading: {error}"))?;
+        let found = rows_by_append(&table).await.map_err(|error| format!("reading: {error}"))?;
         for (number, change) in &mut ledger.changes {
             if let Outcome::Unknown(version, commit) = change.outcome {
+                change.version = version;
                 change.outcome = match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
                     Fate::Committed => Outcome::Done,
                     Fate::NotCommitted | Fate::Open => Outcome::Refused,
                     _ => Outcome::Open,
                 };
             }
-            // Its process saw the rows.
+            ledger.changed += u64::from(change.outcome == Outcome::Done);
+            // The process read these rows in a version, so the append was committed.
             match ledger.rows.get_mut(&change.of) {
                 Some(outcome @ (Outcome::Open | Outcome::Unknown(..))) => *outcome = Outcome::Done,
                 Some(Outcome::Done) => {}
@@ -454,12 +468,12 @@ impl World {
                 continue;
             }
             if there > 0 {
-                // Of several patches, nobody knows which one was last. A value from before them is wrong after one that was done.
+                // The values are those of the last patch that was done, or of one whose process has no answer.
+                let last =
+                    patches.iter().filter(|(_, patch)| patch.outcome == Outcome::Done).max_by_key(|(_, patch)| patch.version);
                 let before = ledger.patched.get(number).copied().unwrap_or(0);
-                let mut values: BTreeSet<i64> = patches.iter().map(|(number, _)| **number).collect();
-                if !is_done(&patches) {
-                    values.insert(before);
-                }
+                let open = patches.iter().filter(|(_, patch)| patch.outcome == Outcome::Open).map(|(number, _)| **number);
+                let values: BTreeSet<i64> = open.chain([last.map_or(before, |(number, _)| **number)]).collect();
                 match rows.patches.first() {
                     Some(patch) if rows.are_whole() && values.contains(patch) => drop(ledger.patched.insert(*number, *patch)),
                     _ => return Err(format!("append {number}: {rows:?}, expected {ROWS} with values of one of {values:?}")),
@@ -481,6 +495,9 @@ impl World {
                 return Err(format!("{there} of {ROWS} rows of append {number} are there, which is {outcome:?}"));
             }
             // Nothing is under way: what is there now stays, and what is not there never comes.
+            if let Some(before) = ledger.seen.insert(*number, there).filter(|before| *before != there) {
+                return Err(format!("{there} rows of append {number} are there, and {before} were there before"));
+            }
             if *outcome == Outcome::Open {
                 *outcome = if there == ROWS { Outcome::Done } else { Outcome::Refused };
             }
@@ -551,8 +568,13 @@ async fn values(table: &Table) -> Result<Vec<i64>> {
     Ok(values)
 }
 
+/// Returns the ids of the rows, as their index has them.
 async fn ids(table: &Table) -> Result<Vec<i64>> {
-    Ok(values(table).await?.into_iter().map(|x| x.rem_euclid(EVERY)).collect())
+    let mut ids = Vec::new();
+    for batch in table.index_batches().await? {
+        ids.extend(batch?.column_by_name("id").unwrap().as_primitive::<Int64Type>().values());
+    }
+    Ok(ids)
 }
 
 fn append_of(id: i64) -> i64 {
@@ -560,15 +582,15 @@ fn append_of(id: i64) -> i64 {
 }
 
 /// Returns the rows of each append that a table has.
-async fn numbers(table: &Table) -> Result<BTreeMap<i64, Rows>> {
-    let mut found: BTreeMap<i64, Rows> = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    for x in values(table).await? {
-        let (patch, id) = (x.div_euclid(EVERY), x.rem_euclid(EVERY));
+async fn rows_by_append(table: &Table) -> Result<BTreeMap<i64, Rows>> {
+    let (mut found, mut seen): (BTreeMap<i64, Rows>, _) = (BTreeMap::new(), BTreeSet::new());
+    let (ids, values) = (ids(table).await?, values(table).await?);
+    assert_eq!(ids.len(), values.len());
+    for (id, x) in ids.into_iter().zip(values) {
         let rows = found.entry(append_of(id)).or_default();
-        rows.patches.insert(patch);
-        // A row that is there twice counts as wrong, whatever was expected.
-        rows.count += if seen.insert(id) { 1 } else { 100 };
+        rows.patches.insert(x.div_euclid(PATCH_STEP));
+        // A row that is there twice, or that has the values of another one, counts as wrong, whatever was expected.
+        rows.count += if seen.insert(id) && x.rem_euclid(PATCH_STEP) == id { 1 } else { 100 };
     }
     Ok(found)
 }
