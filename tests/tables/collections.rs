@@ -10,6 +10,7 @@ use std::{
 
 use crate::common::tables::{self, block_on, cut_by, joined, sensors, tiny_cuts, two_partitions};
 use arrow_array::RecordBatch;
+use futures::future::join_all;
 use tetrys::{
     ErrorKind, Store, Table, TableWriter, WriteOptions,
     format::{Collections, StoredLists},
@@ -289,5 +290,37 @@ fn what_a_create_that_died_has_left_is_not_used_by_the_next_one() {
         }
         let table = writer.commit(receipts).await.unwrap();
         assert_rows(&table, &joined(&rows)).await;
+    });
+}
+
+#[test]
+fn committers_of_one_ticket_delete_no_pin_of_the_one_that_won() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, rows) = two_partitions(8);
+        let (store, other) = (store(folder.path()), Store::open(folder.path().join("u").to_str().unwrap()).unwrap());
+        let owner = tables::write(store.clone(), schema.clone(), cut_by(tiny_cuts()), &rows).await.unwrap();
+        let writer = Table::create_in(other.clone(), schema, cut_by(tiny_cuts())).await.unwrap();
+        let writer = writer.references([&owner]).await.unwrap();
+        let (ticket, receipts) = (writer.ticket().unwrap(), written(&writer, &rows).await);
+        assert_eq!(receipts.iter().map(|receipt| receipt.sharing.new_bytes).sum::<u64>(), 0, "all blocks are those of the owner");
+        let commit = || async { TableWriter::join(other.clone(), &ticket).unwrap().commit(receipts.clone()).await };
+        // The last committer was never heard of again: it was stopped after some of its requests.
+        let mut stopped = Box::pin(commit());
+        for _ in 0..20 {
+            let _ = futures::poll!(&mut stopped);
+            tokio::task::yield_now().await;
+        }
+        let made = join_all([commit(), commit(), commit()]).await;
+        drop(stopped);
+        let hashes: BTreeSet<_> = made.into_iter().flatten().map(|table| (table.version(), table.manifest_hash())).collect();
+        assert_eq!(hashes.len(), 1, "{hashes:?}");
+        // Nothing but a pin keeps the version whose chunks the other table uses.
+        overwrite(&owner, &two_partitions(9).1[..1]).await.unwrap();
+        for hours in [2, 4, 6, 8] {
+            collect(&store, 1, hours).await;
+        }
+        assert_rows(&newest(&other).await, &joined(&rows)).await;
+        assert_eq!(Table::open_version_in(store.clone(), 1).await.unwrap().manifest_hash(), owner.manifest_hash());
     });
 }
