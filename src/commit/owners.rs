@@ -46,8 +46,8 @@ pub struct Owners {
 /// One owner.
 #[derive(Clone, Debug)]
 struct Owner {
-    /// Store of the owner, or the reason why it cannot be opened.
-    store: Result<Store, String>,
+    /// Store of the owner, or the error of opening it.
+    store: Result<Store, (ErrorKind, String)>,
     table: ForeignTable,
     /// Names of the pins that we put there.
     pins: Vec<String>,
@@ -118,7 +118,7 @@ impl Owners {
     /// Adds an owner that the previous version of the table names already, with the same number and URLs. `store` is its store,
     /// or the reason why it was not found.
     pub fn inherit(&mut self, table: ForeignTable, store: Result<Store>) {
-        self.owners.push(Owner { store: store.map_err(|error| error.to_string()), table, pins: Vec::new() });
+        self.owners.push(Owner { store: store.map_err(|error| (error.kind(), error.to_string())), table, pins: Vec::new() });
     }
 
     /// Adds an owner as [`Owners::inherit`] does, unless this version of the table was added before. Returns its number.
@@ -151,6 +151,12 @@ impl Owners {
     /// Returns the store of an owner, by the number that [`Owners::add`] returned.
     pub fn store(&self, number: u32) -> Option<&Store> {
         self.owners.get((number as usize).checked_sub(1)?)?.store.as_ref().ok()
+    }
+
+    /// Whether an owner was not found because its store, at this URL, gave no answer: it may be there, and give one later.
+    pub fn is_silent(&self, url: &str) -> bool {
+        let silent = self.owners.iter().filter(|owner| matches!(owner.store, Err((ErrorKind::Unavailable, _))));
+        silent.map(Owner::url).any(|silent| silent == url)
     }
 
     /// Puts a pin at every owner. Returns the owners without write permission: garbage collection there does not know that their
@@ -191,7 +197,7 @@ impl Owners {
     }
 
     async fn pin_one(&mut self, place: usize, borrower: Borrower) -> Result<()> {
-        let store = self.owners[place].store.clone().map_err(Error::denied)?;
+        let store = self.owners[place].store.clone().map_err(|(_, why)| Error::denied(why))?;
         let urls = store.url_of(&self.borrower).into_iter().collect();
         let ForeignTable { table, version, blake3, .. } = self.owners[place].table;
         // The commit id names a pin. A second version of the same table therefore needs another name for its pin.

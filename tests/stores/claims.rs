@@ -5,7 +5,7 @@ use crate::common;
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -16,6 +16,7 @@ use crate::common::{
     tables::{Rng, block_on, memory, over},
 };
 use arrow_array::{Int64Array, RecordBatch};
+use object_store::{memory::InMemory, path::Path};
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
@@ -280,6 +281,33 @@ fn a_change_of_a_table_that_was_replaced_is_refused() {
         let table = block_on(Table::open_in(store)).unwrap();
         assert_eq!((table.version(), table.rows()), (1 + appends as u64, 3 + 10 * appends as u64));
     }
+}
+
+#[test]
+fn an_owner_that_gives_no_answer_is_not_one_that_takes_no_pin() {
+    let is_silent = Arc::new(AtomicBool::new(false));
+    let silent = Arc::clone(&is_silent);
+    let hooked = Hooked::new(Arc::new(InMemory::new()), move |_, verb, place| {
+        match verb == "get" && place.starts_with("t/") && silent.load(Ordering::Relaxed) {
+            true => Act::Before(no_answer()),
+            false => Act::Pass,
+        }
+    });
+    let store = |table: &str| Store::new(Arc::new(hooked.clone()), Path::from(table), format!("hooked://bucket/{table}"));
+    block_on(async {
+        let owner = create(store("t"), 3).await.unwrap();
+        let writer = Table::create_in(store("u"), schema(), WriteOptions::default()).await.unwrap();
+        let writer = writer.references([&owner]).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&rows(0, 3)).await.unwrap();
+        let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        assert_eq!(table.manifest().stores.len(), 1);
+        is_silent.store(true, Ordering::Relaxed);
+        let error = append(&Table::open_in(store("u")).await.unwrap(), 1).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Unavailable && error.to_string().contains("; retry, or accept"), "{error}");
+        is_silent.store(false, Ordering::Relaxed);
+        assert_eq!(append(&Table::open_in(store("u")).await.unwrap(), 1).await.unwrap().rows(), 4);
+    });
 }
 
 #[test]

@@ -275,7 +275,8 @@ impl Session {
     /// Writes a pin to every owner.
     ///
     /// # Errors
-    /// - `Denied`: an owner cannot be pinned, and the caller did not allow to continue without the pin.
+    /// - `Denied`: an owner cannot be pinned, and the caller did not allow to continue without the pin; `Unavailable` if its store gave no
+    ///   answer.
     /// - The errors of [`Owners::pin`].
     pub(in crate::table) async fn pin(&mut self, borrower: Borrower) -> Result<()> {
         self.unpinned = self.owners.pin(borrower).await?;
@@ -284,13 +285,17 @@ impl Session {
         match self.unpinned.iter().find(|owner| !self.allow_unpinned && !accepted.contains(&owner.url)) {
             None => Ok(()),
             Some(Unpinned { url, why }) => {
-                let error = Error::denied(format!(
+                let (kind, mend) = match self.owners.is_silent(url) {
+                    true => (ErrorKind::Unavailable, "retry"),
+                    false => (ErrorKind::Denied, "make it writable"),
+                };
+                let message = format!(
                     "no pin was written to {url} ({why}): a garbage collection there may delete chunks or rows that this table \
-                     uses; make it writable, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, \
-                     `allow_unpinned` in Rust, or TETRYS_ALLOW_UNPINNED=1)"
-                ));
+                     uses; {mend}, or accept that with --allow-unpinned (`allow_unpinned=True` in Python, `allow_unpinned` in \
+                     Rust, or TETRYS_ALLOW_UNPINNED=1)"
+                );
                 self.owners.unpin(|_| false).await;
-                Err(error)
+                Err(Error::new(kind, message))
             }
         }
     }
