@@ -209,7 +209,11 @@ fn what_the_copy_does_not_have_is_named() {
         let empty = Store::open(home.path().join("empty").to_str().unwrap()).unwrap();
         let error = Table::repair(&empty, &store, |_, _| {}).await.unwrap_err();
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("copy the folder `manifests`"), "{error}");
-        let repair = Table::repair(&store, &empty, |_, _| {}).await.unwrap();
+        let error = Table::repair(&store, &empty, |_, _| {}).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("expected a copy of"), "{error}");
+        // A part of a copy is one.
+        fs::remove_dir_all(backup.join("manifests")).unwrap();
+        let repair = repaired(&table, &backup).await;
         assert_eq!((repair.damage.len(), repair.repaired.len()), (2, 0));
     });
 }

@@ -57,7 +57,9 @@ impl Query {
                 return Err(explained(&error.to_string(), &self.sql, &table, &whole).into());
             }
         };
-        let hidden = |column: &&Column| !self.locators && Index::is_locator(column.name());
+        // A join of the table with itself has its columns several times, as `NAME:ALIAS`.
+        let is_locator = |column: &&Column| Index::is_locator(column.name().split(':').next().unwrap_or_default());
+        let hidden = |column: &&Column| !self.locators && is_locator(column);
         let columns: Vec<&Column> = answer.columns().iter().filter(|column| !hidden(column)).collect();
         let names: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();
         let shown = if self.format.is_text() { answer.height().min(self.shown) } else { answer.height() };

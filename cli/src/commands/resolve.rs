@@ -49,7 +49,7 @@ impl Resolve {
         let id = commit.parse().map_err(|_| {
             Error::invalid(format!("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `{commit}`"))
         })?;
-        let (store, version) = (opening::store(&self.table)?, *version);
+        let (store, version) = (opening::all_versions(&self.table).await?, *version);
         let fate = match self.rule_out {
             true => Table::rule_out(&store, version, id).await?,
             false => Table::fate_of(&store, version, id).await?,

@@ -59,10 +59,10 @@ impl Restore {
             Ok(table) => Ok((opening::newest(&table).await?, table.version())),
             Err(error) if error.kind() == ErrorKind::NotFound => match self.table.rsplit_once('@') {
                 // The newest version tells which versions there are.
-                Some((root, version)) if let Ok(version) = version.parse() => match opening::table(root).await {
-                    Ok(newest) => Ok((newest, version)),
-                    Err(_) => Err(error),
-                },
+                Some((root, version)) if let Ok(version) = version.parse() => {
+                    opening::all_versions(root).await?;
+                    opening::table(root).await.map(|newest| (newest, version)).map_err(|_| error)
+                }
                 _ => Err(error),
             },
             Err(error) => Err(error),

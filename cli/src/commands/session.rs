@@ -182,7 +182,7 @@ impl Session {
 
 impl List {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let store = opening::store(&self.table)?;
+        let store = opening::all_versions(&self.table).await?;
         let sessions = Table::sessions(&store).await?;
         if self.json {
             write_json(out, &sessions)?;
@@ -219,7 +219,7 @@ impl Abort {
         let id = self.session.parse().map_err(|_| {
             Error::invalid(format!("expected the id of a session, which `tetrys session list` shows, found `{}`", self.session))
         })?;
-        let store = opening::store(&self.table)?;
+        let store = opening::all_versions(&self.table).await?;
         let files = Table::abort_session(&store, id).await?;
         let url = text::printable(store.url());
         match self.json {

@@ -37,7 +37,7 @@ pub(crate) struct Users {
 
 impl Users {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        let store = opening::store(&self.table)?;
+        let store = opening::all_versions(&self.table).await?;
         let users = Table::users(&store).await?;
         if self.json {
             write_json(out, &users)?;

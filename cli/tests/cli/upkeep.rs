@@ -49,6 +49,24 @@ fn an_earlier_version_is_restored_by_number_and_by_tag() {
 }
 
 #[test]
+fn commands_about_all_versions_refuse_the_name_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    table(folder);
+    let id = "6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b";
+    for command in [
+        format!("resolve t@1 --version 1 --commit {id}"),
+        "users t@1".to_owned(),
+        "session list t@1".to_owned(),
+        format!("session abort t@1 {id}"),
+        "restore t@1@1".to_owned(),
+    ] {
+        let said = tetrys(folder, &command).fails(1);
+        assert!(said.contains("expected `t`, found the name of one version"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_version_that_is_not_there_is_named_with_those_that_are() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -298,6 +316,7 @@ fn a_table_is_repaired_with_a_copy_and_what_is_left_is_named() {
         ("verify t --repair --from t", "expected a copy of the table, found the table itself"),
         ("verify t@1 --repair --from copy", "found the name of one version"),
         ("verify nowhere --repair --from copy", "no table there"),
+        ("verify t --repair --from nowhere", "expected a copy of "),
     ] {
         assert!(tetrys(folder, wrong).fails(1).contains(why), "{wrong}");
     }

@@ -263,11 +263,17 @@ impl Doctor {
         }
         for folder in ["sessions", "chunks", "index"] {
             let (listed, _) = self.listed(folder).await?;
-            if let Some(Listed { name, modified_ms, .. }) = listed.into_iter().next() {
-                let what = "a writer began a table here, and no version was committed";
-                self.find(what, name, Some(modified_ms), Cure::CollectAbandoned);
-                return Ok(true);
+            let Some(Listed { name, modified_ms, .. }) = listed.into_iter().max_by_key(|listed| listed.modified_ms) else {
+                continue;
+            };
+            let what = "a writer began a table here, and no version was committed";
+            match modified_ms <= self.before {
+                true => self.find(what, name, Some(modified_ms), Cure::CollectAbandoned),
+                false => {
+                    self.found.not_checked.push(format!("{what}: the writer may be at work, and there is nothing else to check"))
+                }
             }
+            return Ok(true);
         }
         Ok(false)
     }

@@ -23,7 +23,7 @@ use crate::{
     offload::offload_large,
     store::{Listed, Store},
     table::{
-        objects::{read_layouts, readable_versions, small, together},
+        objects::{FOLDERS, read_layouts, readable_versions, small, together},
         table::Table,
     },
 };
@@ -85,7 +85,7 @@ impl Table {
     ///
     /// # Errors
     /// An object that cannot be repaired is not an error: [`Repair::damage`] lists it.
-    /// - `NotFound`: there is no manifest of a table.
+    /// - `NotFound`: there is no manifest of a table, or nothing of a table in `copy`.
     /// - `Invalid`: `copy` is the folder of the table itself.
     /// - `Unsupported`: a version needs a later reader, or the table is on a web server.
     /// - `Denied`: an object cannot be written.
@@ -96,6 +96,11 @@ impl Table {
             return Err(Error::invalid(format!("{}: expected a copy of the table, found the table itself", store.url())));
         }
         let (store, copy) = (&store.uncached(), &copy.uncached());
+        let is_other = |name: &str| !name.strip_suffix('/').is_some_and(|folder| FOLDERS.contains(&folder));
+        if copy.lists() && copy.first_at_root(is_other).await?.is_none() {
+            let (url, table) = (copy.url(), store.url());
+            return Err(Error::not_found(format!("{url}: expected a copy of {table}, found no folder there that a table has")));
+        }
         let mut repair = Repair::default();
         let tables = versions(store, copy, &mut repair).await?;
         for table in &tables {

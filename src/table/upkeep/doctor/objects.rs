@@ -47,6 +47,12 @@ impl Present {
         }
     }
 
+    /// Whether an object is there, or may be: not all names were listed.
+    pub(super) fn may_have(&self, name: &str) -> bool {
+        let end = name.split('/').next().and_then(|folder| self.ends.get(folder));
+        self.bytes.contains_key(name) || end.is_some_and(|end| name > end.as_str())
+    }
+
     /// Compares the objects of a version that are not chunks.
     pub(super) fn small(&self, manifest: &Manifest) -> Compared {
         self.compared(small(manifest))

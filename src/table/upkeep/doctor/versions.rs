@@ -121,7 +121,7 @@ impl Doctor {
             self.found.not_checked.push(what);
         }
         self.garbage(newest, condemned, marked);
-        self.given_up(newest, &lists, &written);
+        self.given_up(newest, &lists, present, &written);
         if written.len() >= MANY_VERSIONS {
             let (count, oldest) = (written.len(), written.last().map(|(_, written)| *written));
             let more = if whole { "" } else { "at least " };
@@ -207,17 +207,20 @@ impl Doctor {
         }
     }
 
-    /// Notes what the next garbage collection may delete.
-    fn given_up(&mut self, newest: &Table, lists: &Lists, written: &[(u64, i64)]) {
+    /// Notes what the next garbage collection may delete. The lists also have what is gone, until a later version leaves it out.
+    fn given_up(&mut self, newest: &Table, lists: &Lists, present: &Present, written: &[(u64, i64)]) {
         // The version that listed something first may be gone.
         let since = |at: u64| written.iter().rev().find(|(version, _)| *version >= at).map(|(_, written)| *written);
         let old = |at: u64| since(at).filter(|since| *since <= self.before);
-        let objects: Vec<_> = lists.condemned.iter().filter(|given_up| old(given_up.at).is_some()).collect();
-        let versions = lists.expired.iter().filter(|expired| old(expired.at).is_some()).count();
-        if let Some(first) = lists.ats().filter_map(old).min() {
+        let objects = lists.condemned.iter().filter(|given_up| present.may_have(&given_up.object.name()));
+        let objects: Vec<_> = objects.filter(|given_up| old(given_up.at).is_some()).collect();
+        let versions = lists.expired.iter().filter(|expired| self.exists(expired.version));
+        let versions: Vec<u64> = versions.map(|expired| expired.at).filter(|at| old(*at).is_some()).collect();
+        let ats = objects.iter().map(|given_up| given_up.at).chain(versions.iter().copied());
+        if let Some(first) = ats.filter_map(old).min() {
             let bytes: u64 = objects.iter().map(|given_up| given_up.object.object.bytes).sum();
             let (objects, versions, bytes) =
-                (counted(objects.len(), "object"), counted(versions, "version"), counted(bytes, "byte"));
+                (counted(objects.len(), "object"), counted(versions.len(), "version"), counted(bytes, "byte"));
             let what = format!("{versions} and {objects} of {bytes} are given up, and may be deleted");
             self.find(what, manifest_name(newest.version()), Some(first), Cure::CollectGarbage);
         }
