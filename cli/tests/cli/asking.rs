@@ -22,8 +22,10 @@ fn a_query_over_the_index_gives_rows_that_can_be_read() {
     assert_eq!(lines, "{\"row\":0}\n{\"row\":1}\n");
     assert_eq!(query(&["SELECT row FROM t WHERE row < 0", "--json"]).json(), json!([]));
     // Locator columns are hidden by default.
-    let all = query(&["SELECT * FROM t LIMIT 1", "--json"]).json();
-    assert!(all[0].as_object().unwrap().keys().all(|name| !name.starts_with("_row_")), "{all}");
+    for sql in ["SELECT * FROM t LIMIT 1", "SELECT * FROM t, t AS other, t AS third LIMIT 1"] {
+        let all = query(&[sql, "--json"]).json();
+        assert!(all[0].as_object().unwrap().keys().all(|name| !name.starts_with("_row_")), "{all}");
+    }
     let all = query(&["SELECT * FROM t LIMIT 1", "--json", "--locators"]).json();
     assert!(all[0].as_object().unwrap().keys().any(|name| name.starts_with("_row_")), "{all}");
     // `-n` limits the shown rows.
