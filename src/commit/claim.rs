@@ -184,8 +184,7 @@ pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Res
 fn is_refusal(store: &Store, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => false,
-        ErrorKind::Denied => !was_sent_again(error),
-        ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => true,
+        ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
         _ => store.is_local(),
     }
 }

@@ -246,6 +246,15 @@ pub fn may_borrow<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
     !expired && (version > newest.floor() || kept || version == newest.version())
 }
 
+/// Whether a table whose newest version uses this version, and has a pin for it, may go on to use it. Collections see that pin, and
+/// take back what is not final.
+pub fn may_go_on_borrowing<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
+    match newest.expired().find(|expired| expired.version == version && expired.hash == hash) {
+        Some(expired) => !is_final(expired.at, newest.floor()),
+        None => may_borrow(newest, version, hash),
+    }
+}
+
 /// Whether a pin holds nothing any more. `newest` is the newest manifest of the table that put it for this version and this commit.
 pub fn is_dead<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
     match fate(newest, version, hash) {
@@ -351,6 +360,10 @@ mod tests {
     fn a_version_may_be_borrowed_that_stays() {
         assert!(may_borrow(&Nine, 2, 20) && may_borrow(&Nine, 9, 90) && may_borrow(&Nine, 6, 60));
         assert!(!may_borrow(&Nine, 2, 21) && !may_borrow(&Nine, 3, 30) && !may_borrow(&Nine, 8, 80) && !may_borrow(&Nine, 4, 40));
+        // 8 is expired and not final, 3 is final.
+        let may_go_on = |version, hash| may_go_on_borrowing(&Nine, version, hash);
+        assert!(may_go_on(8, 80) && may_go_on(2, 20) && may_go_on(9, 90) && may_go_on(6, 60));
+        assert!(!may_go_on(3, 30) && !may_go_on(8, 81) && !may_go_on(4, 40) && !may_go_on(2, 21));
     }
 
     #[test]

@@ -51,6 +51,8 @@ struct Owner {
     table: ForeignTable,
     /// Names of the pins that we put there.
     pins: Vec<String>,
+    /// Whether the version from which the change starts uses it, so that a pin of that version holds it until now.
+    is_of_base: bool,
 }
 
 impl Owner {
@@ -108,7 +110,7 @@ impl Owners {
             None => {
                 let urls = vec![self.borrower.url_of(store)?];
                 let table = ForeignTable { table, version, blake3, urls };
-                self.owners.push(Owner { store: Ok(store.clone()), table, pins: Vec::new() });
+                self.owners.push(Owner { store: Ok(store.clone()), table, pins: Vec::new(), is_of_base: false });
                 self.owners.len() - 1
             }
         };
@@ -118,7 +120,12 @@ impl Owners {
     /// Adds an owner that the previous version of the table names already, with the same number and URLs. `store` is its store,
     /// or the reason why it was not found.
     pub fn inherit(&mut self, table: ForeignTable, store: Result<Store>) {
-        self.owners.push(Owner { store: store.map_err(|error| (error.kind(), error.to_string())), table, pins: Vec::new() });
+        self.push(table, store, true);
+    }
+
+    fn push(&mut self, table: ForeignTable, store: Result<Store>, is_of_base: bool) {
+        let store = store.map_err(|error| (error.kind(), error.to_string()));
+        self.owners.push(Owner { store, table, pins: Vec::new(), is_of_base });
     }
 
     /// Adds an owner as [`Owners::inherit`] does, unless this version of the table was added before. Returns its number.
@@ -127,7 +134,7 @@ impl Owners {
             (owner.table.table, owner.table.version, owner.table.blake3) == (table.table, table.version, table.blake3)
         };
         let place = self.owners.iter().position(is_it).unwrap_or_else(|| {
-            self.inherit(table, store);
+            self.push(table, store, false);
             self.owners.len() - 1
         });
         u32::try_from(place + 1).unwrap_or(u32::MAX)
@@ -274,8 +281,13 @@ impl Owners {
                 false => load(store, owner.table.version).await.map_err(place)?,
             };
             let decided = Decided::by(store, &manifest, hash).await.map_err(place)?;
-            if !owner.pins.is_empty() && !decisions::may_borrow(&decided, owner.table.version, owner.table.blake3) {
-                let (url, version) = (store.url(), owner.table.version);
+            let (version, blake3) = (owner.table.version, owner.table.blake3);
+            let may_use = match owner.is_of_base {
+                true => decisions::may_go_on_borrowing(&decided, version, blake3),
+                false => decisions::may_borrow(&decided, version, blake3),
+            };
+            if !owner.pins.is_empty() && !may_use {
+                let url = store.url();
                 return Err(Error::conflict(format!(
                     "{url}: version {version} is given up by a garbage collection there; choose a newer version as reference"
                 )));

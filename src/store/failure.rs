@@ -57,16 +57,24 @@ pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known
     None
 }
 
+/// What the message of a known cause says if the client sent the request more than once.
+const SENT_AGAIN: &str = " (the request was sent more than once)";
+
 /// Whether the client sent a request more than once, by the error that `object_store` gave (`RetryError`). It sends a put of a manifest
 /// again after an answer of the kind 5xx, 408 or 429.
 pub(crate) fn was_sent_again(error: &Error) -> bool {
-    error.to_string().contains(" retries, max_retries: ")
+    is_of_several(&error.to_string())
+}
+
+fn is_of_several(message: &str) -> bool {
+    message.contains(" retries, max_retries: ") || message.contains(SENT_AGAIN)
 }
 
 /// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
 pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url: &str, secrets: &[String]) -> Error {
     use object_store::Error as E;
     if let Some(Known { kind, text }) = known(&error) {
+        let text = &if is_of_several(&error.to_string()) { format!("{text}{SENT_AGAIN}") } else { text.clone() };
         return place(*kind, doing, name, url, &without_secrets(&without_queries(text), secrets));
     }
     let kind = match &error {

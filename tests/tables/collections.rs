@@ -324,3 +324,34 @@ fn committers_of_one_ticket_delete_no_pin_of_the_one_that_won() {
         assert_eq!(Table::open_version_in(store.clone(), 1).await.unwrap().manifest_hash(), owner.manifest_hash());
     });
 }
+
+#[test]
+fn committers_of_a_ticket_without_owners_keep_the_pins_of_what_the_newest_version_uses() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, rows) = two_partitions(8);
+        let (store, other) = (store(folder.path()), Store::open(folder.path().join("u").to_str().unwrap()).unwrap());
+        let owner = tables::write(store.clone(), schema.clone(), cut_by(tiny_cuts()), &rows).await.unwrap();
+        let table = tables::write(other.clone(), schema, cut_by(tiny_cuts()), &rows[..1]).await.unwrap();
+        // A session that appends nothing begins before another writer refers to the owner.
+        let ticket = table.append(WriteOptions::default()).await.unwrap().ticket().unwrap();
+        let writer = table.append(WriteOptions::default()).await.unwrap().references([&owner]).await.unwrap();
+        let receipts = written(&writer, &rows[1..]).await;
+        let second = writer.commit(receipts).await.unwrap();
+        assert_eq!(second.manifest().stores.len(), 1);
+        let commit = || async { TableWriter::join(other.clone(), &ticket).unwrap().commit([]).await };
+        let made = join_all([commit(), commit(), commit(), commit()]).await;
+        let made: BTreeSet<u64> = made.into_iter().flatten().map(|table| table.version()).collect();
+        assert_eq!(made.len(), 1, "{made:?}");
+        // The version that the others referred to goes, and its pin; then the owner gives up what only a pin keeps.
+        overwrite(&owner, &two_partitions(9).1[..1]).await.unwrap();
+        for hours in [2, 4, 6, 8] {
+            collect(&other, 1, hours).await;
+        }
+        for hours in [10, 12, 14, 16] {
+            collect(&store, 1, hours).await;
+        }
+        assert_eq!(Table::open_version_in(other.clone(), second.version()).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_rows(&newest(&other).await, &joined(&rows)).await;
+    });
+}

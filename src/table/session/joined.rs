@@ -48,11 +48,9 @@ impl Joined {
     /// - `Denied`: an owner cannot be pinned.
     /// - Errors of the stores.
     pub(in crate::table) async fn begin_commit(&self, session: Session, kind: SessionKind, schema: &Schema) -> Result<Session> {
-        // Each committer leaves pins of its own. So one that fails can remove its pins and leave those of the others.
-        let session = match self.planned.manifest().stores.is_empty() {
-            true => session,
-            false => Session { commit_id: machine::new_id(), ..session },
-        };
+        // Each committer puts pins of its own, also where only the newest version has owners. So one that fails can remove its pins
+        // and leave those of the others.
+        let session = Session { commit_id: machine::new_id(), ..session };
         let begun = match (kind, self.base) {
             (SessionKind::Append, Some(_)) => session.on_newest(schema, self.planned.manifest().cuts).await?,
             (SessionKind::Overwrite, Some(version)) => session.in_place_of(version).await?,
@@ -72,8 +70,8 @@ impl Joined {
             let foreign = foreign
                 .ok_or_else(|| Error::invalid(format!("a receipt uses owner {number}, which the session does not have")))?;
             numbers.insert(number, session.owners.adopt(foreign, self.planned.store_of(number).await));
-            // The owner has no pin of this commit yet.
-            session.pinned = None;
+            // The owner has no pin of this commit yet. The other pins may be those of another version, and no pin is rewritten.
+            (session.commit_id, session.pinned) = (machine::new_id(), None);
         }
         Ok(numbers)
     }
@@ -298,7 +296,8 @@ impl Session {
             _ => error,
         })?;
         let session = Self::change_as(&base, false, self.allow_unpinned, self.commit_id).await?;
-        Ok(Self { shared: self.shared, ..session })
+        // The salt of the ticket: the version may be older than the collection that made it necessary.
+        Ok(Self { store: self.store, shared: self.shared, ..session })
     }
 
     /// Returns the table that this session has created already; `None` if it has not. The commit may have been made by a process

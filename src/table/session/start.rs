@@ -1,15 +1,20 @@
 //! How a session of new rows starts: before its first object it puts a file with the version that was the newest one, so that garbage
 //! collections wait for it. Follows `format-spec/collections.md#sessions`.
 
+use bytes::Bytes;
 use futures::FutureExt;
 use uuid::Uuid;
 
 use crate::{
     commit::{self, Decided, decisions},
     error::{Error, Result},
+    machine,
     once::Once,
     store::{Put, Store},
 };
+
+/// Most bytes of the file by which a session begins.
+const MAX_BEGIN: u64 = 4096;
 
 /// The start of a session.
 #[derive(Debug)]
@@ -18,6 +23,8 @@ pub(in crate::table) struct Start {
     session: Uuid,
     /// The version that was the newest one; 0 if there was none.
     since: u64,
+    /// What this process puts into the file, so that it knows its own.
+    process: Uuid,
     done: Once<()>,
 }
 
@@ -35,7 +42,7 @@ pub(in crate::table) fn since_of(file: &str) -> Option<u64> {
 
 impl Start {
     pub(in crate::table) fn new(store: Store, session: Uuid, since: u64) -> Self {
-        Self { store, session, since, done: Once::default() }
+        Self { store, session, since, process: machine::new_id(), done: Once::default() }
     }
 
     /// Returns the version that was the newest one when the session began; 0 if there was none.
@@ -49,14 +56,16 @@ impl Start {
     /// - `Conflict`: there was a garbage collection since the version from which the session begins.
     /// - Errors of the store.
     pub(in crate::table) async fn begin(&self) -> Result<()> {
-        let (store, session, since) = (self.store.clone(), self.session, self.since);
-        self.done.get_or_load(|| begin(store, session, since).boxed()).await
+        let (store, session, since, process) = (self.store.clone(), self.session, self.since, self.process);
+        self.done.get_or_load(|| begin(store, session, since, process).boxed()).await
     }
 }
 
-async fn begin(store: Store, session: Uuid, since: u64) -> Result<()> {
+async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result<()> {
     let name = begin_name(session, since);
-    if store.put_new(&name, "{}\n".into()).await? == Put::AlreadyThere {
+    let content = Bytes::from(format!("{{\"process\":\"{process}\"}}\n"));
+    // The first answer to this process may have been lost, and so may the look.
+    if store.put_new(&name, content.clone().into()).await? == Put::AlreadyThere && store.get(&name, MAX_BEGIN).await? != content {
         // Another process of the session has begun it.
         return Ok(());
     }
@@ -64,6 +73,8 @@ async fn begin(store: Store, session: Uuid, since: u64) -> Result<()> {
     if is_newer && let Some((newest, hash)) = commit::load_newest(&store).await? {
         let decided = Decided::by(&store, &newest, hash).await?;
         if !decisions::may_begin(&decided, since) {
+            // No collection may wait for it, so no other process of the session must take it as begun.
+            let _ = store.delete(&name).await;
             let (url, last) = (store.url(), decisions::Newest::collected(&decided));
             return Err(Error::conflict(format!(
                 "{url}: this change starts from version {since}, and a garbage collection made version {last} since; open the table \

@@ -303,10 +303,11 @@ impl TableWriter {
     /// - `Conflict`: a referenced version no longer exists.
     /// - Errors of the stores.
     pub async fn with_known_blocks(mut self) -> Result<Self> {
-        let Some(Joined { planned, references, base, .. }) = self.joined.clone() else { return Ok(self) };
-        if let Some(version) = base {
-            self.session.base = match Table::open_version_in(self.session.store.clone(), version).await {
-                Ok(base) => Some(base),
+        let Some(Joined { planned, references, base, since }) = self.joined.clone() else { return Ok(self) };
+        if base.is_some() {
+            // Not the base, which may be older than a collection: that one waits for the session from this version on.
+            self.session.newest = match Table::open_version_in(self.session.store.clone(), since).await {
+                Ok(newest) => Some(newest),
                 // A garbage collection deleted the version, so nothing can be reused of it.
                 Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
@@ -324,7 +325,7 @@ impl TableWriter {
         }
         let known = self.session.know_again(&tables, &self.options).await;
         // Only partitions use what was found; the commit starts from the ticket.
-        self.session.base = None;
+        self.session.newest = None;
         known.map(|()| self)
     }
 

@@ -441,6 +441,10 @@ impl TableWriter {
         let mut session = self.session.clone();
         session.shared = self.has_ticket.load(Ordering::Relaxed).then_some(self.id);
         session.since = Some(self.start.since());
+        if session.shared.is_some() {
+            // Other processes know the id of the ticket, and may remove what its pins leave.
+            (session.commit_id, session.pinned) = (machine::new_id(), None);
+        }
         let Some(joined) = &self.joined else {
             return match self.in_order(given, &extras.abandoned).await {
                 Ok(receipts) => Ok(Begun::Now(Box::new(session), receipts)),
@@ -547,6 +551,10 @@ impl TableWriter {
                 Manifest { schema, preset, cuts, segments, ..session.child()? }
             }
         };
+        if let Some(id) = session.shared {
+            // Every process of the session must find the version, whatever entry of this name the caller has set.
+            said.insert(commit::SESSION.to_owned(), id.to_string().into());
+        }
         manifest.lineage = lineage(self.kind.name(), said)?;
         manifest.attachments.extend(extras.attachments);
         manifest.properties.extend(extras.properties);
