@@ -198,7 +198,13 @@ impl Lists {
 
     /// Whether a version at or below the floor stays. The lists are sorted: a manifest with others is refused.
     pub fn is_kept(&self, version: u64) -> bool {
-        self.kept.binary_search_by_key(&version, |kept| kept.version).is_ok()
+        self.kept_hash(version).is_some()
+    }
+
+    /// Returns the hash of the manifest of a version at or below the floor; `None` if it is not kept.
+    pub fn kept_hash(&self, version: u64) -> Option<Hash> {
+        let place = self.kept.binary_search_by_key(&version, |kept| kept.version).ok()?;
+        self.kept.get(place).map(|kept| kept.blake3)
     }
 
     /// Returns the version that gave up a version first; `None` if it is not given up.

@@ -31,9 +31,13 @@ pub(super) use self::{
     plan::{before, condemned_of, is_ours},
 };
 use crate::{
-    commit,
+    commit::{
+        self, Decided,
+        decisions::{self, Numbered},
+    },
     error::{Error, ErrorKind, Result},
     format::Collections,
+    id::Hash,
     store::Store,
     table::{
         objects::together,
@@ -136,15 +140,18 @@ impl Table {
         if version == newest.version() {
             return Err(Error::invalid(format!("{url}: version {version} is the newest and can be read; it is not given up")));
         }
+        let expected = expected_hash(store, &newest, version).await?;
         match commit::load(store, version).await {
-            Ok(_) => {
+            Ok((_, found)) if expected.is_none_or(|expected| expected == found) => {
                 return Err(Error::invalid(format!(
                     "{url}: the manifest of version {version} is sound; expected a damaged one: `tetrys gc --keep N`, `Table.gc`, \
                      deletes versions that are not needed"
                 )));
             }
             Err(error) if error.kind() == ErrorKind::Corrupt => {}
-            Err(error) if error.kind() == ErrorKind::NotFound && is_kept(store, &newest, version).await? => {}
+            // Another manifest lies there, or none.
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound && expected.is_some() => {}
             Err(error) => return Err(error),
         }
         if let Some((tag, _)) = newest.manifest().tags.iter().find(|(_, tagged)| **tagged == version) {
@@ -152,8 +159,8 @@ impl Table {
                 "{url}: version {version} has the tag `{tag}`: remove the tag first (`tetrys edit --untag {tag}`, `Table.untag`)"
             )));
         }
-        // A pin that cannot be read may be one of this version. Pins of any age count.
-        let (pinned, _) = pins::pins(store, &newest, i64::MIN).await?;
+        // A pin that cannot be read may be one of this version. One that holds nothing any more does not count, whatever its age.
+        let (pinned, _) = pins::pins(store, &newest, i64::MAX).await?;
         if pinned.contains(&version) {
             return Err(Error::conflict(format!(
                 "{url}: another table uses version {version} (`tetrys doctor` names it): repair the manifest with a copy of the \
@@ -183,9 +190,15 @@ impl Table {
     }
 }
 
-/// Whether the newest version lists a version as kept, whose manifest may be missing.
-async fn is_kept(store: &Store, newest: &Table, version: u64) -> Result<bool> {
-    Ok(commit::lists_of(store, newest.manifest()).await?.is_kept(version))
+/// Returns the hash of the manifest of a version that is not given up, as the newest version says; `None` if it does not say.
+async fn expected_hash(store: &Store, newest: &Table, version: u64) -> Result<Option<Hash>> {
+    let decided = Decided::by(store, newest.manifest(), newest.manifest_hash()).await?;
+    let lists = decided.lists();
+    Ok(match decisions::numbered(&decided, version) {
+        _ if version <= newest.manifest().floor() => lists.kept_hash(version),
+        Numbered::Has(hash) if lists.expired_at(version).is_none() => Some(hash),
+        _ => None,
+    })
 }
 
 fn no_table(store: &Store) -> Error {

@@ -183,6 +183,9 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
     let raised = decisions::next_floor(decided, since).max(members.floor);
     let next_version = newest.version() + 1;
     let needed: BTreeSet<&str> = names.iter().flat_map(Named::objects).map(|(name, _)| name.as_str()).collect();
+    let mut kept: BTreeSet<u64> = kept.iter().map(Table::version).collect();
+    // Of several damaged versions, each is given up by itself.
+    kept.extend(members.unread(&seen).filter(|version| !is_given_up(decided, give_up, *version)));
     let (mut plan, lists) = given_up(&newest, decided, &seen, &members, (&kept, &needed), (before, raised));
     plan.pinned = pinned;
 
@@ -190,6 +193,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
     let becomes_final = |at: u64| at > decided.floor() && at <= raised;
     let is_other = (&lists.expired, &lists.condemned) != (&decided.lists().expired, &decided.lists().condemned);
     plan.publishes = is_other
+        || !give_up.is_empty()
         || !newest.manifest().condemned.is_empty()
         || newest.manifest().deleting.is_some()
         || lists.ats().any(becomes_final)
@@ -232,6 +236,11 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
     Ok(Some(Survey { plan, newest, next }))
 }
 
+/// Whether a version is being given up, or was.
+fn is_given_up(decided: &Decided<'_>, give_up: &BTreeSet<u64>, version: u64) -> bool {
+    give_up.contains(&version) || decided.lists().expired_at(version).is_some()
+}
+
 /// Checks that what each version needs is known.
 ///
 /// # Errors
@@ -243,13 +252,18 @@ fn refuse_damage(
     decided: &Decided<'_>,
     give_up: &BTreeSet<u64>,
 ) -> Result<()> {
-    let is_given_up = |version: u64| give_up.contains(&version) || decided.lists().expired_at(version).is_some();
+    if !give_up.is_empty() {
+        // Nothing else is given up with it, and what is damaged beside it stays.
+        return Ok(());
+    }
+    let is_given_up = |version: u64| is_given_up(decided, give_up, version);
     // A build that did not write `collections` has no list of what it kept.
     let may_be_kept = |version: &u64| newest.manifest().collections.is_none() || members.versions.contains_key(version);
     let is_needed = |version: &u64| may_be_kept(version) && !is_given_up(*version);
     let is_there = |version: u64, hash: Hash| members.is_whole(seen, version, hash) || seen.damaged.contains_key(&version);
-    if let Some(lost) = decided.kept().find(|kept| !is_given_up(kept.version) && !is_there(kept.version, kept.hash)) {
-        let (url, version) = (newest.url(), lost.version);
+    let kept = decided.kept().filter(|kept| !is_there(kept.version, kept.hash)).map(|kept| kept.version);
+    if let Some(version) = members.lost.iter().copied().chain(kept).find(|version| !is_given_up(*version)) {
+        let url = newest.url();
         return Err(Error::corrupt(format!(
             "{url}: the manifest of version {version}, which is kept, is missing or another one; nothing is deleted: repair it with a copy \
              of the table (`tetrys verify TABLE --repair --from COPY`), or give the version up (`tetrys gc --give-up {version}`, \
@@ -305,12 +319,11 @@ fn given_up(
     decided: &Decided<'_>,
     seen: &Seen,
     members: &Members,
-    (kept, needed): (&[Table], &BTreeSet<&str>),
+    (kept, needed): (&BTreeSet<u64>, &BTreeSet<&str>),
     (before, raised): (i64, u64),
 ) -> (GcPlan, Lists) {
     let (floor, next_version) = (decided.floor(), newest.version() + 1);
     let (mut plan, mut lists) = (GcPlan { version: newest.version(), ..GcPlan::default() }, Lists::default());
-    let kept: BTreeSet<u64> = kept.iter().map(Table::version).collect();
     for (version, blake3) in &members.versions {
         let (version, blake3) = (*version, *blake3);
         match decisions::given_up(decided.lists().expired_at(version), kept.contains(&version), floor, next_version) {
@@ -379,8 +392,10 @@ impl Sessions {
     /// collection after which a later one can do that.
     fn wait_for_a_version(&self, decided: &Decided<'_>, floor: u64) -> bool {
         let idle = self.files.iter().filter(|(id, session)| !self.committed.contains(*id) && self.is_idle(session));
+        // What began after the newest version is of another table, or of versions that were taken away.
+        let newest = decided.version();
         let mut since = idle.map(|(_, session)| session.since).filter(|since| !decisions::is_fenced(*since, decided.floor()));
-        since.any(|since| decisions::is_fenced(since, floor) || since >= decided.collected())
+        since.any(|since| decisions::is_fenced(since, floor) || (decided.collected()..=newest).contains(&since))
     }
 
     /// Returns the files of the sessions that were committed, or are over with this floor.
@@ -401,11 +416,13 @@ struct Members {
     ancestors: Vec<Ancestor>,
     /// The highest number that another build deleted, before the first collection of this one.
     floor: u64,
+    /// The versions above the floor whose manifests are missing, although nothing deletes them there.
+    lost: BTreeSet<u64>,
 }
 
 impl Members {
     fn of(newest: &Table, decided: &Decided<'_>, Seen { manifests, opened, damaged, .. }: &Seen) -> Self {
-        let mut found = Self { versions: BTreeMap::new(), ancestors: Vec::new(), floor: 0 };
+        let mut found = Self { versions: BTreeMap::new(), ancestors: Vec::new(), floor: 0, lost: BTreeSet::new() };
         found.versions.insert(newest.version(), newest.manifest_hash());
         // At or below the floor the lists tell.
         let listed = decided.kept().map(|kept| (kept.version, kept.hash));
@@ -422,7 +439,10 @@ impl Members {
                 true => drop(found.versions.insert(version, blake3)),
                 false if newest.manifest().collections.is_none() => break,
                 // Nothing deletes manifests above the floor: this one was lost. Older ones are still needed.
-                false => {}
+                false => {
+                    found.versions.insert(version, blake3);
+                    found.lost.insert(version);
+                }
             }
             // Without a gap: what is between two of them is no version.
             is_unbroken &= table.is_some();
@@ -451,6 +471,11 @@ impl Members {
             found.versions.extend(below.map(|(version, table)| (*version, table.manifest_hash())));
         }
         found
+    }
+
+    /// Returns the versions whose manifests are damaged or lost.
+    fn unread<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = u64> + 'a {
+        self.versions.keys().copied().filter(|version| seen.damaged.contains_key(version) || self.lost.contains(version))
     }
 
     /// Whether the manifest of a version is there, with this hash.
