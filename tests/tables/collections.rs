@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::common::tables::{self, block_on, cut_by, joined, sensors, tiny_cuts, two_partitions};
+use crate::common::tables::{self, Rng, Taste, block_on, cut_by, joined, rows_of, sensors, tiny_cuts, two_partitions};
 use arrow_array::RecordBatch;
 use futures::future::join_all;
 use tetrys::{
@@ -353,5 +353,25 @@ fn committers_of_a_ticket_without_owners_keep_the_pins_of_what_the_newest_versio
         }
         assert_eq!(Table::open_version_in(other.clone(), second.version()).await.unwrap_err().kind(), ErrorKind::NotFound);
         assert_rows(&newest(&other).await, &joined(&rows)).await;
+    });
+}
+
+#[test]
+fn rows_of_a_log_that_is_not_the_last_one_any_more_are_a_conflict_also_behind_a_collection() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (store, mut rng) = (store(folder.path()), Rng(10));
+        let [one, two] = ["x", "y"].map(|name| rows_of(&sensors(), &mut rng, &[(name, 8)], Taste::SMALL));
+        let first = tables::write(store.clone(), sensors(), cut_by(tiny_cuts()), &[one.slice(0, 4)]).await.unwrap();
+        let second = first.edit().set_property("a", 1).commit().await.unwrap();
+        collect(&store, 1, 2).await;
+        let append = |table: Table, rows: RecordBatch| async move {
+            let writer = table.append(WriteOptions::default()).await?;
+            writer.commit(written(&writer, &[rows]).await).await
+        };
+        let made = append(newest(&store).await, two).await.unwrap();
+        assert!(decided(&made).last > second.version());
+        let error = append(second, one.slice(4, 4)).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("; reload and retry"), "{error}");
     });
 }

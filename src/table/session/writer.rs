@@ -423,7 +423,10 @@ impl TableWriter {
         let owners = self.owners(&mut session, &receipts).await?;
         let segments = match self.segments(&session, &receipts, &owners).await {
             Ok(segments) => segments,
-            Err(error) => return self.made_meanwhile(session, error).await,
+            Err(error) => {
+                let error = self.of_newer_rows(&session, error);
+                return self.made_meanwhile(session, error).await;
+            }
         };
         let manifest = self.manifest(&session, segments, &receipts, extras)?;
         let store = session.store.clone();
@@ -507,6 +510,21 @@ impl TableWriter {
             tails: if with_tails { IndexTails::All } else { self.options.index_tails },
         };
         commit::merge(&session.store, receipts, into).await
+    }
+
+    /// Makes a conflict of an error of rows that were to follow those of an older version, and do not follow those of the newest one: after
+    /// a garbage collection, an append starts from that.
+    fn of_newer_rows(&self, session: &Session, error: Error) -> Error {
+        match &session.newest {
+            Some(newest) if self.kind == SessionKind::Append && error.kind() == ErrorKind::Invalid => {
+                let (url, version) = (newest.url(), newest.version());
+                let message = format!(
+                    "{url}: version {version} is newer than the one that this change was made from: {error}; reload and retry"
+                );
+                Error::conflict(message).with_source(error)
+            }
+            _ => error,
+        }
     }
 
     /// Returns the version that another process has committed for this session: such a commit deletes the parts, which are then missing
