@@ -1,11 +1,11 @@
-//! The names of the files of write sessions: beginnings, plans, receipts, parts, and the probes of stores. The files are temporary and no part
+//! The files of write sessions: beginnings, plans, receipts, parts, and the probes of stores. The files are temporary and no part
 //! of the format of tables: `format-spec/README.md#objects`. Nothing else in `sessions/` is ever deleted: a folder of that name may
 //! belong to somebody else.
 
 use uuid::Uuid;
 
 use super::start::since_of;
-use crate::{id::Hash, store::Store};
+use crate::{error::Result, id::Hash, store::Store, table::objects::together};
 
 /// Whether a name is that of a file that a write session makes, below the root of a table.
 pub(in crate::table) fn is_session_file(name: &str) -> bool {
@@ -37,6 +37,19 @@ fn is_receipt(file: &str) -> bool {
 /// Removes the empty folders that ended sessions leave in a local directory.
 pub(in crate::table) async fn remove_empty_folders(store: &Store) {
     store.remove_empty("sessions", is_id).await;
+}
+
+/// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted. Files of others
+/// stay.
+pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> {
+    let listed = store.list(&format!("sessions/{session}")).await?;
+    let listed = listed.into_iter().map(|(name, _)| name).filter(|name| is_session_file(name));
+    let (parts, first): (Vec<_>, Vec<_>) = listed.partition(|name| name.ends_with(".parquet"));
+    for names in [first, parts] {
+        together(names.into_iter().map(|name| async move { store.delete(&name).await })).await?;
+    }
+    remove_empty_folders(store).await;
+    Ok(())
 }
 
 #[cfg(test)]

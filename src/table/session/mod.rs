@@ -3,7 +3,7 @@
 //!
 //! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
 //! commits, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and `planned.rs` to partitions that are known before,
-//! `files.rs` names its files, and `sessions.rs` lists and ends what is there.
+//! `files.rs` names its files and deletes them, and `sessions.rs` lists and ends what is there.
 
 mod files;
 mod folding;

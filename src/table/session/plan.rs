@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
+    files::sweep,
     planned::{Planned, ensure_open, plan_name},
     ticket::Ticket,
-    writer::{TableWriter, sweep},
+    writer::TableWriter,
 };
 use crate::{
     commit,

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{files::is_session_file, plan::WritePlan, planned::plan_name, writer::sweep};
+use super::{
+    files::{is_session_file, sweep},
+    plan::WritePlan,
+    planned::plan_name,
+};
 use crate::{
     commit,
     error::{Error, ErrorKind, Result},

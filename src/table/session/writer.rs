@@ -14,7 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    files::{is_session_file, remove_empty_folders},
+    files::sweep,
     joined::Joined,
     planned::Planned,
     session::{Session, SessionKind, follow, lineage},
@@ -610,19 +610,6 @@ enum Begun {
     Now(Box<Session>, Vec<Receipt>),
     /// The session was committed before, as this version.
     Before(Table),
-}
-
-/// Deletes the files of a session: first its plan and its receipts, so that nobody commits what is half deleted. Files of others
-/// stay.
-pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> {
-    let listed = store.list(&format!("sessions/{session}")).await?;
-    let listed = listed.into_iter().map(|(name, _)| name).filter(|name| is_session_file(name));
-    let (parts, first): (Vec<_>, Vec<_>) = listed.partition(|name| name.ends_with(".parquet"));
-    for names in [first, parts] {
-        together(names.into_iter().map(|name| async move { store.delete(&name).await })).await?;
-    }
-    remove_empty_folders(store).await;
-    Ok(())
 }
 
 /// Returns the newest version of a table, if there was a garbage collection since this version.
