@@ -184,7 +184,9 @@ pub(crate) async fn fate_of_hash(store: &Store, version: u64, hash: Hash) -> Res
 fn is_refusal(store: &Store, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => false,
-        ErrorKind::Denied | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
+        ErrorKind::Denied | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
+        // The client sends it again by itself, and a store that has no such request says so each time.
+        ErrorKind::Unsupported => true,
         _ => store.is_local(),
     }
 }
