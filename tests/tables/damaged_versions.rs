@@ -9,7 +9,7 @@ use object_store::{ObjectStoreExt, memory::InMemory};
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
-    table::{GcSettings, now_ms},
+    table::{GcSettings, VerifyReach, now_ms},
 };
 
 fn rows(from: i64) -> RecordBatch {
@@ -155,5 +155,63 @@ fn a_session_that_writes_what_a_collection_is_deleting_makes_objects_of_its_own(
             gc(hours).await.unwrap();
         }
         assert!(committed.verify(|_, _| {}).await.unwrap().damage.is_empty(), "no version names what was deleted");
+    });
+}
+
+/// Collects garbage three times, an age after one another, and checks that what is left is sound.
+async fn collected(store: &Store) {
+    for hours in [4, 6, 8] {
+        let (settings, now) = collect(1, hours);
+        Table::collect_garbage(store, settings, now).await.unwrap();
+    }
+    assert!(Table::versions(store).await.unwrap().iter().all(|version| version.damage.is_none()));
+    let reach = VerifyReach { all_versions: true, sources: false };
+    let found = Table::open_in(store.clone()).await.unwrap().verify_more(reach, |_, _| {}).await.unwrap();
+    assert!(found.damage.is_empty(), "{found:?}");
+}
+
+#[test]
+fn damaged_versions_are_given_up_one_by_one() {
+    block_on(async {
+        let (raw, store) = memory();
+        let mut table = created(store.clone()).await;
+        for from in [100, 200, 300, 400] {
+            table = commit(table.append(WriteOptions::default()).await.unwrap(), from).await.unwrap();
+        }
+        damage(&raw, 2).await;
+        damage(&raw, 4).await;
+        for version in [2, 4] {
+            let (settings, now) = collect(1, 2);
+            let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+            Table::open_in(store.clone()).await.unwrap().give_up(version).await.unwrap();
+        }
+        collected(&store).await;
+        assert_eq!(Table::open_in(store).await.unwrap().rows(), table.rows());
+    });
+}
+
+#[test]
+fn a_lost_manifest_above_the_floor_stops_a_collection_until_it_is_given_up() {
+    block_on(async {
+        let (_, store) = memory();
+        let first = created(store.clone()).await;
+        let second = commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
+        let (settings, now) = collect(1, 2);
+        let plan = Table::collect_garbage(&store, settings, now).await.unwrap();
+        assert_eq!((second.version(), plan.expired), (2, vec![1]));
+        for from in [300, 400] {
+            let table = Table::open_in(store.clone()).await.unwrap();
+            commit(table.append(WriteOptions::default()).await.unwrap(), from).await.unwrap();
+        }
+        store.delete(&manifest_name(4)).await.unwrap();
+        let (settings, now) = collect(1, 4);
+        let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Corrupt && error.to_string().contains("manifest of version 4, which is kept, is missing")
+        );
+        Table::open_in(store.clone()).await.unwrap().give_up(4).await.unwrap();
+        collected(&store).await;
+        assert_eq!(Table::open_in(store).await.unwrap().rows(), 150);
     });
 }
