@@ -453,7 +453,7 @@ const EVERY: [What; 20] = [
 #[test]
 fn a_power_cut_leaves_the_old_or_the_new_version_whole() {
     let (first, tally) = (common::seed(), Tally::default());
-    let (histories, cuts, drawn) = if common::full() { (6, usize::MAX, DRAWN) } else { (2, 3, 3) };
+    let (histories, cuts, drawn) = if common::full() { (4, 12, DRAWN) } else { (2, 3, 3) };
     let failed = Mutex::new(None);
     on_all_cores(histories, |number| {
         let seed = Rng(first.wrapping_add(number)).next();
