@@ -51,7 +51,7 @@ struct Owner {
     table: ForeignTable,
     /// Names of the pins that we put there.
     pins: Vec<String>,
-    /// Whether the version from which the change starts uses it, so that a pin of that version holds it until now.
+    /// Whether the base version of the change uses it: then that version has a pin.
     is_of_base: bool,
 }
 
@@ -117,24 +117,28 @@ impl Owners {
         u32::try_from(place + 1).map_err(|_| Error::invalid("over 2^32 owners"))
     }
 
-    /// Adds an owner that the previous version of the table names already, with the same number and URLs. `store` is its store,
-    /// or the reason why it was not found.
+    /// Adds an owner that the base version of the change names already, with the same number and URLs. `store` is its store, or the
+    /// reason why it was not found.
     pub fn inherit(&mut self, table: ForeignTable, store: Result<Store>) {
-        self.push(table, store, true);
+        self.push(table, store);
+        if let Some(owner) = self.owners.last_mut() {
+            owner.is_of_base = true;
+        }
     }
 
-    fn push(&mut self, table: ForeignTable, store: Result<Store>, is_of_base: bool) {
+    /// Adds an owner as [`Owners::inherit`] does, which another version than the base names: its pin may be gone.
+    pub fn push(&mut self, table: ForeignTable, store: Result<Store>) {
         let store = store.map_err(|error| (error.kind(), error.to_string()));
-        self.owners.push(Owner { store, table, pins: Vec::new(), is_of_base });
+        self.owners.push(Owner { store, table, pins: Vec::new(), is_of_base: false });
     }
 
-    /// Adds an owner as [`Owners::inherit`] does, unless this version of the table was added before. Returns its number.
+    /// Adds an owner as [`Owners::push`] does, unless this version of the table was added before. Returns its number.
     pub fn adopt(&mut self, table: ForeignTable, store: Result<Store>) -> u32 {
         let is_it = |owner: &Owner| {
             (owner.table.table, owner.table.version, owner.table.blake3) == (table.table, table.version, table.blake3)
         };
         let place = self.owners.iter().position(is_it).unwrap_or_else(|| {
-            self.push(table, store, false);
+            self.push(table, store);
             self.owners.len() - 1
         });
         u32::try_from(place + 1).unwrap_or(u32::MAX)

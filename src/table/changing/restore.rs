@@ -60,7 +60,7 @@ impl Table {
         }
         let mut session = Session::child_of(self, false, false).await?;
         for (number, foreign) in (1..).zip(&earlier.manifest().stores) {
-            session.owners.inherit(foreign.clone(), earlier.store_of(number).await);
+            session.owners.push(foreign.clone(), earlier.store_of(number).await);
         }
         let said = BTreeMap::from([("restored".to_owned(), Value::from(version)), ("bytes_added".to_owned(), 0.into())]);
         let manifest = Manifest { lineage: lineage("restore", said)?, ..with_content_of(session.child()?, earlier.manifest()) };
