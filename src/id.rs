@@ -96,8 +96,8 @@ impl fmt::Display for ChunkId {
     }
 }
 
-/// What a change puts into every object that it stores, so that no two changes make objects of one name: a late delete of a garbage
-/// collection then removes nothing that was written since. Without a salt, the same rows make the same bytes
+/// A change puts its salt into every object that it stores. So two changes never make objects of the same name, and a late delete of a
+/// garbage collection removes nothing that was written since. Without a salt, the same rows make the same bytes
 /// (`format-spec/collections.md#salt`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Salt(pub Option<Uuid>);

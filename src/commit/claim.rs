@@ -185,7 +185,7 @@ fn is_refusal(store: &Store, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::OutcomeUnknown => false,
         ErrorKind::Denied | ErrorKind::Invalid | ErrorKind::NotFound => !was_sent_again(error),
-        // The client sends it again by itself, and a store that has no such request says so each time.
+        // A store without this kind of request refuses it each time that the client sends it.
         ErrorKind::Unsupported => true,
         _ => store.is_local(),
     }

@@ -57,7 +57,7 @@ pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known
     None
 }
 
-/// What the message of a known cause says if the client sent the request more than once.
+/// The end of the message of a known cause where the client sent the request more than once.
 const SENT_AGAIN: &str = " (the request was sent more than once)";
 
 /// Whether the client sent a request more than once, by the error that `object_store` gave (`RetryError`). It sends a put of a manifest

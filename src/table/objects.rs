@@ -190,6 +190,11 @@ async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
 pub(super) const FOLDERS: [&str; 10] =
     ["attachments", "chunks", "collections", "hashes", "index", "joins", "layout", "manifests", "pins", "sessions"];
 
+/// Whether a name at the root, with `/` at the end of a folder, is that of a folder of a table.
+pub(super) fn is_folder(name: &str) -> bool {
+    name.strip_suffix('/').is_some_and(|folder| FOLDERS.contains(&folder))
+}
+
 /// Opens the versions with these numbers, and returns them with the bytes of their manifests. Versions that no longer exist are
 /// left out.
 ///

@@ -293,14 +293,20 @@ fn what_a_create_that_died_has_left_is_not_used_by_the_next_one() {
     });
 }
 
+/// Returns a table, a store beside it for one that uses its chunks, and the rows of the table.
+async fn owner_and_other(folder: &Path) -> (Table, Store, Vec<RecordBatch>) {
+    let (schema, rows) = two_partitions(8);
+    let owner = tables::write(store(folder), schema, cut_by(tiny_cuts()), &rows).await.unwrap();
+    (owner, Store::open(folder.join("u").to_str().unwrap()).unwrap(), rows)
+}
+
 #[test]
 fn committers_of_one_ticket_delete_no_pin_of_the_one_that_won() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
-        let (schema, rows) = two_partitions(8);
-        let (store, other) = (store(folder.path()), Store::open(folder.path().join("u").to_str().unwrap()).unwrap());
-        let owner = tables::write(store.clone(), schema.clone(), cut_by(tiny_cuts()), &rows).await.unwrap();
-        let writer = Table::create_in(other.clone(), schema, cut_by(tiny_cuts())).await.unwrap();
+        let (owner, other, rows) = owner_and_other(folder.path()).await;
+        let store = owner.store().clone();
+        let writer = Table::create_in(other.clone(), sensors(), cut_by(tiny_cuts())).await.unwrap();
         let writer = writer.references([&owner]).await.unwrap();
         let (ticket, receipts) = (writer.ticket().unwrap(), written(&writer, &rows).await);
         assert_eq!(receipts.iter().map(|receipt| receipt.sharing.new_bytes).sum::<u64>(), 0, "all blocks are those of the owner");
@@ -329,10 +335,9 @@ fn committers_of_one_ticket_delete_no_pin_of_the_one_that_won() {
 fn committers_of_a_ticket_without_owners_keep_the_pins_of_what_the_newest_version_uses() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
-        let (schema, rows) = two_partitions(8);
-        let (store, other) = (store(folder.path()), Store::open(folder.path().join("u").to_str().unwrap()).unwrap());
-        let owner = tables::write(store.clone(), schema.clone(), cut_by(tiny_cuts()), &rows).await.unwrap();
-        let table = tables::write(other.clone(), schema, cut_by(tiny_cuts()), &rows[..1]).await.unwrap();
+        let (owner, other, rows) = owner_and_other(folder.path()).await;
+        let store = owner.store().clone();
+        let table = tables::write(other.clone(), sensors(), cut_by(tiny_cuts()), &rows[..1]).await.unwrap();
         // A session that appends nothing begins before another writer refers to the owner.
         let ticket = table.append(WriteOptions::default()).await.unwrap().ticket().unwrap();
         let writer = table.append(WriteOptions::default()).await.unwrap().references([&owner]).await.unwrap();

@@ -17,7 +17,6 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Cuts, MAX_PIN, Manifest, Pin},
     id::Hash,
-    machine,
     schema::Schema,
     store::Store,
     table::table::Table,
@@ -48,9 +47,6 @@ impl Joined {
     /// - `Denied`: an owner cannot be pinned.
     /// - Errors of the stores.
     pub(in crate::table) async fn begin_commit(&self, session: Session, kind: SessionKind, schema: &Schema) -> Result<Session> {
-        // Each committer puts pins of its own, also where only the newest version has owners. So one that fails can remove its pins
-        // and leave those of the others.
-        let session = Session { commit_id: machine::new_id(), ..session };
         let begun = match (kind, self.base) {
             (SessionKind::Append, Some(_)) => session.on_newest(schema, self.planned.manifest().cuts).await?,
             (SessionKind::Overwrite, Some(version)) => session.in_place_of(version).await?,
@@ -70,8 +66,10 @@ impl Joined {
             let foreign = foreign
                 .ok_or_else(|| Error::invalid(format!("a receipt uses owner {number}, which the session does not have")))?;
             numbers.insert(number, session.owners.adopt(foreign, self.planned.store_of(number).await));
-            // The owner has no pin of this commit yet. The other pins may be those of another version, and no pin is rewritten.
-            (session.commit_id, session.pinned) = (machine::new_id(), None);
+        }
+        if !numbers.is_empty() {
+            // These owners have no pin of this commit yet. The others may have pins for another version, and no pin is rewritten.
+            session.start_over();
         }
         Ok(numbers)
     }
@@ -296,7 +294,7 @@ impl Session {
             _ => error,
         })?;
         let session = Self::change_as(&base, false, self.allow_unpinned, self.commit_id).await?;
-        // The salt of the ticket: the version may be older than the collection that made it necessary.
+        // With the salt of the ticket: this version may be older than the first collection.
         Ok(Self { store: self.store, shared: self.shared, ..session })
     }
 

@@ -79,7 +79,7 @@ pub(in crate::table) struct Session {
     pub(in crate::table) shared: Option<Uuid>,
     /// The numbers of the owners that are references, in the order in which they were given.
     pub(in crate::table) references: Vec<u32>,
-    /// What the new version decides if a garbage collection makes it; `None` for other changes.
+    /// The decisions of the garbage collection that this change is; `None` for other changes.
     pub(in crate::table) collects: Option<Collections>,
     /// The newest version when the change began, if there was a garbage collection since the base. What the base names may be deleted, so
     /// that blocks of this version are reused.
@@ -119,6 +119,11 @@ impl Session {
             allow_unpinned: allow_unpinned || base.inner.allow_unpinned,
             ..Self::create(store.salted(salt_for(base.manifest())))
         }
+    }
+
+    /// Gives the change another commit id, which has no pins yet.
+    pub(in crate::table) fn start_over(&mut self) {
+        (self.commit_id, self.pinned) = (machine::new_id(), None);
     }
 
     /// Starts a change of this version. With `keeps_rows`, the new version keeps using the chunks of other tables that this one

@@ -23,7 +23,7 @@ pub(in crate::table) struct Start {
     session: Uuid,
     /// The version that was the newest one; 0 if there was none.
     since: u64,
-    /// What this process puts into the file, so that it knows its own.
+    /// Id of this process, which it puts into the file. So it recognises its own file later.
     process: Uuid,
     done: Once<()>,
 }

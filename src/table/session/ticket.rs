@@ -16,7 +16,6 @@ use super::{
     writer::TableWriter,
 };
 use crate::{
-    commit,
     error::{Error, ErrorKind, Result, json_fault},
     format::Manifest,
     id::{Hash, Salt},
@@ -305,7 +304,7 @@ impl TableWriter {
     pub async fn with_known_blocks(mut self) -> Result<Self> {
         let Some(Joined { planned, references, base, since }) = self.joined.clone() else { return Ok(self) };
         if base.is_some() {
-            // Not the base, which may be older than a collection: that one waits for the session from this version on.
+            // Collections wait for the session from this version on. The base may be older, and name what is being deleted.
             self.session.newest = match Table::open_version_in(self.session.store.clone(), since).await {
                 Ok(newest) => Some(newest),
                 // A garbage collection deleted the version, so nothing can be reused of it.
@@ -336,11 +335,9 @@ impl TableWriter {
         }
     }
 
-    /// Notes that other processes take part in the session. The session puts its id into the lineage of the version that it
-    /// makes: a rebased commit has another `commit_id`, and every process of the session must find that version.
+    /// Notes that other processes take part in the session.
     fn share(&self) {
         self.has_ticket.store(true, Ordering::Relaxed);
-        self.extras().lineage.insert(commit::SESSION.to_owned(), self.id.to_string().into());
     }
 
     /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names

@@ -29,7 +29,7 @@ use crate::{
     schema::Schema,
     store::{Store, StoreOptions},
     table::{
-        objects::{FOLDERS, together},
+        objects::{is_folder, together},
         table::{Table, split_name},
     },
     write::{Begin, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
@@ -424,7 +424,7 @@ impl TableWriter {
         let segments = match self.segments(&session, &receipts, &owners).await {
             Ok(segments) => segments,
             Err(error) => {
-                let error = self.of_newer_rows(&session, error);
+                let error = self.conflict_of_rows(&session, error);
                 return self.made_meanwhile(session, error).await;
             }
         };
@@ -445,8 +445,9 @@ impl TableWriter {
         session.shared = self.has_ticket.load(Ordering::Relaxed).then_some(self.id);
         session.since = Some(self.start.since());
         if session.shared.is_some() {
-            // Other processes know the id of the ticket, and may remove what its pins leave.
-            (session.commit_id, session.pinned) = (machine::new_id(), None);
+            // Each committer puts pins of its own, also where only the newest version has owners. So one that fails removes its own
+            // pins, and leaves those of the others.
+            session.start_over();
         }
         let Some(joined) = &self.joined else {
             return match self.in_order(given, &extras.abandoned).await {
@@ -512,9 +513,9 @@ impl TableWriter {
         commit::merge(&session.store, receipts, into).await
     }
 
-    /// Makes a conflict of an error of rows that were to follow those of an older version, and do not follow those of the newest one: after
-    /// a garbage collection, an append starts from that.
-    fn of_newer_rows(&self, session: &Session, error: Error) -> Error {
+    /// After a garbage collection, an append starts from the newest version. Returns a conflict if its rows do not follow the rows there,
+    /// and any other error as it is.
+    fn conflict_of_rows(&self, session: &Session, error: Error) -> Error {
         match &session.newest {
             Some(newest) if self.kind == SessionKind::Append && error.kind() == ErrorKind::Invalid => {
                 let (url, version) = (newest.url(), newest.version());
@@ -632,7 +633,7 @@ fn is_alike(one: &Table, other: &Table) -> bool {
         && one.view().is_some() == other.view().is_some()
 }
 
-/// What [`is_vacant`] found where a new table may be written.
+/// The answer of [`is_vacant`].
 pub(in crate::table) struct Vacant {
     /// Whether writers that never committed have left something.
     pub(in crate::table) is_something_left: bool,
@@ -666,9 +667,8 @@ pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<
 async fn first_of_others(store: &Store) -> Result<(Option<String>, bool)> {
     let is_something_left = AtomicBool::new(false);
     let is_ours = |name: &str| {
-        let folder = name.strip_suffix('/');
-        is_something_left.fetch_or(folder.is_some_and(|folder| FOLDERS.contains(&folder)), Ordering::Relaxed);
-        folder.is_some_and(|folder| FOLDERS.contains(&folder) || folder == "lost+found") || name.starts_with("selftest-")
+        is_something_left.fetch_or(is_folder(name), Ordering::Relaxed);
+        is_folder(name) || name == "lost+found/" || name.starts_with("selftest-")
     };
     let first = store.first_at_root(is_ours).await?;
     Ok((first, is_something_left.into_inner()))

@@ -23,7 +23,7 @@ use crate::{
     offload::offload_large,
     store::{Listed, Store},
     table::{
-        objects::{FOLDERS, read_layouts, readable_versions, small, together},
+        objects::{is_folder, read_layouts, readable_versions, small, together},
         table::Table,
     },
 };
@@ -96,8 +96,7 @@ impl Table {
             return Err(Error::invalid(format!("{}: expected a copy of the table, found the table itself", store.url())));
         }
         let (store, copy) = (&store.uncached(), &copy.uncached());
-        let is_other = |name: &str| !name.strip_suffix('/').is_some_and(|folder| FOLDERS.contains(&folder));
-        if copy.lists() && copy.first_at_root(is_other).await?.is_none() {
+        if copy.lists() && copy.first_at_root(|name| !is_folder(name)).await?.is_none() {
             let (url, table) = (copy.url(), store.url());
             return Err(Error::not_found(format!("{url}: expected a copy of {table}, found no folder there that a table has")));
         }

@@ -38,11 +38,10 @@ pub(super) struct Compared {
 
 impl Present {
     fn state(&self, name: &str, bytes: u64) -> State {
-        let end = name.split('/').next().and_then(|folder| self.ends.get(folder));
         match self.bytes.get(name) {
             Some(found) if *found == bytes => State::There,
             Some(found) => State::Lost(Some(*found)),
-            None if end.is_some_and(|end| name > end.as_str()) => State::Unlisted,
+            None if self.may_have(name) => State::Unlisted,
             None => State::Lost(None),
         }
     }

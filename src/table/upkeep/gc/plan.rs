@@ -98,7 +98,7 @@ pub(super) struct Survey {
     pub(super) next: Option<Next>,
 }
 
-/// What the next version decides.
+/// The decisions of the next version.
 pub(super) struct Next {
     pub(super) floor: u64,
     pub(super) recent: Vec<Ancestor>,
