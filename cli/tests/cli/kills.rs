@@ -264,14 +264,16 @@ fn an_ingest_that_is_interrupted_or_killed_leaves_no_copy_of_its_input() {
         command.args("ingest csv - out --index key".split(' ')).env("TMPDIR", &temporary);
         command.current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // Standard input stays open, so the command waits for more.
-        child.stdin.as_mut().unwrap().write_all(b"key,value\n1,2\n").unwrap();
+        // Standard input stays open until the command has ended, so that it waits for more. `wait` would close the child's own handle.
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"key,value\n1,2\n").unwrap();
         while !has_open(&child, &temporary) {
             assert_eq!(child.try_wait().unwrap(), None);
             std::thread::sleep(Duration::from_millis(1));
         }
         send(name, &child);
         let status = child.wait().unwrap();
+        drop(input);
         assert_eq!(status.signal(), Some(signal), "{status}");
         assert_eq!(names(&temporary), [""; 0], "after SIG{name}");
         assert_eq!(names(folder.path()), ["temporary"]);
