@@ -191,6 +191,36 @@ fn damaged_versions_are_given_up_one_by_one() {
     });
 }
 
+/// The newest manifest lists 64 ancestors. What is damaged beyond them, side by side, is not skipped.
+#[test]
+fn neighbouring_damaged_versions_of_long_ago_are_named_one_after_the_other() {
+    block_on(async {
+        let (raw, store) = memory();
+        let first = created(store.clone()).await;
+        commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
+        let (settings, now) = collect(1, 2);
+        Table::collect_garbage(&store, settings, now).await.unwrap();
+        let mut table = Table::open_in(store.clone()).await.unwrap();
+        assert!(table.manifest().collections.is_some());
+        let floor = table.version();
+        for version in 0..80 {
+            table = table.edit().set_property("version", version).commit().await.unwrap();
+        }
+        let damaged = [floor + 10, floor + 9, floor + 8];
+        for version in damaged {
+            damage(&raw, version).await;
+        }
+        for version in damaged {
+            let (settings, now) = collect(1, 4);
+            let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+            let says = format!("what version {version} needs is unknown");
+            assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&says), "{error}");
+            Table::open_in(store.clone()).await.unwrap().give_up(version).await.unwrap();
+        }
+        collected(&store).await;
+    });
+}
+
 #[test]
 fn a_lost_manifest_above_the_floor_stops_a_collection_until_it_is_given_up() {
     block_on(async {

@@ -1,7 +1,7 @@
 //! A table is repaired with a copy of it: whatever was damaged or lost is again as it was, and nothing else changes. What the copy does
 //! not have is named.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
 use crate::common::{
     self,
@@ -14,7 +14,7 @@ use tetrys::{
     ErrorKind, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
     store::CountingStore,
-    table::{Repair, VerifyReach},
+    table::{GcSettings, Repair, VerifyReach, now_ms},
 };
 
 fn rows(from: i64) -> RecordBatch {
@@ -116,7 +116,7 @@ fn whatever_was_damaged_is_again_as_it_was() {
             let mut done = BTreeMap::new();
             for _ in 0..=rng.below(4) {
                 let name = *rng.pick(&names);
-                // A manifest that is gone was deleted, as far as anybody can tell.
+                // Before the first collection, a manifest that is gone was deleted, as far as anybody can tell.
                 if table.join(name).is_file() && !name.starts_with("manifests/") {
                     done.insert(name.clone(), damage(&table.join(name), &mut rng));
                 }
@@ -180,6 +180,62 @@ fn a_damaged_manifest_is_replaced_by_that_of_the_same_version_only() {
         let repair = repaired(&place("t"), &place("backup")).await;
         assert!(repair.damage[0].problem.contains("nothing here tells"), "{repair:?}");
         assert_eq!((repair.damage.len(), repair.repaired.len()), (1, 0));
+    });
+}
+
+/// From the first garbage collection on, the newest version says which manifests must be there, and which they are.
+#[test]
+fn lost_manifests_of_versions_that_are_kept_are_brought_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (place, backup) = (home.path().join("t"), home.path().join("backup"));
+    block_on(async {
+        made(&place).await;
+        let settings = GcSettings { keep_versions: 2, age: Duration::ZERO };
+        for hours in 1..5 {
+            Table::collect_garbage(&store(&place), settings, now_ms() + hours * 3_600_000).await.unwrap();
+        }
+        let mut table = Table::open(place.to_str().unwrap()).await.unwrap();
+        // More ancestors than a manifest lists.
+        for version in 0..70 {
+            table = table.edit().set_property("version", version).commit().await.unwrap();
+        }
+        let floor = table.manifest().floor();
+        copy(&place, &backup);
+        let whole = files(&place);
+        // Version 1 has a tag, and 4 was the newest before the collections. Nothing was deleted above the floor.
+        let kept: Vec<u64> = Table::versions(&store(&place)).await.unwrap().into_iter().map(|version| version.version).collect();
+        let below: Vec<u64> = kept.iter().copied().filter(|version| *version <= floor).collect();
+        assert!(below.contains(&1) && !below.contains(&2) && floor + 65 < table.version(), "{kept:?} {floor}");
+        let lost: Vec<u64> =
+            kept.iter().copied().filter(|version| *version != table.version() && !version.is_multiple_of(3)).collect();
+        for version in &lost {
+            fs::remove_file(place.join(manifest_name(*version))).unwrap();
+        }
+        // Another manifest, which is sound, has the name of one.
+        let is_other = |version: &u64| *version > floor && *version != table.version() && version.is_multiple_of(3);
+        let other = kept.iter().copied().find(is_other).unwrap();
+        let stranger = home.path().join("stranger");
+        let mut table_of_others = made(&stranger).await;
+        while table_of_others.version() < other {
+            table_of_others = table_of_others.edit().set_property("of", table_of_others.version()).commit().await.unwrap();
+        }
+        fs::copy(stranger.join(manifest_name(other)), place.join(manifest_name(other))).unwrap();
+        let repair = repaired(&place, &backup).await;
+        let expected = kept.iter().filter(|version| lost.contains(version) || **version == other);
+        let expected: Vec<String> = expected.map(|version| manifest_name(*version)).collect();
+        assert_eq!((repair.repaired, repair.damage.len()), (expected, 0));
+        assert_eq!(files(&place), whole);
+        assert!(is_sound(&place).await);
+
+        // What was given up does not come back.
+        let repair = repaired(&place, &backup).await;
+        assert!(repair.repaired.is_empty() && !place.join(manifest_name(2)).exists());
+        // Without the newest manifest, nothing tells what was given up since.
+        fs::write(place.join(manifest_name(table.version())), "damaged").unwrap();
+        fs::remove_file(place.join(manifest_name(1))).unwrap();
+        fs::remove_file(backup.join(manifest_name(table.version()))).unwrap();
+        let repair = repaired(&place, &backup).await;
+        assert_eq!((repair.repaired.len(), repair.damage.len()), (0, 1));
     });
 }
 

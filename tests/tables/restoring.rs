@@ -194,6 +194,41 @@ fn chunks_of_another_table_are_referenced_and_pinned_again() {
     });
 }
 
+/// The newest version may go on to use what its owner gives up and has not deleted; an earlier one, whose pin may be gone, may not.
+#[test]
+fn nothing_is_restored_that_an_owner_gives_up() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (owner, rows) = table(store(folder.path(), "owner")).await;
+        let (schema, partitions) = two_partitions(3);
+        let user = Table::create_in(store(folder.path(), "user"), schema, cut_by(tiny_cuts())).await.unwrap();
+        let user = user.references([&owner]).await.unwrap();
+        let mut receipts = Vec::new();
+        for batch in &partitions {
+            let mut partition = user.partition().unwrap();
+            partition.write(batch).await.unwrap();
+            receipts.push(partition.finish().await.unwrap());
+        }
+        let user = user.commit(receipts).await.unwrap();
+        let own = user.materialize(|_, _| {}).await.unwrap();
+        // The owner lost the pin, and gives its first version up.
+        std::fs::remove_dir_all(folder.path().join("owner/pins")).unwrap();
+        overwrite(&owner).await;
+        let plan = Table::collect_garbage(owner.store(), keep(1), later(2)).await.unwrap();
+        assert_eq!((plan.expired.as_slice(), plan.delete.len()), (&[1][..], 0));
+        let error = own.restore(1).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("owner"), "{error}");
+        assert_eq!(Table::open_in(own.store().clone()).await.unwrap().version(), 2);
+        // A change of the version that uses it goes on, and puts a pin, which keeps it.
+        std::fs::remove_file(folder.path().join("user").join(manifest_name(2))).unwrap();
+        let edited = user.edit().set_property("a", 1).commit().await.unwrap();
+        for hours in [4, 6, 8] {
+            Table::collect_garbage(owner.store(), keep(1), later(hours)).await.unwrap();
+        }
+        assert_reads(&edited, &rows).await;
+    });
+}
+
 #[cfg(feature = "frame")]
 #[test]
 fn a_view_reads_its_earlier_rows_again() {

@@ -57,8 +57,9 @@ impl Table {
     /// missing by the object of the same name in `copy`: a folder or bucket to which the table was copied. Calls `progress` with the bytes
     /// compared so far and the bytes in total, of what is known by then. Damaged [pins](Table::users) are replaced too.
     ///
-    /// Nothing is replaced by bytes that differ from what the version states, and nothing that is sound is touched. A version whose
-    /// manifest was deleted is not brought back. What the objects contain is not checked: [`Table::verify_more`] does. Garbage collections
+    /// Nothing is replaced by bytes that differ from what the version states. A sound manifest is replaced only where later versions name
+    /// another one. A lost manifest is brought back if the newest version says that it is kept, which it does from the first garbage collection on. What the objects
+    /// contain is not checked: [`Table::verify_more`] does. Garbage collections
     /// must not run meanwhile: what they delete would be brought back, as garbage.
     ///
     /// ```
@@ -132,6 +133,42 @@ impl Table {
 }
 
 impl Repair {
+    /// Adds what a version says of earlier ones: the newest version, or one with the hash that a later one states.
+    async fn follow(
+        &mut self,
+        expected: &mut Option<Expected>,
+        store: &Store,
+        copy: &Store,
+        table: &Table,
+        hash: Option<Hash>,
+    ) -> Result<()> {
+        if let Some(Expected { floor, hashes, .. }) = expected {
+            hashes.extend(stated(table).filter(|(parent, _)| hash.is_some() && floor.is_some_and(|floor| *parent > floor)));
+            return Ok(());
+        }
+        let Expected { floor, hashes, given_up } = expected.get_or_insert_default();
+        let Some(collections) = &table.manifest().collections else { return Ok(()) };
+        if let Some(lists) = commit::lists_object(table.manifest())
+            && matches!(mended(store, copy, &lists.name(), lists.object.bytes).await?, Mended::Replaced)
+        {
+            self.repaired.push(lists.name());
+        }
+        match commit::lists_of(store, table.manifest()).await {
+            Ok(lists) => {
+                hashes.extend(lists.kept.iter().map(|kept| (kept.version, kept.blake3)));
+                given_up.extend(lists.expired.iter().map(|expired| expired.version));
+            }
+            Err(error) if says_nothing(&error) => return Err(error),
+            // It is named with the other objects of this version.
+            Err(_) => {}
+        }
+        *floor = Some(collections.floor);
+        let recent = collections.recent.iter().map(|ancestor| (ancestor.version, ancestor.blake3));
+        hashes.extend(recent.chain(stated(table)).filter(|(version, _)| *version > collections.floor));
+        hashes.remove(&table.version());
+        Ok(())
+    }
+
     /// Replaces pins that are damaged. A pin that is gone may have been deleted.
     async fn pins(&mut self, store: &Store, copy: &Store) -> Result<()> {
         let read = |listed: Listed| async move {
@@ -203,7 +240,8 @@ enum Mended {
     Left(String),
 }
 
-/// Opens all versions, and replaces manifests that are damaged. The newest come first, because each states the hash of the one before.
+/// Opens all versions, and replaces manifests that are damaged, lost or another one. The newest come first, because each states the hash of
+/// the one before.
 async fn versions(store: &Store, copy: &Store, repair: &mut Repair) -> Result<Vec<Table>> {
     let numbers = commit::versions(store).await?;
     if numbers.is_empty() {
@@ -212,29 +250,70 @@ async fn versions(store: &Store, copy: &Store, repair: &mut Repair) -> Result<Ve
             store.url()
         )));
     }
-    let (opened, damaged) = readable_versions(store, numbers).await?;
+    let (opened, mut damaged) = readable_versions(store, numbers).await?;
+    let mut opened: BTreeMap<u64, (Table, Bytes)> =
+        opened.into_iter().map(|(table, bytes)| (table.version(), (table, bytes))).collect();
+    // What the versions here say of the one before, whether they are in the chain of versions or not.
+    let mut said: BTreeMap<u64, Hash> = opened.values().filter_map(|(table, _)| stated(table)).collect();
+    // What the newest version and its ancestors say of the versions that nothing deletes.
+    let mut expected: Option<Expected> = None;
     let mut tables: Vec<Table> = Vec::new();
-    for (table, bytes) in opened {
-        (repair.objects, repair.bytes) = (repair.objects + 1, repair.bytes + bytes.len() as u64);
-        tables.push(table);
-    }
-    let stated = |table: &Table| table.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3));
-    let mut hashes: BTreeMap<u64, Hash> = tables.iter().filter_map(stated).collect();
-    for (version, error) in damaged.into_iter().rev() {
-        let name = manifest_name(version);
+    loop {
+        let lost = expected.as_ref().and_then(|expected| expected.hashes.keys().next_back().copied());
+        let there = opened.keys().next_back().max(damaged.keys().next_back()).copied();
+        let Some(version) = there.max(lost) else { return Ok(tables) };
+        let hash = expected.as_mut().and_then(|expected| expected.hashes.remove(&version));
+        let is_gone = !opened.contains_key(&version) && !damaged.contains_key(&version);
+        if is_gone && expected.as_ref().is_some_and(|expected| expected.given_up.contains(&version)) {
+            continue;
+        }
         repair.objects += 1;
-        match of_copy(store, copy, version, hashes.get(&version).copied()).await {
+        let problem = match (opened.remove(&version), damaged.remove(&version)) {
+            (Some((table, bytes)), _) if hash.is_none_or(|hash| hash == table.manifest_hash()) => {
+                repair.bytes += bytes.len() as u64;
+                repair.follow(&mut expected, store, copy, &table, hash).await?;
+                tables.push(table);
+                continue;
+            }
+            (Some(_), _) => Error::corrupt(format!("{}: version {version} is not the one that later versions name", store.url())),
+            (None, Some(error)) => error,
+            (None, None) => {
+                Error::not_found(format!("{}: the manifest of version {version}, which is kept, is missing", store.url()))
+            }
+        };
+        let name = manifest_name(version);
+        match of_copy(store, copy, version, hash.or_else(|| said.get(&version).copied())).await {
             Ok((table, bytes)) => {
                 store.replace(&name, bytes).await?;
-                hashes.extend(stated(&table));
+                said.extend(stated(&table));
+                repair.follow(&mut expected, store, copy, &table, hash).await?;
                 tables.push(table);
                 repair.repaired.push(name);
             }
             Err(why) if says_nothing(&why) => return Err(why),
-            Err(why) => repair.left(name, format!("{error}; the copy: {why}")),
+            Err(why) => {
+                // An earlier version does not know what was given up since.
+                expected.get_or_insert_default();
+                repair.left(name, format!("{problem}; the copy: {why}"));
+            }
         }
     }
-    Ok(tables)
+}
+
+/// Returns the parent of a version, with its hash.
+fn stated(table: &Table) -> Option<(u64, Hash)> {
+    table.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3))
+}
+
+/// The versions that must be there, as the newest one says; none where nobody knows.
+#[derive(Default)]
+struct Expected {
+    /// Nothing deletes a manifest above it; `None` before the first garbage collection: another build may have deleted any.
+    floor: Option<u64>,
+    /// The versions that were not looked at yet.
+    hashes: BTreeMap<u64, Hash>,
+    /// The versions that were given up, and may be gone.
+    given_up: BTreeSet<u64>,
 }
 
 /// Reads a version in the copy, if it is the one that is damaged here: the manifest after it states its hash, `stated`, or the end of the

@@ -117,6 +117,8 @@ struct Seen {
     manifests: BTreeMap<u64, Listed>,
     opened: BTreeMap<u64, Table>,
     damaged: BTreeMap<u64, Error>,
+    /// The hashes that damaged manifests state at their ends.
+    stated: BTreeMap<u64, Hash>,
     objects: Vec<Listed>,
     sessions: Sessions,
     /// Files of self-tests, and unfinished files.
@@ -134,6 +136,11 @@ impl Seen {
         manifests.retain(|version, _| *version <= newest.version());
         let others = manifests.keys().copied().filter(|version| *version != newest.version());
         let (opened, damaged) = readable_versions(store, others).await?;
+        let mut stated = BTreeMap::new();
+        for version in damaged.keys() {
+            // Where the hash is lost too, the version can only be given up.
+            stated.insert(*version, commit::stated_hash(store, *version).await?.unwrap_or(Hash::of(b"")));
+        }
         let mut opened: BTreeMap<u64, Table> = opened.into_iter().map(|(table, _)| (table.version(), table)).collect();
         opened.insert(newest.version(), newest.clone());
         let recent = newest.manifest().collections.iter().flat_map(|collections| &collections.recent);
@@ -143,6 +150,7 @@ impl Seen {
             manifests,
             opened,
             damaged,
+            stated,
             objects,
             sessions: Sessions { files, committed, before },
             strays,
@@ -421,7 +429,7 @@ struct Members {
 }
 
 impl Members {
-    fn of(newest: &Table, decided: &Decided<'_>, Seen { manifests, opened, damaged, .. }: &Seen) -> Self {
+    fn of(newest: &Table, decided: &Decided<'_>, Seen { manifests, opened, damaged, stated, .. }: &Seen) -> Self {
         let mut found = Self { versions: BTreeMap::new(), ancestors: Vec::new(), floor: 0, lost: BTreeSet::new() };
         found.versions.insert(newest.version(), newest.manifest_hash());
         // At or below the floor the lists tell.
@@ -453,13 +461,16 @@ impl Members {
                 found.ancestors.push(commit::ancestor(table.manifest(), blake3));
             }
             let before = || found.ancestors.iter().find(|ancestor| ancestor.version < version);
-            let there = || opened.range(..version).rev().map(|(_, table)| table).find(|table| table.id() == newest.id());
+            let ours = || opened.range(..version).rev().map(|(_, table)| table).find(|table| table.id() == newest.id());
+            let there = || {
+                let ours = ours().map(|table| (table.version(), table.manifest_hash()));
+                // It may be a version of this table, and then what it needs is needed.
+                ours.max(stated.range(..version).next_back().map(|(version, hash)| (*version, *hash)))
+            };
             next = match table {
                 Some(table) => table.manifest().parent.as_ref().map(|parent| (parent.version, parent.blake3)),
                 // What a damaged manifest descends from, later ones tell.
-                None => before()
-                    .map(|ancestor| (ancestor.version, ancestor.blake3))
-                    .or_else(|| there().map(|table| (table.version(), table.manifest_hash()))),
+                None => before().map(|ancestor| (ancestor.version, ancestor.blake3)).or_else(there),
             };
         }
         if newest.manifest().collections.is_none() {
