@@ -49,6 +49,13 @@ impl SimulatedStore {
         Self { objects: Arc::default(), scheduler, written: Arc::default(), faults }
     }
 
+    /// Deletes everything.
+    pub(super) fn clear(&self) {
+        for meta in self.list_now(None) {
+            self.delete_now(&meta.location).unwrap();
+        }
+    }
+
     /// Waits until the request arrives. Returns what becomes of it.
     async fn begin(&self, verb: &str, place: &Path, changes: bool) -> Fate {
         self.scheduler.turn(verb).await;

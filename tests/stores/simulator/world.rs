@@ -45,13 +45,23 @@ pub(super) enum What {
     Delete,
     /// Gives the rows of an append another value.
     Patch,
+    /// Commits a version with the content of an earlier one.
+    Restore,
     Collect,
     /// Another table uses the chunks of the newest version.
     Borrow,
     Read,
+    /// An append with a handle of the table that was here before.
+    StaleAppend,
+    /// The commit of a session of the table that was here before.
+    StaleSession,
+    /// A tag with a handle of the table that was here before.
+    StaleTag,
 }
 
-const MIX: [What; 16] = [
+const STALE: [What; 3] = [What::StaleAppend, What::StaleSession, What::StaleTag];
+
+const MIX: [What; 17] = [
     What::Append,
     What::Append,
     What::Append,
@@ -63,6 +73,7 @@ const MIX: [What; 16] = [
     What::Delete,
     What::Patch,
     What::Patch,
+    What::Restore,
     What::Collect,
     What::Collect,
     What::Borrow,
@@ -88,6 +99,8 @@ pub(super) struct History {
     jumps_ms: u64,
     /// Whether the clocks of collections are wrong.
     skewed: bool,
+    /// Before this part, somebody deletes the tables and makes another one in the same folder.
+    replaced: Option<usize>,
     pub(super) parts: Vec<Together>,
 }
 
@@ -99,9 +112,14 @@ impl History {
             deaths: rng.below(3).saturating_sub(1),
             pass_ms: *rng.pick(&[0, 1_000, 1_800_000, 3_700_000, 9_000_000]),
         });
-        let parts = parts.collect();
+        let mut parts: Vec<Together> = parts.collect();
         let (faults, jumps_ms) = (*rng.pick(&[0, 0, 60, 20]), *rng.pick(&[90_000, 5_000_000, 400_000_000]));
-        Self { seed, faults, jumps_ms, skewed: rng.once_in(3), parts }
+        let skewed = rng.once_in(3);
+        let replaced = rng.once_in(4).then(|| 1 + rng.below(parts.len() as u64 - 1) as usize);
+        for part in parts.iter_mut().skip(replaced.unwrap_or(usize::MAX)) {
+            part.tasks.extend((0..1 + rng.below(2)).map(|_| *rng.pick(&STALE)));
+        }
+        Self { seed, faults, jumps_ms, skewed, replaced, parts }
     }
 }
 
@@ -128,6 +146,23 @@ struct Change {
     version: u64,
 }
 
+/// A restored version.
+#[derive(Clone, Debug)]
+struct Restore {
+    /// The appends whose rows it has, with the patches from which these have their values.
+    content: BTreeMap<i64, i64>,
+    outcome: Outcome,
+    /// The version that it made, or found to have this content already, if it is done.
+    version: u64,
+}
+
+/// What processes hold of a table that was replaced.
+struct Stale {
+    table: Table,
+    ticket: Ticket,
+    receipt: Receipt,
+}
+
 /// The rows of an append that a table has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rows {
@@ -149,6 +184,12 @@ struct Ledger {
     rows: BTreeMap<i64, Outcome>,
     /// The version of each tag, once it is known.
     tags: BTreeMap<String, (Option<u64>, Outcome)>,
+    /// The versions of the appends since the last check.
+    made: BTreeMap<i64, u64>,
+    /// The restores since the last check.
+    restores: BTreeMap<i64, Restore>,
+    /// How many restores were done.
+    restored: u64,
     /// The deletes and patches since the last check, by their numbers.
     changes: BTreeMap<i64, Change>,
     /// The appends whose rows were deleted.
@@ -172,6 +213,7 @@ pub(super) struct Tally {
     pub(super) refused: u64,
     pub(super) unknown: u64,
     pub(super) changed: u64,
+    pub(super) restored: u64,
     pub(super) checks: u64,
 }
 
@@ -181,6 +223,7 @@ struct World {
     ledger: Arc<Mutex<Ledger>>,
     next: i64,
     skewed: bool,
+    stale: Option<Arc<Stale>>,
 }
 
 fn schema() -> Schema {
@@ -205,10 +248,13 @@ pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>)
     let machine = Simulation::start(history.seed);
     let scheduler = Scheduler::new(history.seed, history.jumps_ms);
     let objects = SimulatedStore::new(scheduler.clone(), history.faults);
-    let mut world = World { scheduler, objects, ledger: Arc::default(), next: 0, skewed: history.skewed };
+    let mut world = World { scheduler, objects, ledger: Arc::default(), next: 0, skewed: history.skewed, stale: None };
     let mut log = Vec::new();
     world.create();
     for (number, part) in history.parts.iter().enumerate() {
+        if history.replaced == Some(number) {
+            world.replace();
+        }
         let tasks = part.tasks.iter().enumerate().map(|(place, what)| {
             world.scheduler.tell(format!("process {place} of part {number}: {what:?}"));
             Some(world.task(*what))
@@ -229,6 +275,7 @@ pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>)
         refused: count(|outcome| *outcome == Outcome::Refused),
         unknown: count(|outcome| matches!(outcome, Outcome::Unknown(..))),
         changed: ledger.changed,
+        restored: ledger.restored,
         checks: history.parts.len() as u64,
     };
     Ok((tally, log))
@@ -257,6 +304,21 @@ impl World {
         self.note(number, Outcome::Done);
     }
 
+    /// Deletes all tables, and makes another one where the first was. Nothing of the old ones is under way.
+    fn replace(&mut self) {
+        let number = self.number();
+        let store = self.store("t");
+        self.stale = Some(Arc::new(now(async {
+            let table = Table::open_in(store).await.unwrap();
+            let writer = table.append(WriteOptions::default()).await.unwrap();
+            let ticket = writer.ticket().unwrap();
+            Stale { receipt: written(&writer, 0, number).await.unwrap(), ticket, table }
+        })));
+        self.objects.clear();
+        *self.ledger.lock().unwrap() = Ledger::default();
+        self.create();
+    }
+
     fn number(&mut self) -> i64 {
         self.next += 1;
         self.next
@@ -269,12 +331,13 @@ impl World {
     fn task(&mut self, what: What) -> Task {
         let (table, other, ledger) = (self.store("t"), self.store("u"), Arc::clone(&self.ledger));
         let (scheduler, number, skewed) = (self.scheduler.clone(), self.number(), self.skewed);
+        let stale = self.stale.clone();
         let told = move |what: What, error: &Error| {
             scheduler.tell(format!("{what:?}: {error}"));
             let is_expected = match error.kind() {
                 ErrorKind::Conflict | ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => true,
                 // A collection deletes versions, and two processes create the other table.
-                ErrorKind::NotFound => what == What::Tag,
+                ErrorKind::NotFound => [What::Tag, What::Restore].contains(&what),
                 ErrorKind::Exists => what == What::Borrow,
                 // Anything else would be damage, or a mistake of the library.
                 _ => false,
@@ -293,8 +356,11 @@ impl World {
                         let receipt = written(&writer, 0, number).await?;
                         writer.commit([receipt]).await
                     };
-                    let outcome = outcome(&done.await, |error| told(what, error));
-                    ledger.lock().unwrap().rows.insert(number, outcome);
+                    let done = done.await;
+                    let outcome = outcome(&done, |error| told(what, error));
+                    let mut ledger = ledger.lock().unwrap();
+                    ledger.made.extend(done.map(|table| (number, table.version())).ok());
+                    ledger.rows.insert(number, outcome);
                 })
             }
             What::Session => {
@@ -313,7 +379,10 @@ impl World {
                         true => Outcome::Done,
                         false => *unknown.unwrap_or(&Outcome::Refused),
                     };
-                    ledger.lock().unwrap().rows.insert(number, outcome);
+                    let mut ledger = ledger.lock().unwrap();
+                    let version = done.iter().flatten().flatten().map(Table::version).next();
+                    ledger.made.extend(version.map(|version| (number, version)));
+                    ledger.rows.insert(number, outcome);
                 })
             }
             What::Abandon => {
@@ -372,6 +441,61 @@ impl World {
                 if let Some(change) = ledger.lock().unwrap().changes.get_mut(&number) {
                     change.outcome = outcome;
                     change.version = done.map_or(0, |table| table.version());
+                }
+            }),
+            What::Restore => Box::pin(async move {
+                let done = async {
+                    let newest = Table::open_in(table.clone()).await?;
+                    let earlier: Vec<u64> = commit::versions(&table).await?;
+                    let earlier: Vec<u64> = earlier.into_iter().filter(|version| *version < newest.version()).collect();
+                    let version = earlier.get(number as usize % earlier.len().max(1)).copied().unwrap_or(1);
+                    let earlier = Table::open_version_in(table, version).await?;
+                    // A collection may be deleting its rows.
+                    let Ok(rows) = rows_by_append(&earlier).await else { return Ok(newest) };
+                    let content = rows.into_iter().map(|(append, rows)| {
+                        assert!(rows.are_whole(), "version {version} has {rows:?} of append {append}");
+                        (append, *rows.patches.first().unwrap())
+                    });
+                    let restore = Restore { content: content.collect(), outcome: Outcome::Open, version: 0 };
+                    ledger.lock().unwrap().restores.insert(number, restore);
+                    newest.restore(version).await
+                };
+                let done = done.await;
+                let outcome = outcome(&done, |error| told(what, error));
+                if let Some(restore) = ledger.lock().unwrap().restores.get_mut(&number) {
+                    restore.outcome = outcome;
+                    restore.version = done.map_or(0, |table| table.version());
+                }
+            }),
+            What::StaleAppend | What::StaleSession | What::StaleTag => Box::pin(async move {
+                let Some(stale) = stale else { return };
+                let tag = format!("stale-{number}");
+                let done = match what {
+                    What::StaleAppend => {
+                        ledger.lock().unwrap().rows.insert(number, Outcome::Refused);
+                        let done = async {
+                            let writer = stale.table.append(WriteOptions::default()).await?;
+                            let receipt = written(&writer, 0, number).await?;
+                            writer.commit([receipt]).await
+                        };
+                        done.await
+                    }
+                    What::StaleSession => {
+                        let writer = TableWriter::join(table, &stale.ticket);
+                        let commit = async { writer?.commit([stale.receipt.clone()]).await };
+                        commit.await
+                    }
+                    _ => {
+                        ledger.lock().unwrap().tags.insert(tag.clone(), (None, Outcome::Refused));
+                        stale.table.edit().tag(&tag, stale.table.version()).commit().await
+                    }
+                };
+                match done {
+                    Err(error) => told(what, &error),
+                    Ok(made) => {
+                        let problem = format!("{what:?}: version {} of the table that was here before", made.version());
+                        ledger.lock().unwrap().problems.push(problem);
+                    }
                 }
             }),
             What::Collect => Box::pin(async move {
@@ -435,6 +559,7 @@ impl World {
         let store = self.store("t");
         let table = Table::open_in(store.clone()).await.map_err(|error| format!("the table: {error}"))?;
         let found = rows_by_append(&table).await.map_err(|error| format!("reading: {error}"))?;
+        let is_restored = ledger.restored(&store, &found).await?;
         for (number, change) in &mut ledger.changes {
             if let Outcome::Unknown(version, commit) = change.outcome {
                 change.version = version;
@@ -498,11 +623,13 @@ impl World {
             if let Some(before) = ledger.seen.insert(*number, there).filter(|before| *before != there) {
                 return Err(format!("{there} rows of append {number} are there, and {before} were there before"));
             }
-            if *outcome == Outcome::Open {
+            // A restore may have undone it, and another one may do it again.
+            if *outcome == Outcome::Open && (there == ROWS || !is_restored) {
                 *outcome = if there == ROWS { Outcome::Done } else { Outcome::Refused };
             }
         }
         ledger.changes.clear();
+        ledger.made.clear();
         if let Some(number) = found.keys().find(|number| !ledger.rows.contains_key(number)) {
             return Err(format!("rows of append {number}, which nobody wrote"));
         }
@@ -545,6 +672,77 @@ impl World {
                 ledger.borrowed
             )),
         }
+    }
+}
+
+impl Ledger {
+    /// Applies the last restore since the last check: what was done before it is undone. Returns whether there was one, or may have been.
+    async fn restored(&mut self, store: &Store, found: &BTreeMap<i64, Rows>) -> std::result::Result<bool, String> {
+        let mut last: Option<Restore> = None;
+        for (_, mut restore) in std::mem::take(&mut self.restores) {
+            if let Outcome::Unknown(version, commit) = restore.outcome {
+                restore.version = version;
+                restore.outcome = match Table::fate_of(store, version, commit).await.map_err(|error| error.to_string())? {
+                    Fate::Committed => Outcome::Done,
+                    Fate::NotCommitted | Fate::Open => Outcome::Refused,
+                    _ => Outcome::Open,
+                };
+            }
+            match restore.outcome {
+                Outcome::Done => {
+                    self.restored += 1;
+                    last = last.into_iter().chain([restore]).max_by_key(|restore| restore.version);
+                }
+                // It may have been done at any time, so what is there counts, if all of it is whole.
+                Outcome::Open => {
+                    self.changes.clear();
+                    for (number, outcome) in self.rows.iter_mut().filter(|(_, outcome)| **outcome != Outcome::Refused) {
+                        self.seen.remove(number);
+                        match found.get(number) {
+                            None => drop(self.gone.insert(*number)),
+                            Some(rows) => {
+                                *outcome = Outcome::Done;
+                                self.gone.remove(number);
+                                self.patched.extend(rows.patches.first().map(|patch| (*number, *patch)));
+                            }
+                        }
+                    }
+                    return Ok(true);
+                }
+                Outcome::Refused | Outcome::Unknown(..) => {}
+            }
+        }
+        let Some(restore) = last else { return Ok(false) };
+        for (number, outcome) in &mut self.rows {
+            let version = match outcome {
+                Outcome::Open => None,
+                Outcome::Unknown(version, _) => Some(*version),
+                Outcome::Done => Some(self.made.get(number).copied().unwrap_or(0)),
+                Outcome::Refused => continue,
+            };
+            match restore.content.get(number) {
+                Some(patch) => {
+                    *outcome = Outcome::Done;
+                    self.gone.remove(number);
+                    self.seen.remove(number);
+                    self.patched.insert(*number, *patch);
+                }
+                None if version.is_some_and(|version| version < restore.version) => {
+                    self.gone.insert(*number);
+                    self.seen.remove(number);
+                }
+                None => {}
+            }
+        }
+        if let Some(number) = restore.content.keys().find(|number| !self.rows.contains_key(number)) {
+            return Err(format!("version {} has rows of append {number}, which nobody wrote", restore.version));
+        }
+        self.changes.retain(|_, change| match change.outcome {
+            Outcome::Done => change.version > restore.version,
+            Outcome::Unknown(version, _) => version > restore.version,
+            Outcome::Open | Outcome::Refused => true,
+        });
+        Ok(true)
     }
 }
 
