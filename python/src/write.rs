@@ -52,10 +52,11 @@ impl Options {
             .write_memory(self.write_memory.unwrap_or(default.write_memory))
             .locality(self.locality.as_deref().map(str::parse).transpose().py()?.unwrap_or(default.locality))
             .reuse(match self.reuse.as_str() {
+                "auto" => Reuse::Auto,
                 "any" => Reuse::Any,
                 "same-preset" => Reuse::SamePreset,
                 "none" => Reuse::None,
-                other => return Err(Invalid::new_err(format!("reuse `{other}`: expected any, same-preset or none"))),
+                other => return Err(Invalid::new_err(format!("reuse `{other}`: expected auto, any, same-preset or none"))),
             })
             .allow_unpinned(crate::unpinned_if(self.allow_unpinned)))
     }
@@ -224,7 +225,7 @@ impl TableWriter {
         done
     }
 
-    /// Returns the receipts that finished partitions left in the store.
+    /// Returns the receipts of the partitions of this session that are finished.
     fn receipts(&self, py: Python<'_>) -> PyResult<Vec<Receipt>> {
         let writer = self.take()?;
         let found = wait(py, writer.receipts());

@@ -44,7 +44,7 @@ CALLS_OF_CLUSTER: dict[str, Callable[[str], Call]] = {
     "plan_write": lambda drives: (cluster.plan_write, {
         "url": "w", "schema": {"i": "i64", "x": "f32"}, "index": ["i"], "mode": "create", "partitions": None, "labels": None, "groups": None, "sequence_by": (),
         "order_by": (), "units": None, "preset": None, "presets": None, "required": (), "bloom_filters": (), "properties": None, "write_memory": None,
-        "reference": (), "reuse": "any", "locality": None, "allow": (), "allow_unpinned": False, "storage_options": None,
+        "reference": (), "reuse": "auto", "locality": None, "allow": (), "allow_unpinned": False, "storage_options": None,
     }),
     "WritePlan.task": lambda drives: (plan().task, {"number": 0}),
     "write": lambda drives: (cluster.write, {"task": plan().task(0), "batches": ROWS, "progress": None}),

@@ -116,7 +116,7 @@ def test_rows_that_a_reference_has_are_not_stored_again(tmp_path: Path) -> None:
     assert made(tmp_path / "other", rows, reference=first, reuse="same-preset").info()["own_bytes"] < stored(tmp_path / "first")
     made(tmp_path / "none", rows, reference=first, reuse="none")
     assert stored(tmp_path / "none") == stored(tmp_path / "first")
-    with pytest.raises(tt.Invalid, match="expected any, same-preset or none"):
+    with pytest.raises(tt.Invalid, match="expected auto, any, same-preset or none"):
         made(tmp_path / "wrong", rows, reference=first, reuse="some")
     # Pinned versions are kept. A materialized table needs no other table.
     told: list[tuple[int, int]] = []

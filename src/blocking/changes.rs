@@ -400,7 +400,7 @@ impl PartitionWriter {
         wait(self.0.write(batch))
     }
 
-    /// Stores the partition's parts and returns its receipt, as [`crate::PartitionWriter::finish`] does.
+    /// Ends the partition and returns its receipt, as [`crate::PartitionWriter::finish`] does.
     ///
     /// # Errors
     /// - `Invalid`: an earlier write failed.

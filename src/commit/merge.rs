@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use futures::{
     FutureExt,
-    future::{BoxFuture, try_join_all},
+    future::{BoxFuture, try_join, try_join_all},
     stream::{FuturesOrdered, StreamExt},
 };
 use uuid::Uuid;
@@ -30,7 +30,7 @@ use crate::{
     store::Store,
     threads::{share_in_order, threads},
     waves::waves,
-    write::{IndexTails, PartObjects, Receipt, WrittenGroup},
+    write::{HeldParts, IndexTails, PartObjects, Receipt, WrittenGroup},
 };
 
 /// Target of a merge of partitions.
@@ -38,7 +38,7 @@ use crate::{
 pub struct MergeInto<'a> {
     /// Schema of the rows.
     pub schema: &'a Schema,
-    /// Has seen all earlier rows. Their sequences may not reappear.
+    /// Has seen all earlier rows, or the last of them. Their sequences may not reappear.
     pub tracker: SequenceTracker,
     /// Number of earlier rows.
     pub first_row: u64,
@@ -50,6 +50,8 @@ pub struct MergeInto<'a> {
     pub whole_sequences: bool,
     /// Which segments get tails.
     pub tails: IndexTails,
+    /// The parts that are not stored.
+    pub(crate) held: &'a HeldParts,
 }
 
 /// Maximum number of parts that are read ahead of the merge.
@@ -65,15 +67,15 @@ const GROUP_BYTES_TOGETHER: u64 = 4 << 20;
 /// Maximum rows of parts that are decoded together, unless a single part has more.
 const ROWS_TOGETHER: u64 = 64 << 10;
 
-/// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest. A segment takes whole
-/// partitions, at least one, up to `segment_rows` rows.
+/// Stores the segments of a session's receipts, which are in order. Returns the segments for the manifest, and the tracker, which has seen
+/// their rows. A segment takes whole partitions, at least one, up to `segment_rows` rows.
 ///
 /// # Errors
 /// - `Invalid`: the sequences of different partitions break the rules. The message names partition and row.
 /// - `Corrupt`: a part does not match its receipt.
 /// - Errors of the store.
-pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<Vec<Segment>> {
-    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences, tails } = into;
+pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<(Vec<Segment>, SequenceTracker)> {
+    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences, tails, held } = into;
     let shared = Arc::new(schema.clone());
     let whole_sequences = whole_sequences && schema.sequence_by().len() > 0;
     let mut before = None;
@@ -85,16 +87,25 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
         let tails = tails.has(here.iter().map(|(receipt, _)| receipt.rows).sum());
         let segment;
         let apart = whole_sequences.then(|| before.map(Receipt::place));
-        (segment, tracker) = merge_segment(store, (&shared, tails), here, tracker, apart, (first_row, owners)).await?;
+        let from = PartSource { store, held, session: here.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session) };
+        (segment, tracker) = merge_segment(from, (&shared, tails), here, tracker, apart, (first_row, owners)).await?;
         first_row += segment.rows;
         before = here.last().map(|(receipt, _)| *receipt);
         segments.push(segment);
     }
-    Ok(segments)
+    Ok((segments, tracker))
+}
+
+/// Where the parts of a session are, and where the segments are stored.
+#[derive(Clone, Copy)]
+struct PartSource<'a> {
+    store: &'a Store,
+    held: &'a HeldParts,
+    session: Uuid,
 }
 
 async fn merge_segment(
-    store: &Store,
+    from: PartSource<'_>,
     (schema, tails): (&Arc<Schema>, bool),
     parts: &[(&Receipt, &PartObjects)],
     mut tracker: SequenceTracker,
@@ -102,9 +113,8 @@ async fn merge_segment(
     mut apart: Option<Option<String>>,
     (first_row, owners): (u64, &BTreeMap<u32, u32>),
 ) -> Result<(Segment, SequenceTracker)> {
-    let session = parts.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session);
     let mut index = SegmentIndex::new(schema, tails)?;
-    let mut reads = Ahead::new(store, session, parts.iter().map(|(_, part)| part.index.clone()).collect());
+    let mut reads = Ahead::new(from, parts.iter().map(|(_, part)| part.index.clone()).collect());
     // Small parts are decoded together, on several threads.
     for wave in waves(parts.iter().map(|(receipt, _)| receipt.rows), ROWS_TOGETHER, PARTS_TOGETHER) {
         let mut read: Vec<ReadPart> = Vec::with_capacity(wave.len());
@@ -123,10 +133,10 @@ async fn merge_segment(
     let all = schema.groups().len();
     let mut groups = Vec::with_capacity(all);
     for wave in waves((0..all).map(bytes), GROUP_BYTES_TOGETHER, GROUPS_TOGETHER) {
-        let merged: Vec<_> = wave.map(|number| merge_group(store, schema, parts, session, (number, owners))).collect();
+        let merged: Vec<_> = wave.map(|number| merge_group(from, schema, parts, (number, owners))).collect();
         groups.extend(try_join_all(merged).await?);
     }
-    Ok((index.finish(store, first_row, groups).await?, tracker))
+    Ok((index.finish(from.store, first_row, groups).await?, tracker))
 }
 
 /// The part of a partition, as it was stored.
@@ -300,10 +310,9 @@ impl std::fmt::Debug for SegmentIndex {
 }
 
 async fn merge_group(
-    store: &Store,
+    from: PartSource<'_>,
     schema: &Schema,
     parts: &[(&Receipt, &PartObjects)],
-    session: Uuid,
     (number, owners): (usize, &BTreeMap<u32, u32>),
 ) -> Result<GroupSegment> {
     let width = schema.groups()[number].columns.len();
@@ -322,7 +331,7 @@ async fn merge_group(
     let groups = parts.iter().map(|(receipt, part)| group_of(receipt, part)).collect::<Result<Vec<_>>>()?;
     let stores = owners.keys().next_back().copied().unwrap_or(0);
     let objects = groups.iter().flat_map(|group| [group.layout.clone(), group.hashes.clone()]);
-    let mut reads = Ahead::new(store, session, objects.collect());
+    let (mut reads, store) = (Ahead::new(from, objects.collect()), from.store);
     let mut rest = parts.iter().zip(groups).collect::<Vec<_>>().into_iter();
     while !rest.as_slice().is_empty() {
         let mut read = Vec::new();
@@ -356,7 +365,7 @@ async fn merge_group(
     }
     drop(reads);
     hashes.salt(store.salt());
-    let (layout, hashes) = (put_layout(store, &runs).await?, put_file(store, "hashes", hashes.finish()?).await?);
+    let (layout, hashes) = try_join(put_layout(store, &runs), put_file(store, "hashes", hashes.finish()?)).await?;
     Ok(GroupSegment { layout, hashes, blocks, runs: runs.len() as u64, stored_bytes, columns })
 }
 
@@ -405,8 +414,7 @@ pub(super) fn temporary() -> Result<File> {
 
 /// Reads parts in order, some of them ahead. The others take no memory but that of their names.
 struct Ahead<'a> {
-    store: &'a Store,
-    session: Uuid,
+    from: PartSource<'a>,
     rest: std::vec::IntoIter<ObjectRef>,
     reading: FuturesOrdered<BoxFuture<'a, Result<Bytes>>>,
     /// Bytes of each part that is being read.
@@ -414,8 +422,8 @@ struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    fn new(store: &'a Store, session: Uuid, parts: Vec<ObjectRef>) -> Self {
-        Self { store, session, rest: parts.into_iter(), reading: FuturesOrdered::new(), sizes: VecDeque::new() }
+    fn new(from: PartSource<'a>, parts: Vec<ObjectRef>) -> Self {
+        Self { from, rest: parts.into_iter(), reading: FuturesOrdered::new(), sizes: VecDeque::new() }
     }
 
     /// Returns the next part.
@@ -426,7 +434,7 @@ impl<'a> Ahead<'a> {
                 break;
             }
             self.sizes.push_back(part.bytes);
-            self.reading.push_back(get_part(self.store, self.session, part.clone()).boxed());
+            self.reading.push_back(get_part(self.from, part.clone()).boxed());
             self.rest.next();
         }
         self.sizes.pop_front();
@@ -434,9 +442,18 @@ impl<'a> Ahead<'a> {
     }
 }
 
-async fn get_part(store: &Store, session: Uuid, part: ObjectRef) -> Result<Bytes> {
-    let name = Receipt::part_name(session, part.blake3);
-    let bytes = store.get_exact(&name, part.bytes).await?;
+async fn get_part(from: PartSource<'_>, part: ObjectRef) -> Result<Bytes> {
+    if let Some(held) = from.held.part(&part.blake3) {
+        return Ok(held);
+    }
+    let name = Receipt::part_name(from.session, part.blake3);
+    let bytes = from.store.get_exact(&name, part.bytes).await.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::not_found(format!(
+            "{error}; if another process finished this partition before the session had a ticket, that process must commit"
+        ))
+        .with_source(error),
+        _ => error,
+    })?;
     let found = Hash::of(&bytes);
     if found != part.blake3 {
         return Err(Error::corrupt(format!("{name}: its bytes have the hash {found}")));

@@ -47,7 +47,7 @@ pub fn in_order_without(
     }
     let more = if missing.next().is_some() { " and more" } else { "" };
     Err(Error::invalid(format!(
-        "no receipt for partition {}{more} of {expected}: the store keeps the receipts of finished partitions, and the \
+        "no receipt for partition {}{more} of {expected}: the session keeps the receipts of finished partitions, and the \
          session's `receipts` (--found) returns them; `abandon` (--abandon NUMBER) leaves out the rows of a partition",
         named.join(", ")
     )))

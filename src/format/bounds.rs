@@ -71,6 +71,24 @@ impl Bound {
             Kind::Text => value.as_str().map(|text| Self::Text(text.as_bytes().to_vec())),
         }
     }
+
+    /// Whether this is less than another bound of the same column.
+    fn is_less(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Integer(one), Self::Integer(two)) => one < two,
+            (Self::Float(one), Self::Float(two)) => one < two,
+            (Self::Text(one), Self::Text(two)) => one < two,
+            _ => false,
+        }
+    }
+
+    fn lesser(self, other: Self) -> Self {
+        if other.is_less(&self) { other } else { self }
+    }
+
+    fn greater(self, other: Self) -> Self {
+        if self.is_less(&other) { other } else { self }
+    }
 }
 
 impl Bounds {
@@ -145,6 +163,36 @@ impl Bounds {
             _ => {}
         }
         found
+    }
+
+    /// Returns bounds of the values of both.
+    pub fn or(self, other: Self) -> Self {
+        // A side without values bounds nothing: then the other side does.
+        let min = match (self.min, other.min) {
+            (Some(one), Some(two)) => Some(one.lesser(two)),
+            (one, two) => one.or(two),
+        };
+        let max = match (self.max, other.max) {
+            (Some(one), Some(two)) => Some(one.greater(two)),
+            (one, two) => one.or(two),
+        };
+        let sum = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
+        Self { min, max, nulls: sum(self.nulls, other.nulls), nans: sum(self.nans, other.nans) }
+    }
+
+    /// Whether some values with these bounds may be equal to some of those with the exact bounds `found`, as
+    /// [`Bounds::of_values`] returns them. Nulls are equal, and so are NaN.
+    pub fn may_meet(&self, found: &Self) -> bool {
+        let both = |claimed: Option<u64>, found: Option<u64>| claimed != Some(0) && found != Some(0);
+        let is_below = |low: &Option<Bound>, high: &Option<Bound>| match (low, high) {
+            (Some(low), Some(high)) => low.is_less(high),
+            _ => false,
+        };
+        let have_values = found.min.is_some();
+        // A float column whose NaN were not counted may have some.
+        both(self.nulls, found.nulls)
+            || both(self.nans, found.nans)
+            || have_values && !is_below(&self.max, &found.min) && !is_below(&found.max, &self.min)
     }
 
     /// Whether these bounds hold for some of their values, which have the exact bounds `found`.

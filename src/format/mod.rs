@@ -60,6 +60,7 @@ pub use row_groups::RowGroups;
 pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
-pub use sequence::{SequenceKey, SequenceTracker};
+pub(crate) use sequence::appears_again;
+pub use sequence::{SequenceColumns, SequenceKey, SequenceTracker, StartedSequences};
 pub use tail::{IndexTail, PagePiece, SegmentPart, StoredFilter};
 pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};

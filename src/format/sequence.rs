@@ -3,8 +3,9 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, cast::AsArray, types};
+use arrow_schema::DataType;
+use arrow_select::take::take_record_batch;
 
 use crate::{
     error::{Error, Result},
@@ -29,21 +30,23 @@ impl SequenceKey {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Returns a short hash of the key.
+    pub(crate) fn digest(&self) -> [u8; 16] {
+        Hash::of(&self.0).0.first_chunk::<16>().copied().unwrap_or_default()
+    }
 }
 
-/// Finds the starts of sequences while rows are pushed in table order, and refuses rows that violate the rules.
-#[derive(Debug)]
-pub struct SequenceTracker {
+/// The index columns that decide about sequences, by their places among the index columns.
+#[derive(Clone, Debug)]
+pub struct SequenceColumns {
     sequence_by: Vec<usize>,
     order_by: Vec<usize>,
-    seen: HashSet<[u8; 16]>,
-    last: Option<(SequenceKey, SequenceKey)>,
-    rows: u64,
 }
 
-impl SequenceTracker {
-    /// Creates a tracker for index batches of `schema`.
-    pub fn new(schema: &Schema) -> Self {
+impl SequenceColumns {
+    /// Returns the columns of a schema.
+    pub fn of(schema: &Schema) -> Self {
         let names: Vec<&str> = schema.index().map(|column| column.name.as_str()).collect();
         let places = |columns: &mut dyn Iterator<Item = String>| -> Vec<usize> {
             columns.filter_map(|name| names.iter().position(|other| *other == name)).collect()
@@ -51,10 +54,92 @@ impl SequenceTracker {
         Self {
             sequence_by: places(&mut schema.sequence_by().map(|column| column.name.clone())),
             order_by: places(&mut schema.order_by().map(|column| column.name.clone())),
-            seen: HashSet::new(),
-            last: None,
-            rows: 0,
         }
+    }
+
+    /// Returns the places of all these columns, ascending.
+    pub fn all(&self) -> Vec<usize> {
+        let mut places = [self.sequence_by.as_slice(), &self.order_by].concat();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// Returns the places of the `sequence_by` columns, ascending.
+    pub fn of_sequences(&self) -> Vec<usize> {
+        let mut places = self.sequence_by.clone();
+        places.sort_unstable();
+        places
+    }
+
+    /// Returns the key of the sequence of a row of `batch`, which has the index columns at these places.
+    ///
+    /// # Errors
+    /// - `Internal`: a column of the key is missing, or no index column.
+    pub fn sequence(&self, batch: &RecordBatch, places: &[usize], row: usize) -> Result<SequenceKey> {
+        key(batch, &among(&self.sequence_by, places), row)
+    }
+
+    /// Returns the keys of a row as [`SequenceColumns::sequence`] does: of its sequence, and of its order in it.
+    ///
+    /// # Errors
+    /// - `Internal`: a column of the keys is missing, or no index column.
+    pub fn keys(&self, batch: &RecordBatch, places: &[usize], row: usize) -> Result<(SequenceKey, SequenceKey)> {
+        Ok((self.sequence(batch, places, row)?, key(batch, &among(&self.order_by, places), row)?))
+    }
+
+    /// Returns names and values of the `sequence_by` columns of a row, for messages.
+    pub fn describe(&self, batch: &RecordBatch, places: &[usize], row: usize) -> String {
+        describe(batch, &among(&self.sequence_by, places), row)
+    }
+}
+
+/// Returns where each of `wanted` is among `places`.
+fn among(wanted: &[usize], places: &[usize]) -> Vec<usize> {
+    wanted.iter().map(|wanted| places.iter().position(|place| place == wanted).unwrap_or(usize::MAX)).collect()
+}
+
+/// The sequences that start in the rows that a tracker has seen.
+#[derive(Clone, Debug, Default)]
+pub struct StartedSequences {
+    /// The number of the first row of each.
+    pub rows: Vec<u64>,
+    /// The values of the `sequence_by` columns in these rows, in the order of the columns of the index.
+    pub values: Vec<RecordBatch>,
+}
+
+/// Finds the starts of sequences while rows are pushed in table order, and refuses rows that violate the rules.
+#[derive(Debug)]
+pub struct SequenceTracker {
+    columns: SequenceColumns,
+    seen: HashSet<[u8; 16]>,
+    last: Option<(SequenceKey, SequenceKey)>,
+    rows: u64,
+    /// `None` if all rows of the table are pushed.
+    started: Option<StartedSequences>,
+}
+
+impl SequenceTracker {
+    /// Creates a tracker for index batches of `schema`.
+    pub fn new(schema: &Schema) -> Self {
+        Self { columns: SequenceColumns::of(schema), seen: HashSet::new(), last: None, rows: 0, started: None }
+    }
+
+    /// Creates a tracker for rows that follow `rows` others, of which it knows only the keys of the last one. What it starts
+    /// ([`SequenceTracker::started`]) must not be among the others.
+    pub fn after(schema: &Schema, rows: u64, last: (SequenceKey, SequenceKey)) -> Self {
+        let seen = HashSet::from([last.0.digest()]);
+        Self { columns: SequenceColumns::of(schema), seen, last: Some(last), rows, started: Some(StartedSequences::default()) }
+    }
+
+    /// Returns the sequences that have started, if the tracker does not know all rows before.
+    pub fn started(&self) -> Option<&StartedSequences> {
+        self.started.as_ref()
+    }
+
+    /// Returns the keys of the last row.
+    pub fn last(&self) -> Option<&(SequenceKey, SequenceKey)> {
+        self.last.as_ref()
     }
 
     /// Returns the rows of `batch` at which a sequence starts. The batch has the index columns in index order.
@@ -63,47 +148,55 @@ impl SequenceTracker {
     /// - `Invalid`: a sequence appears again after another one, or an `order_by` column decreases. The message names the row
     ///   and the values.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<usize>> {
+        let SequenceColumns { sequence_by, order_by } = &self.columns;
         let mut starts = Vec::new();
         for row in 0..batch.num_rows() {
-            let sequence = key(batch, &self.sequence_by, row)?;
-            let order = key(batch, &self.order_by, row)?;
+            let sequence = key(batch, sequence_by, row)?;
+            let order = key(batch, order_by, row)?;
             let place = self.rows + row as u64;
             match &self.last {
                 Some((last, before)) if *last == sequence => {
                     if order < *before {
-                        let what = self.describe(batch, &self.order_by, row);
+                        let what = describe(batch, order_by, row);
                         return Err(Error::invalid(format!(
                             "row {place}: {what} is less than in the row before; order_by columns may not decrease in a sequence"
                         )));
                     }
                 }
                 _ => {
-                    let digest = Hash::of(&sequence.0).0;
-                    let short = digest.first_chunk::<16>().copied().unwrap_or_default();
-                    if !self.seen.insert(short) {
-                        let what = self.describe(batch, &self.sequence_by, row);
-                        return Err(Error::invalid(format!(
-                            "row {place}: sequence {what} appears again after another one; its rows must be consecutive"
-                        )));
+                    if !self.seen.insert(sequence.digest()) {
+                        return Err(Error::invalid(appears_again(place, &describe(batch, sequence_by, row))));
                     }
                     starts.push(row);
                 }
             }
             self.last = Some((sequence, order));
         }
+        if let Some(started) = self.started.as_mut().filter(|_| !starts.is_empty()) {
+            let failed = |error| Error::internal(format!("starts of sequences: {error}"));
+            let rows = UInt64Array::from_iter_values(starts.iter().map(|row| *row as u64));
+            let values = batch.project(&self.columns.of_sequences()).and_then(|values| take_record_batch(&values, &rows));
+            started.values.push(values.map_err(failed)?);
+            started.rows.extend(starts.iter().map(|row| self.rows + *row as u64));
+        }
         self.rows += batch.num_rows() as u64;
         Ok(starts)
     }
+}
 
-    fn describe(&self, batch: &RecordBatch, places: &[usize], row: usize) -> String {
-        let schema: SchemaRef = batch.schema();
-        let parts = places.iter().filter_map(|place| {
-            let field = schema.fields().get(*place)?;
-            let value = value_text(batch.columns().get(*place)?, row);
-            Some(format!("{}={value}", field.name()))
-        });
-        parts.collect::<Vec<_>>().join(", ")
-    }
+/// Returns the message for a sequence whose rows are not consecutive. `what` has its names and values.
+pub(crate) fn appears_again(row: u64, what: &str) -> String {
+    format!("row {row}: sequence {what} appears again after another one; its rows must be consecutive")
+}
+
+fn describe(batch: &RecordBatch, places: &[usize], row: usize) -> String {
+    let schema = batch.schema();
+    let parts = places.iter().filter_map(|place| {
+        let field = schema.fields().get(*place)?;
+        let value = value_text(batch.columns().get(*place)?, row);
+        Some(format!("{}={value}", field.name()))
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn key(batch: &RecordBatch, places: &[usize], row: usize) -> Result<SequenceKey> {

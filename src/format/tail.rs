@@ -6,6 +6,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use parquet::{
     arrow::arrow_reader::ArrowReaderMetadata,
@@ -23,7 +24,7 @@ use super::{
     page_sums::{PAGES_KEY, bytes_of_hex, page_sum},
     parquet::{check_rows, corrupt, parquet},
     row_groups::{RowGroups, Stored},
-    segment::{sequences_of, viewed_options},
+    segment::{copied, sequences_of, viewed_options},
     unfold::{Unfolding, check_footer, check_page_index},
 };
 use crate::{
@@ -272,6 +273,20 @@ impl IndexTail {
         let groups = part.groups.iter().filter_map(|number| Some((*number, self.groups.get(*number)?.rows.clone())));
         let groups = groups.map(|(number, rows)| (number, rows, part.rows.as_slice()));
         RowGroups::of_part(stored, self.metadata.clone(), self.rows, groups)
+    }
+
+    /// Reads the rows of a part, from the verified bytes of its ranges. The batches have its columns, with the types of
+    /// [`index_arrow_schema`](super::index_arrow_schema).
+    ///
+    /// # Errors
+    /// - `Corrupt`: a row group is damaged.
+    pub fn read(&self, part: &SegmentPart, fetched: &[Bytes], schema: &Schema) -> Result<Vec<RecordBatch>> {
+        let groups = self.open(part, fetched)?;
+        let mut batches = Vec::new();
+        for number in 0..groups.rows().len() {
+            batches.extend(copied(groups.read(number, &part.columns)?, schema, self.rows, &part.columns)?);
+        }
+        batches.into_iter().collect()
     }
 
     fn stored(&self, part: &SegmentPart, fetched: &[Bytes]) -> Result<Stored> {

@@ -20,6 +20,7 @@ mod held_layouts;
 mod held_tails;
 mod layouts;
 mod lists;
+mod lookup;
 mod objects;
 mod seen;
 mod tails;

@@ -7,7 +7,7 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::table::Table;
+use super::table::{Table, recorded_sequences};
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{IndexTail, PackedLengths, Segment},
@@ -85,13 +85,31 @@ impl Table {
         Ok(Some(Arc::new(Sequences::new(segments.iter().map(|segment| segment.continues).zip(runs)))))
     }
 
+    /// Reads the sequences of one segment, as if there were no other. Its tail has them; without one, its index object is read.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the index object is missing or damaged.
+    /// - Any error of the store.
+    pub(super) async fn sequences_of_segment(&self, number: usize) -> Result<Sequences> {
+        let segment = self.manifest().segments.get(number).ok_or_else(|| Error::internal(format!("no segment {number}")))?;
+        let of_tail = self.read_tail(number).await?.and_then(|tail| tail.sequences().ok());
+        let runs = match of_tail.filter(|runs| runs.len() as u64 == segment.sequences) {
+            Some(runs) => runs,
+            None => {
+                let (bytes, segment) = (self.object("index", &segment.index).await?, segment.clone());
+                offload_large(bytes.len(), move |_| recorded_sequences(&bytes, &segment)).await?
+            }
+        };
+        Ok(Sequences::new([(false, &runs)]))
+    }
+
     /// Reads and verifies the byte ranges of a part of a segment. `None` if the part fails its checks.
     ///
     /// # Errors
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - `Corrupt`: the index object is missing.
     /// - Any error of the store.
-    #[cfg(feature = "frame")]
     pub(super) async fn index_part(
         &self,
         segment: &Segment,

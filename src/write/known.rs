@@ -27,8 +27,11 @@ use crate::{
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reuse {
-    /// All blocks, whatever their codecs.
+    /// Like `Any`, but an append looks at no more of its own table than the last segment, and only if the hashes there take at most 1 MiB.
+    /// So it reads little, however large the table is.
     #[default]
+    Auto,
+    /// All blocks, whatever their codecs.
     Any,
     /// Blocks whose codec chains the table's preset could have chosen. Columns with a preset of their own are judged by the
     /// table's preset too.
@@ -174,7 +177,7 @@ impl KnownBuilder {
             if run.chains.len() != types.len() {
                 return Ok(false);
             }
-            if self.reuse == Reuse::Any {
+            if self.reuse != Reuse::SamePreset {
                 return Ok(true);
             }
             let key = run.chains.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");

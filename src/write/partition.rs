@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, io::Seek, sync::Arc};
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, cast::AsArray, make_array, new_null_array};
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use bytes::Bytes;
 use futures::{
     future::{BoxFuture, try_join},
     stream::{self, StreamExt, TryStreamExt},
@@ -13,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     groups::{ByName, GroupsWriter, WrittenGroup, check_nulls},
+    held::HeldParts,
     known::Known,
     options::WriteOptions,
     receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
@@ -44,8 +46,8 @@ pub(crate) type Begin = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + 
 /// Blocks and chunks end with the partition: two partitions never share a block or a chunk within one write session.
 pub struct PartitionWriter {
     store: Store,
-    /// `None` if that was done.
     begin: Option<Begin>,
+    held: Arc<HeldParts>,
     session: Uuid,
     number: u32,
     attempt: Uuid,
@@ -145,20 +147,29 @@ impl PartitionWriter {
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (machine::new_id(), None, Some(index));
-        Ok(Self { store, begin: None, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+        let held = Arc::new(HeldParts::none());
+        Ok(Self { store, begin: None, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
 
-    /// Sets what comes before the first object.
+    /// Sets what comes before the first object, and again before what follows.
     pub(crate) fn after(self, begin: Begin) -> Self {
         Self { begin: Some(begin), ..self }
     }
 
-    async fn begun(&mut self) -> Result<()> {
-        if let Some(begin) = &self.begin {
-            begin().await?;
-            self.begin = None;
+    /// Sets where parts are kept in memory.
+    pub(crate) fn holding(self, held: Arc<HeldParts>) -> Self {
+        Self { held, ..self }
+    }
+
+    /// Does what comes before an object. Not `async`, because futures must not hold a reference to the writer.
+    fn begun(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let begin = self.begin.clone();
+        async move {
+            match begin {
+                Some(begin) => begin().await,
+                None => Ok(()),
+            }
         }
-        Ok(())
     }
 
     /// Sets the name of what the partition is made from, such as a source file. Error messages and the receipt contain it.
@@ -213,28 +224,29 @@ impl PartitionWriter {
         Ok(())
     }
 
-    /// Stores the partition's parts and returns its receipt. The store keeps a copy of the receipt until the session ends, and
-    /// [`TableWriter::receipts`](crate::TableWriter::receipts) finds it there.
+    /// Ends the partition and returns its receipt, of which [`TableWriter::receipts`](crate::TableWriter::receipts) has a copy until the
+    /// session ends. If other processes take part in the session, the partition's parts and the receipt are stored. Otherwise they stay in
+    /// memory, up to 64 MiB of them, and this process commits.
     ///
     /// # Errors
     /// Readers see nothing of a failed partition, and it can be written again.
     /// - `Invalid`: an earlier write failed.
     /// - Errors of the store.
-    pub async fn finish(mut self) -> Result<Receipt> {
+    pub async fn finish(self) -> Result<Receipt> {
         self.check_whole()?;
         self.begun().await?;
         let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
         if self.rows == 0 {
             let receipt = Receipt { session, partition, attempt, label, rows: 0, parts: None, sharing: Sharing::default() };
-            return kept(&self.store, receipt).await;
+            return kept(&self.store, &self.held, receipt).await;
         }
         let (written, sharing) = self.groups.finish().await?;
-        let store = &self.store;
+        let (store, held) = (&self.store, &self.held);
         let put = |group: WrittenGroup| async move {
             let mut hashes = HashesWriter::new(Vec::new())?;
             hashes.write(&group.hashes)?;
-            let layout = put_part(store, session, LayoutWriter::write(&group.runs)?);
-            let (layout, hashes) = try_join(layout, put_part(store, session, hashes.finish()?)).await?;
+            let layout = put_part(store, held, session, LayoutWriter::write(&group.runs)?);
+            let (layout, hashes) = try_join(layout, put_part(store, held, session, hashes.finish()?)).await?;
             Ok::<_, Error>(PartGroup {
                 layout,
                 hashes,
@@ -251,10 +263,10 @@ impl PartitionWriter {
         let file = file.ok_or_else(missing)?;
         let work = usize::try_from(self.rows.saturating_mul(16)).unwrap_or(usize::MAX);
         let bytes = offload_large(work, move |_| file.finish(&sequences)).await?;
-        let index = put_part(&self.store, self.session, bytes).await?;
+        let index = put_part(&self.store, &self.held, self.session, bytes).await?;
         let (rows, parts) = (self.rows, Some(PartObjects { index, groups }));
         let receipt = Receipt { session, partition, attempt, label, rows, parts, sharing };
-        kept(&self.store, receipt).await
+        kept(&self.store, &self.held, receipt).await
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -315,16 +327,32 @@ impl IndexPart {
     }
 }
 
-/// Stores the receipt and returns it.
-async fn kept(store: &Store, receipt: Receipt) -> Result<Receipt> {
-    let (name, text) = receipt.stored()?;
-    store.put_content(&name, text.into()).await?;
+/// Keeps or stores the receipt and returns it.
+async fn kept(store: &Store, held: &HeldParts, receipt: Receipt) -> Result<Receipt> {
+    if !held.keep_receipt(&receipt) {
+        store_held(store, held, &receipt).await?;
+    }
     Ok(receipt)
 }
 
-async fn put_part(store: &Store, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
-    let object = ObjectRef::of(&bytes);
-    store.put_content(&Receipt::part_name(session, object.blake3), bytes.into()).await?;
+/// Stores a receipt, after those of its parts that are in memory.
+pub(crate) async fn store_held(store: &Store, held: &HeldParts, receipt: &Receipt) -> Result<()> {
+    let groups = receipt.parts.iter().flat_map(|parts| &parts.groups).flat_map(|group| [&group.layout, &group.hashes]);
+    for object in receipt.parts.iter().map(|parts| &parts.index).chain(groups) {
+        if let Some(part) = held.part(&object.blake3) {
+            store.put_content(&Receipt::part_name(receipt.session, object.blake3), part).await?;
+        }
+    }
+    let (name, text) = receipt.stored()?;
+    store.put_content(&name, text.into()).await.map(drop)
+}
+
+/// Keeps or stores a part.
+async fn put_part(store: &Store, held: &HeldParts, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
+    let (object, bytes) = (ObjectRef::of(&bytes), Bytes::from(bytes));
+    if !held.keep(object.blake3, &bytes) {
+        store.put_content(&Receipt::part_name(session, object.blake3), bytes).await?;
+    }
     Ok(object)
 }
 

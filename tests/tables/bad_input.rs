@@ -25,7 +25,7 @@ fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 /// Returns the error message of a commit without all receipts.
 fn no_receipt(missing: impl std::fmt::Display, of: u32) -> String {
     format!(
-        "no receipt for partition {missing} of {of}: the store keeps the receipts of finished partitions, and the \
+        "no receipt for partition {missing} of {of}: the session keeps the receipts of finished partitions, and the \
          session's `receipts` (--found) returns them; `abandon` (--abandon NUMBER) leaves out the rows of a partition"
     )
 }

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -14,6 +14,7 @@ use futures::future::join_all;
 use tetrys::{
     ErrorKind, Store, Table, TableWriter, WriteOptions,
     format::{Collections, StoredLists},
+    machine::Simulation,
     table::{Fate, GcSettings},
     write::Receipt,
 };
@@ -120,6 +121,46 @@ fn a_session_at_work_is_never_robbed_however_long_it_takes() {
         assert_rows(&newest(&store(folder.path())).await, &joined(&rows)).await;
         assert!(decided(&newest(&store(folder.path())).await).floor > second.version(), "nothing waits any more");
     });
+}
+
+/// One partition may take longer than the age.
+#[test]
+fn a_session_is_at_work_while_rows_of_a_partition_arrive() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Simulation::start(1);
+    block_on(async {
+        let (schema, rows) = two_partitions(3);
+        let first = tables::write(store(folder.path()), schema, cut_by(tiny_cuts()), &rows).await.unwrap();
+        let second = overwrite(&first, &rows[..1]).await.unwrap();
+        let writer = second.overwrite(sensors(), cut_by(tiny_cuts())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        let half = rows[1].num_rows() / 2;
+        partition.write(&rows[1].slice(0, half)).await.unwrap();
+        let (begins, longer) = (files(&folder.path().join("t/sessions")), Duration::from_secs(7200));
+        let [begin] = &begins[..] else { panic!("one file says when the session began: {begins:?}") };
+        let written = || fs::metadata(begin).unwrap().modified().unwrap();
+        // A file that is young is not put again.
+        let before = SystemTime::now() - longer;
+        fs::File::options().write(true).open(begin).unwrap().set_modified(before).unwrap();
+        let content = fs::read(begin).unwrap();
+        partition.write(&rows[1].slice(half, 0)).await.unwrap();
+        assert_eq!(written(), before);
+        machine.pass(longer);
+        partition.write(&rows[1].slice(half, rows[1].num_rows() - half)).await.unwrap();
+        assert!(written() > before + longer / 2 && fs::read(begin).unwrap() == content);
+        assert_eq!(collect(&store(folder.path()), 1, 0).await.open_sessions.len(), 1);
+        for _ in 0..3 {
+            collect(&store(folder.path()), 1, 0).await;
+        }
+        let receipt = partition.finish().await.unwrap();
+        assert_rows(&writer.commit([receipt]).await.unwrap(), &rows[1]).await;
+    });
+}
+
+/// Returns the files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 #[test]

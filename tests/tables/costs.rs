@@ -138,9 +138,11 @@ fn more_rows_take_no_more_requests_and_small_changes_write_little() {
     print(&tables.map(|(rows, versions)| format!("{rows} rows, {versions} versions")).collect::<Vec<_>>(), &all);
     let [few, few_old, many, many_old] = &all[..] else { panic!("two by two tables") };
     for ((what, few), (_, many)) in few.iter().zip(many).chain(few_old.iter().zip(many_old)) {
-        assert_eq!(few.requests(), many.requests(), "{what}: {few:?}, {many:?}");
-        // The layouts of column groups grow slowly with the rows, and so does what reads or writes them. An append reads the index
-        // of the last segment, a patch and a comparison read the keys, and a deletion reads and writes all indexes.
+        // Of a large segment, a tail and pages are read, and of a small one the whole.
+        let tails = if ["append a row", "patch a row", "delete a row"].contains(what) { 4 } else { 0 };
+        assert!((few.requests()..=few.requests() + tails).contains(&many.requests()), "{what}: {few:?}, {many:?}");
+        // The layouts of column groups grow slowly with the rows, and so does what reads or writes them. A deletion writes the index of
+        // the segment, and a comparison reads the keys.
         let is_small = ["open", "versions", "edit", "compact of nothing"].contains(what);
         assert!(!is_small || !grown(few.bytes_read, many.bytes_read), "{what}: {few:?}, {many:?}");
         let writes_little = is_small || *what == "append a row";

@@ -23,6 +23,7 @@ mod joining;
 mod layouts;
 mod loading;
 mod long_values;
+mod lookups;
 mod merge_writer;
 mod merges;
 mod one_field;

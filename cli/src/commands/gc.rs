@@ -107,7 +107,12 @@ impl Gc {
             writeln!(out, "session {session} is open: what was given up after it began is not deleted before it ends")?;
         }
         if let Some(until) = plan.until_ms {
-            writeln!(out, "what is given up can be deleted from {} on", times::moment(until))?;
+            match plan.open_sessions.is_empty() {
+                true => writeln!(out, "what is given up can be deleted from {} on", times::moment(until))?,
+                false => {
+                    writeln!(out, "what is given up can be deleted after {}, and after these sessions", times::moment(until))?
+                }
+            }
         }
         match self.yes {
             _ if plan.is_empty() => writeln!(out, "nothing to collect now")?,

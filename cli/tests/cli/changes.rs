@@ -79,7 +79,7 @@ fn some_rows_are_patched_by_key() {
     assert_eq!((&said["version"], &said["lineage"]["rows_patched"]), (&json!(3), &json!(2)));
     for (arguments, code, says) in [
         ("patch drives again.parquet --on time", 1, "no column `reviewer`"),
-        ("patch drives again.parquet --on log --drop reviewer", 1, "have the same key"),
+        ("patch drives again.parquet --on log --drop reviewer", 1, "expected a column `log`, which is in the key"),
         ("patch drives again.parquet", 2, "--on"),
         ("patch drives nowhere.parquet --on time", 1, "nowhere.parquet"),
         ("patch drives frame.parquet --on time,log", 1, "the patch has columns of 2 column groups, expected one"),

@@ -37,11 +37,15 @@ fn each_role_sends_the_requests_that_the_chapter_lists() {
         "delete s3://team/labels --where time>4000",
         &ingest,
     ];
+    let begin = format!("session begin s3://team/week sensors.parquet {CHOICES} --out ticket");
+    let partition = format!("session write-partition s3://team/week ticket 0 sensors.parquet {CHOICES} --out receipt");
+    let session = [begin.as_str(), &partition, "session commit s3://team/week ticket receipt --partitions 1"];
     let view = ["merge s3://lab/sensors s3://team/labels --on log,time --out s3://team/labelled"];
     let collect = "gc s3://team/old --keep 1 --age 0 --yes";
-    let roles: [(&str, &str, &[&str]); 5] = [
+    let roles: [(&str, &str, &[&str]); 6] = [
         ("reader", "team", &read),
         ("writer", "team", &write),
+        ("processes of one session", "team", &session),
         ("writer, in a table that `--reference` names", "lab", &write),
         ("maker of views, in a table behind the view", "lab", &view),
         ("collector of garbage", "team", &[collect, collect, collect]),

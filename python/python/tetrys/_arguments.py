@@ -33,7 +33,7 @@ Pick = Literal["nearest", "before", "after"]
 """The row that a window by time takes; see `tetrys.times`."""
 Preset = Literal["fast", "balanced", "compact"]
 """Codec preset; see `tetrys.write_table`."""
-Reuse = Literal["any", "same-preset", "none"]
+Reuse = Literal["auto", "any", "same-preset", "none"]
 """Blocks that may be shared; see `tetrys.write_table`."""
 
 

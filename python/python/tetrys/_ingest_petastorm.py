@@ -49,7 +49,7 @@ def ingest_petastorm(
     partition_rows: int = 0,
     workers: int = 0,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: Reuse = "any",
+    reuse: Reuse = "auto",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,

@@ -39,7 +39,7 @@ class Options:
         table: Table | None,
         *,
         preset: str | None,
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         write_memory: int | None = None,
         allow_unpinned: bool = False,

@@ -332,7 +332,7 @@ class Table:
         data: Data | Iterable[Data],
         *,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         preset: Preset | None = None,
         write_memory: int | None = None,
@@ -341,8 +341,8 @@ class Table:
         allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
-        """Publishes a version with more rows behind the existing ones. Blocks that an earlier version already stores are not
-        stored again.
+        """Publishes a version with more rows behind the existing ones. Blocks of the last segment are not stored again; with
+        `reuse="any"`, neither are those of the whole table and of earlier versions.
 
         Args:
             data: The rows, as for `tetrys.write_table`. Columns and types are those of the table.
@@ -395,7 +395,7 @@ class Table:
         required: Sequence[str] | None = None,
         bloom_filters: Sequence[str] | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         preset: Preset | None = None,
         write_memory: int | None = None,
@@ -455,7 +455,7 @@ class Table:
         data: Data | Iterable[Data],
         *,
         on: str | Sequence[str] | None = None,
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         preset: Preset | None = None,
         write_memory: int | None = None,
@@ -497,7 +497,7 @@ class Table:
         *,
         on: str | Sequence[str] | None = None,
         schema: Mapping[str, str] | None = None,
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         preset: Preset | None = None,
         write_memory: int | None = None,
@@ -537,7 +537,7 @@ class Table:
         data: Data | Iterable[Mapping[str, Any]],
         on: str | Sequence[str],
         *,
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         preset: Preset | None = None,
         write_memory: int | None = None,

@@ -47,7 +47,7 @@ class Writer:
         properties: Mapping[str, Any] | None = None,
         write_memory: int | None = None,
         reference: Url | Table | Iterable[Url | Table] = (),
-        reuse: Reuse = "any",
+        reuse: Reuse = "auto",
         locality: Locality = None,
         allow: Url | Iterable[Url] = (),
         allow_unpinned: bool = False,
@@ -127,7 +127,7 @@ class Writer:
         self._native.attach(text("name", name), bytes(content))
 
     def receipts(self) -> list[Receipt]:
-        """Lists the receipts that finished partitions of this session left in the store, to replace receipts that were lost."""
+        """Lists the receipts of the partitions of this session that are finished, to replace receipts that were lost."""
         return self._native.receipts()
 
     def abandon(self, partition: int) -> None:
@@ -244,7 +244,7 @@ def write_table(
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: Reuse = "any",
+    reuse: Reuse = "auto",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,
@@ -281,7 +281,8 @@ def write_table(
         write_memory: Bytes of encoded data that a partition buffers before it spills to a temporary file; default 512 MiB.
         reference: Tables (or URLs) to share blocks with: a block that one of them stores is referred to and not stored again. A
             pin, a small object in that table, keeps its garbage collection from deleting the chunks.
-        reuse: Blocks that may be shared: `"any"`, those of the `"same-preset"`, or `"none"`.
+        reuse: Blocks that may be shared: `"any"`, those of the `"same-preset"`, or `"none"`. `"auto"` is `"any"`, but where rows are
+            appended it looks only at the last segment of the table itself, and reads at most 1 MiB of hashes.
         locality: Bound on the cost of shared blocks for reads of windows: the rows of the widest window, the additional byte
             ranges that it may need, and the bytes that it may read in percent of its own: `11`, `(16, 1, 150)` (the default) or
             `"none"`. Blocks that would exceed it are stored again; `table.lineage["shared"]["stored_again_bytes"]` reports how

@@ -174,7 +174,7 @@ def plan_write(
     properties: Mapping[str, Any] | None = None,
     write_memory: int | None = None,
     reference: Url | Table | Iterable[Url | Table] = (),
-    reuse: Reuse = "any",
+    reuse: Reuse = "auto",
     locality: Locality = None,
     allow: Url | Iterable[Url] = (),
     allow_unpinned: bool = False,

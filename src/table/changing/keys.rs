@@ -1,15 +1,14 @@
 //! Finds rows by key. A key is the values of a row in some index columns.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema as ArrowSchema};
 
 use crate::{
     error::{Error, Result},
-    format::SequenceKey,
     schema::Column,
-    table::table::Table,
+    table::{lookup::Keys, table::Table},
     words::plain,
     write::index_column,
 };
@@ -20,13 +19,24 @@ impl Table {
     ///
     /// # Errors
     /// - `Invalid`: `on` is empty or has a name that is not an index column, `keys` lacks a key column or has it with another
-    ///   type, or two rows of the table have the same key.
+    ///   type, or two rows of the table have the same key of `keys`.
     /// - `Corrupt`: the index is damaged.
     /// - Errors of the store.
     pub async fn rows_by_key(&self, on: &[&str], keys: &RecordBatch) -> Result<Vec<Option<u64>>> {
-        let rows = self.keyed(on).await?;
-        let keys = keys_of(&self.key_columns(on)?, keys)?;
-        Ok(keys.iter().map(|key| rows.get(key).copied()).collect())
+        let columns = self.key_columns(on)?;
+        let batch = keys_of(&columns, keys)?;
+        let index: Vec<_> = self.manifest().schema.index().map(|column| column.id).collect();
+        let places: Vec<usize> = columns.iter().filter_map(|column| index.iter().position(|index| *index == column.id)).collect();
+        let keys = Arc::new(Keys::new(&places, vec![batch.clone()]));
+        let mut rows: HashMap<usize, u64> = HashMap::new();
+        for (row, number) in Box::pin(self.rows_with(&keys)).await? {
+            if let Some(other) = rows.insert(number, row) {
+                return Err(Error::invalid(format!("rows {other} and {row} of {} have the same key {on:?}", self.url())));
+            }
+        }
+        let every: Vec<usize> = (0..places.len()).collect();
+        let found = (0..batch.num_rows()).map(|row| keys.number_of(&batch, &every, row));
+        found.map(|number| Ok(number?.and_then(|number| rows.get(&number).copied()))).collect()
     }
 
     /// Returns for each row of the table the number of the row of `keys` with the same values in the index columns `on`; `None`
@@ -60,24 +70,10 @@ impl Table {
         };
         on.iter().map(column).collect()
     }
-
-    async fn keyed(&self, on: &[&str]) -> Result<HashMap<SequenceKey, u64>> {
-        let columns = self.key_columns(on)?;
-        let (mut rows, mut row) = (HashMap::new(), 0_u64);
-        for batch in self.index_batches().await? {
-            for key in keys_of(&columns, &batch?)? {
-                if let Some(other) = rows.insert(key, row) {
-                    return Err(Error::invalid(format!("rows {other} and {row} of {} have the same key {on:?}", self.url())));
-                }
-                row += 1;
-            }
-        }
-        Ok(rows)
-    }
 }
 
-/// Returns the key of each row of a batch. Finds the columns by name.
-fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<Vec<SequenceKey>> {
+/// Returns the columns of a key, with the types of the index. Finds them by name.
+fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<RecordBatch> {
     let mut fields = Vec::new();
     let mut arrays = Vec::new();
     for column in columns {
@@ -92,7 +88,5 @@ fn keys_of(columns: &[Column], batch: &RecordBatch) -> Result<Vec<SequenceKey>> 
         arrays.push(array);
     }
     let batch = RecordBatch::try_new(ArrowSchema::new(fields).into(), arrays);
-    let batch = batch.map_err(|error| Error::invalid(error.to_string()))?;
-    let every: Vec<usize> = (0..columns.len()).collect();
-    (0..batch.num_rows()).map(|row| SequenceKey::of(&batch, &every, row)).collect()
+    batch.map_err(|error| Error::invalid(error.to_string()))
 }

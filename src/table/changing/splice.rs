@@ -16,11 +16,12 @@ use crate::{
     format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
     id::Hash,
     progress::Progress,
+    read::Sequences,
     schema::ColumnId,
     store::Store,
     table::{
         reading::RowLoader,
-        session::{Session, follow, lineage},
+        session::{Edge, Session, lineage},
         table::Table,
     },
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
@@ -144,6 +145,28 @@ struct Splice<'a> {
     options: WriteOptions,
 }
 
+/// The last row before a segment that stays.
+enum Before {
+    Nothing,
+    /// The last row of this segment, which is as it was.
+    Segment(usize),
+    Row(Edge),
+}
+
+impl Before {
+    /// Returns the keys of the row.
+    async fn edge(&self, base: &Table) -> Result<Option<Edge>> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Segment(number) => {
+                let rows = base.manifest().segments.get(*number).map_or(0, |segment| segment.rows);
+                Box::pin(base.edge(*number, rows.saturating_sub(1))).await.map(Some)
+            }
+            Self::Row(edge) => Ok(Some(edge.clone())),
+        }
+    }
+}
+
 impl Splice<'_> {
     async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
         if self.edits.is_empty() {
@@ -152,7 +175,7 @@ impl Splice<'_> {
         let session = Session::change(self.base, true, self.options.allow_unpinned).await?;
         let mut manifest = session.child()?;
         let (mut segments, mut bytes): (Vec<Segment>, u64) = Default::default();
-        let mut tracker = SequenceTracker::new(self.base.schema());
+        let mut before = Before::Nothing;
         let is_delete = self.patch.is_none();
         let parts = (self.groups.len() + usize::from(is_delete)) as u64;
         let progress = Progress::new("writing rows", self.base.rows().saturating_mul(parts));
@@ -164,8 +187,10 @@ impl Splice<'_> {
             if edits.is_empty() || is_delete && edits.len() as u64 == segment.rows {
                 progress.add(segment.rows * self.groups.len() as u64);
             } else {
+                let sequences = Box::pin(self.base.sequences_of_segment(number)).await?;
                 for number in &self.groups {
-                    let (written, new_bytes) = self.group(&session.store, segment, *number, &edits, &progress).await?;
+                    let within = (segment, &sequences);
+                    let (written, new_bytes) = self.group(&session.store, within, *number, &edits, &progress).await?;
                     let identity = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
                     groups[*number] = commit::put_group(&session.store, written, &identity).await?;
                     bytes += new_bytes + groups[*number].layout.bytes + groups[*number].hashes.bytes;
@@ -175,14 +200,29 @@ impl Splice<'_> {
                 segments.push(Segment { groups, ..segment.clone() });
                 continue;
             }
+            if edits.len() as u64 == segment.rows {
+                progress.add(segment.rows);
+                continue;
+            }
             let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
             if edits.is_empty() {
                 // Its index stays. Deleted rows of the segment before can change whether its first row continues a sequence.
-                let starts = follow(self.base, number, &mut tracker).await?;
+                let continues = match before {
+                    Before::Segment(last) if last + 1 == number => segment.continues,
+                    _ => match before.edge(self.base).await? {
+                        Some((sequence, _)) => Box::pin(self.base.edge(number, 0)).await?.0 == sequence,
+                        None => false,
+                    },
+                };
                 progress.add(segment.rows);
-                segments.push(Segment { first_row, continues: !starts, ..segment.clone() });
+                segments.push(Segment { first_row, continues, ..segment.clone() });
+                before = Before::Segment(number);
                 continue;
             }
+            let mut tracker = match before.edge(self.base).await? {
+                Some(edge) => SequenceTracker::after(self.base.schema(), first_row, edge),
+                None => SequenceTracker::new(self.base.schema()),
+            };
             let index = self.base.object("index", &segment.index).await?;
             let mut writer = SegmentIndex::new(self.base.schema(), self.base.manifest().has_tails())?;
             let mut row = 0;
@@ -201,19 +241,21 @@ impl Splice<'_> {
                 let kept = writer.finish(&session.store, first_row, groups).await?;
                 bytes += kept.index.bytes;
                 segments.push(kept);
+                before = tracker.last().cloned().map_or(Before::Nothing, Before::Row);
             }
         }
         said.insert("bytes_added".to_owned(), bytes.into());
         manifest.segments = segments;
         manifest.lineage = lineage(operation, said)?;
-        session.publish(manifest).await
+        // Boxed, because the states of these are large for the stack of a thread.
+        Box::pin(session.publish(manifest)).await
     }
 
     /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
     async fn group(
         &self,
         store: &Store,
-        segment: &Segment,
+        (segment, sequences): (&Segment, &Sequences),
         number: usize,
         edits: &BTreeMap<u64, Row>,
         progress: &Progress,
@@ -241,9 +283,10 @@ impl Splice<'_> {
                 counted(blocks.len(), "block")
             )));
         }
-        let sequences = base.sequences().await?;
-        let starts_at =
-            |row: u64| sequences.around(segment.first_row + row).is_some_and(|rows| rows.start == segment.first_row + row);
+        let starts_at = |row: u64| match row {
+            0 => !segment.continues,
+            _ => sequences.around(row).is_some_and(|rows| rows.start == row),
+        };
         // Rows written between kept blocks: (position in `pieces`, number of rows). Edited blocks are new, so no known blocks.
         let mut writer = GroupsWriter::new(store.clone(), base.schema(), [number], &self.options_of_base(), None)?;
         let (mut pieces, mut written_rows): (Vec<Option<Piece>>, Vec<(usize, u64)>) = Default::default();

@@ -4,8 +4,19 @@
 
 use uuid::Uuid;
 
-use super::start::since_of;
 use crate::{error::Result, id::Hash, store::Store, table::objects::together};
+
+/// Returns the name of the file by which a session begins.
+pub(in crate::table) fn begin_name(session: Uuid, since: u64) -> String {
+    format!("sessions/{session}/begin-{since}.json")
+}
+
+/// Returns the version from which a session begins, by the name of its file, without the folder.
+pub(in crate::table) fn since_of(file: &str) -> Option<u64> {
+    let digits = file.strip_prefix("begin-")?.strip_suffix(".json")?;
+    let since: u64 = digits.parse().ok()?;
+    (since.to_string() == digits).then_some(since)
+}
 
 /// Whether a name is that of a file that a write session makes, below the root of a table.
 pub(in crate::table) fn is_session_file(name: &str) -> bool {
@@ -56,6 +67,16 @@ pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> 
 mod tests {
     use super::*;
     use crate::{table::session::planned::plan_name, write::Receipt};
+
+    #[test]
+    fn the_name_of_the_file_has_the_version() {
+        let name = begin_name(Uuid::nil(), 12);
+        assert_eq!(since_of(name.rsplit('/').next().unwrap()), Some(12));
+        assert_eq!(
+            ["begin-.json", "begin-012.json", "begin--1.json", "begin-1", "begin-99999999999999999999.json"].map(since_of),
+            [None; 5]
+        );
+    }
 
     #[test]
     fn only_what_a_session_writes_is_a_file_of_a_session() {

@@ -3,10 +3,12 @@
 //!
 //! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
 //! commits, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and `planned.rs` to partitions that are known before,
-//! `files.rs` names its files and deletes them, and `sessions.rs` lists and ends what is there.
+//! `files.rs` names its files and deletes them, and `sessions.rs` lists and ends what is there. `following.rs` checks that appended rows
+//! follow those of the table, and `vacant.rs` that a new table may be made.
 
 mod files;
 mod folding;
+mod following;
 mod joined;
 mod plan;
 mod planned;
@@ -17,14 +19,15 @@ mod session;
 mod sessions;
 mod start;
 mod ticket;
+mod vacant;
 mod writer;
 
 #[cfg(feature = "frame")]
-pub(in crate::table) use self::writer::{is_new_name, is_vacant};
+pub(in crate::table) use self::vacant::{is_new_name, is_vacant};
 pub(in crate::table) use self::{
-    files::{is_session_file, remove_empty_folders},
+    files::{is_session_file, remove_empty_folders, since_of},
+    following::Edge,
     publish::not_pinned,
-    session::{Session, follow, lineage},
-    start::since_of,
+    session::{Session, lineage},
 };
 pub use self::{plan::WritePlan, sessions::SessionInfo, ticket::Ticket, writer::TableWriter};

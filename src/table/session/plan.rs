@@ -20,7 +20,7 @@ use crate::{
     schema::Schema,
     store::{Put, Store},
     table::{objects::together, table::Table},
-    write::Receipt,
+    write::{Receipt, store_held},
 };
 
 /// Largest stored plan, in bytes.
@@ -102,6 +102,12 @@ impl TableWriter {
         let store = &self.session.store;
         store.ensure_create_only().await?;
         self.start.begin().await?;
+        // Any process may commit it, and finds the partitions that this one has finished.
+        self.held.share();
+        for receipt in self.held.receipts() {
+            store_held(store, &self.held, &receipt).await?;
+        }
+        self.held.clear();
         let plan = WritePlan { ticket: self.ticket()?, planned: Planned { partitions, labels } };
         let text = plan.to_json();
         if text.len() as u64 > MAX_PLAN {

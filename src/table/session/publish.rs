@@ -193,11 +193,11 @@ impl Session {
         }
         let mut manifest = match newest == base.version() {
             true => ours.clone(),
-            false => self.rebased(&base, ours, &theirs).await?,
+            false => Box::pin(self.rebased(&base, ours, &theirs)).await?,
         };
         if self.folds {
             // After an append, small segments at the end are merged.
-            manifest = fold_tail(&self.store, manifest).await?;
+            manifest = Box::pin(fold_tail(&self.store, manifest)).await?;
         }
         if self.pinned.is_some_and(|(version, _)| version != newest + 1) {
             // A pin names its version and is never rewritten, so another version needs another commit id and new pins.
@@ -310,7 +310,8 @@ impl Session {
         if theirs.table != before.table || !theirs.write_features.is_empty() {
             return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
         }
-        let mut rebased = rebasing::rebased(&self.store, before, ours, theirs).await.map_err(|error| match error.kind() {
+        let rebased = Box::pin(rebasing::rebased(&self.store, before, ours, theirs)).await;
+        let mut rebased = rebased.map_err(|error| match error.kind() {
             ErrorKind::Conflict => place(error),
             _ => error,
         })?;

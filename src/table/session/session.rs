@@ -34,6 +34,8 @@ use crate::{
 
 /// Number of newest versions of the table whose blocks can be reused. Older versions are not read.
 const OWN_VERSIONS: usize = 64;
+/// Most bytes of hashes that an append reads by default.
+const NEAR_HASHES: u64 = 1 << 20;
 /// Number of layouts that are read concurrently in search of known blocks.
 const LAYOUTS_AT_ONCE: usize = 4;
 
@@ -73,6 +75,8 @@ pub(in crate::table) struct Session {
     pub(in crate::table) pinned: Option<(u64, Uuid)>,
     /// Blocks that can be reused.
     pub(in crate::table) known: Option<Arc<Known>>,
+    /// Whether the change appends rows.
+    pub(in crate::table) appends: bool,
     /// Whether the commit merges small segments at the end of the table (folding.rs).
     pub(in crate::table) folds: bool,
     /// The session of several processes to which this commit belongs; any of them may have committed it already.
@@ -101,6 +105,7 @@ impl Session {
             allow_unpinned: false,
             pinned: None,
             known: None,
+            appends: false,
             folds: false,
             shared: None,
             references: Vec::new(),
@@ -185,6 +190,7 @@ impl Session {
             session.since = Some(newest.version());
             session.newest = Some(newest);
         }
+        session.appends = keeps_rows;
         session.know(&[], options).await?;
         Ok(session)
     }
@@ -211,7 +217,7 @@ impl Session {
             return Ok(());
         }
         let lists = self.lists().await?;
-        let sources = self.sources(references, &lists).await?;
+        let sources = self.sources(references, options, &lists).await?;
         let mut numbered = Vec::new();
         for source in sources {
             let numbers = self.owners_of(&source).await?;
@@ -241,7 +247,7 @@ impl Session {
         let numbered_by_starter = self.owners.clone();
         let mut numbered = Vec::new();
         let lists = self.lists().await?;
-        for source in self.sources(references, &lists).await? {
+        for source in self.sources(references, options, &lists).await? {
             let numbers = self.owners_of(&source).await?;
             // A commit only knows the owners that the process which started the session has numbered.
             let is_known = |number: &u32| *number as usize <= numbered_by_starter.len();
@@ -264,11 +270,18 @@ impl Session {
         self.newest.as_ref().or(self.base.as_ref())
     }
 
+    /// Whether only the last rows of the table are searched for blocks to reuse.
+    fn looks_near(&self, options: &WriteOptions) -> bool {
+        self.appends && options.reuse == Reuse::Auto
+    }
+
     /// Returns the tables whose blocks can be reused: the base version, earlier versions of the table that are not given up, and the
     /// references.
-    async fn sources(&self, references: &[Table], lists: &Lists) -> Result<Vec<Table>> {
+    async fn sources(&self, references: &[Table], options: &WriteOptions, lists: &Lists) -> Result<Vec<Table>> {
         let mut sources = Vec::new();
-        if let Some(base) = self.reused() {
+        if let Some(base) = self.reused().filter(|_| self.looks_near(options)) {
+            sources.push(base.clone());
+        } else if let Some(base) = self.reused() {
             let mut versions = commit::versions(&self.store).await?;
             versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
             let floor = base.manifest().floor();
@@ -324,7 +337,12 @@ impl Session {
         let mut seen = BTreeSet::new();
         let mut wanted = Vec::new();
         for (source, numbers) in numbered {
-            wanted.extend(new_groups(source, numbers, &mut seen));
+            let segments = source.manifest().segments.as_slice();
+            let segments = match self.looks_near(options) && self.is_here(source) {
+                true => near(segments),
+                false => segments,
+            };
+            wanted.extend(new_groups(source, segments, numbers, &mut seen));
         }
         // Layouts are read concurrently and added in order, so that the result does not depend on timing.
         let this = &*self;
@@ -431,14 +449,24 @@ struct StoredGroup<'a> {
     group: &'a GroupSegment,
 }
 
-/// Returns the column groups of a version whose layouts were not seen in other versions.
+/// Returns the last of these segments, unless its hashes take more than an append reads.
+fn near(segments: &[Segment]) -> &[Segment] {
+    let bytes = |segment: &Segment| segment.groups.iter().map(|group| group.hashes.bytes).sum::<u64>();
+    match segments {
+        [.., last] if bytes(last) <= NEAR_HASHES => std::slice::from_ref(last),
+        _ => &[],
+    }
+}
+
+/// Returns the column groups of these segments of a version whose layouts were not seen in other versions.
 fn new_groups<'a>(
     source: &'a Table,
+    segments: &'a [Segment],
     numbers: &'a [Option<u32>],
     seen: &mut BTreeSet<(Hash, Hash, &'a [Option<u32>])>,
 ) -> Vec<StoredGroup<'a>> {
     let mut new = Vec::new();
-    for segment in &source.manifest().segments {
+    for segment in segments {
         for (described, group) in source.schema().groups().iter().zip(&segment.groups) {
             if seen.insert((group.layout.blake3, group.hashes.blake3, numbers)) {
                 let columns = described.columns.iter().filter_map(|id| source.schema().column(*id));
@@ -477,7 +505,7 @@ pub(in crate::table) async fn join_sequences(store: &Store, manifest: &mut Manif
 }
 
 /// Feeds the rows of a segment to the tracker. Returns whether the first row starts a sequence.
-pub(in crate::table) async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
+async fn follow(table: &Table, number: usize, tracker: &mut SequenceTracker) -> Result<bool> {
     let manifest = table.manifest();
     let segment: &Segment = &manifest.segments[number];
     let bytes = table.object("index", &segment.index).await?;

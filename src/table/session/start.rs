@@ -1,10 +1,19 @@
 //! How a session of new rows starts: before its first object it puts a file with the version that was the newest one, so that garbage
 //! collections wait for it. Follows `format-spec/collections.md#sessions`.
 
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
 use bytes::Bytes;
 use futures::FutureExt;
 use uuid::Uuid;
 
+use super::files::{begin_name, remove_empty_folders};
 use crate::{
     commit::{self, Decided, decisions},
     error::{Error, Result},
@@ -16,6 +25,10 @@ use crate::{
 /// Most bytes of the file by which a session begins.
 const MAX_BEGIN: u64 = 4096;
 
+/// A writer puts the file again where it is older, so that a garbage collection waits for a session in which one partition takes longer than
+/// the age. Much shorter than the age of any collection in use: an hour or more.
+const REFRESH: Duration = Duration::from_secs(600);
+
 /// The start of a session.
 #[derive(Debug)]
 pub(in crate::table) struct Start {
@@ -25,24 +38,25 @@ pub(in crate::table) struct Start {
     since: u64,
     /// Id of this process, which it puts into the file. So it recognises its own file later.
     process: Uuid,
-    done: Once<()>,
-}
-
-/// Returns the name of the file by which a session begins.
-pub(in crate::table) fn begin_name(session: Uuid, since: u64) -> String {
-    format!("sessions/{session}/begin-{since}.json")
-}
-
-/// Returns the version from which a session begins, by the name of its file, without the folder.
-pub(in crate::table) fn since_of(file: &str) -> Option<u64> {
-    let digits = file.strip_prefix("begin-")?.strip_suffix(".json")?;
-    let since: u64 = digits.parse().ok()?;
-    (since.to_string() == digits).then_some(since)
+    /// The content of the file.
+    done: Once<Bytes>,
+    /// When this process put the file last, or found it.
+    seen: Mutex<Option<Instant>>,
+    /// Whether the session was committed.
+    is_over: AtomicBool,
 }
 
 impl Start {
     pub(in crate::table) fn new(store: Store, session: Uuid, since: u64) -> Self {
-        Self { store, session, since, process: machine::new_id(), done: Once::default() }
+        Self {
+            store,
+            session,
+            since,
+            process: machine::new_id(),
+            done: Once::default(),
+            seen: Mutex::default(),
+            is_over: AtomicBool::new(false),
+        }
     }
 
     /// Returns the version that was the newest one when the session began; 0 if there was none.
@@ -50,24 +64,63 @@ impl Start {
         self.since
     }
 
-    /// Puts the file, unless this process has put it already, and looks for a collection that may not have seen it.
+    /// Puts the file and looks for a collection that may not have seen it. Later, puts the file again where it has become old: a
+    /// collection takes a session for idle if all its files are old.
     ///
     /// # Errors
     /// - `Conflict`: there was a garbage collection since the version from which the session begins.
     /// - Errors of the store.
     pub(in crate::table) async fn begin(&self) -> Result<()> {
         let (store, session, since, process) = (self.store.clone(), self.session, self.since, self.process);
-        self.done.get_or_load(|| begin(store, session, since, process).boxed()).await
+        let content = self.done.get_or_load(|| begin(store, session, since, process).boxed()).await?;
+        if self.is_old() && !self.is_over.load(Ordering::Relaxed) {
+            // A failure is harmless: the file is put again in ten minutes.
+            let _ = self.store.replace(&begin_name(session, since), content).await;
+        }
+        Ok(())
+    }
+
+    /// Notes that the session was committed: the file is not put again.
+    pub(in crate::table) fn is_over(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Deletes the file of a session that has no other files, unless it was never put.
+    ///
+    /// # Errors
+    /// - Errors of the store.
+    pub(in crate::table) async fn end(&self) -> Result<()> {
+        if self.done.get().is_some() {
+            self.store.delete(&begin_name(self.session, self.since)).await?;
+            remove_empty_folders(&self.store).await;
+        }
+        Ok(())
+    }
+
+    /// Whether the file must be put again. The caller does it.
+    fn is_old(&self) -> bool {
+        let now = machine::now();
+        let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_old = seen.is_some_and(|seen| now.duration_since(seen) >= REFRESH);
+        if is_old || seen.is_none() {
+            *seen = Some(now);
+        }
+        is_old
     }
 }
 
-async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result<()> {
+/// Puts the file. Returns its content.
+async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result<Bytes> {
     let name = begin_name(session, since);
     let content = Bytes::from(format!("{{\"process\":\"{process}\"}}\n"));
-    // The first answer to this process may have been lost, and so may the look.
-    if store.put_new(&name, content.clone().into()).await? == Put::AlreadyThere && store.get(&name, MAX_BEGIN).await? != content {
-        // Another process of the session has begun it.
-        return Ok(());
+    if store.put_new(&name, content.clone().into()).await? == Put::AlreadyThere {
+        let found = store.get(&name, MAX_BEGIN).await?;
+        if found != content {
+            // Another process of the session has begun it, perhaps long ago.
+            let _ = store.replace(&name, found.clone()).await;
+            return Ok(found);
+        }
+        // The first answer to this process was lost, and so may be the look.
     }
     let is_newer = commit::newest_version(&store).await?.is_some_and(|newest| newest > since);
     if is_newer && let Some((newest, hash)) = commit::load_newest(&store).await? {
@@ -82,20 +135,5 @@ async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result
             )));
         }
     }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_the_file_has_the_version() {
-        let name = begin_name(Uuid::nil(), 12);
-        assert_eq!(since_of(name.rsplit('/').next().unwrap()), Some(12));
-        assert_eq!(
-            ["begin-.json", "begin-012.json", "begin--1.json", "begin-1", "begin-99999999999999999999.json"].map(since_of),
-            [None; 5]
-        );
-    }
+    Ok(content)
 }

@@ -90,6 +90,9 @@ struct Record {
     /// Whether the objects of the session have a salt: its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     salted: bool,
+    /// The number of partitions that the process which made the ticket may have finished, and has in its memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    partitions: u32,
     /// The URL of the table where the session was started; tickets of earlier builds have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -199,7 +202,8 @@ impl Ticket {
 
 impl TableWriter {
     /// Returns the ticket with which other processes join this session ([`TableWriter::join`]). It has the properties and
-    /// attachments that were set so far.
+    /// attachments that were set so far. If this writer has finished partitions before, it must commit the session itself: their parts
+    /// are in its memory.
     ///
     /// # Errors
     /// - `Invalid`: readers would refuse the schema.
@@ -229,6 +233,7 @@ impl TableWriter {
             index_tails: self.options.index_tails,
             since: Some(self.start.since()).filter(|since| *since != base.unwrap_or(0)),
             salted: self.session.store.salt() != Salt::NONE,
+            partitions: self.held.partitions(),
             url: Some(self.session.store.url().to_owned()),
         };
         Ok(Ticket { record, plan })
@@ -269,6 +274,7 @@ impl TableWriter {
             Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base, since };
         let writer = Self { joined: Some(joined), ..writer };
         writer.share();
+        writer.expect_partitions(record.partitions);
         Ok(writer)
     }
 
@@ -322,6 +328,7 @@ impl TableWriter {
             }
             self.session.owners.adopt(foreign.clone(), store);
         }
+        self.session.appends = self.kind == SessionKind::Append;
         let known = self.session.know_again(&tables, &self.options).await;
         // Only partitions use what was found; the commit starts from the ticket.
         self.session.newest = None;
@@ -338,6 +345,7 @@ impl TableWriter {
     /// Notes that other processes take part in the session.
     fn share(&self) {
         self.has_ticket.store(true, Ordering::Relaxed);
+        self.held.share();
     }
 
     /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures::{FutureExt, future::try_join};
+use futures::FutureExt;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -17,22 +17,20 @@ use super::{
     files::sweep,
     joined::Joined,
     planned::Planned,
-    session::{Session, SessionKind, follow, lineage},
+    session::{Session, SessionKind, lineage},
     start::Start,
+    vacant::{is_new_name, is_vacant},
 };
 use crate::{
     commit::{self, MergeInto, Unpinned},
-    error::{Error, ErrorKind, Result, json_fault, short},
+    error::{Error, ErrorKind, Result, json_fault},
     format::{Manifest, Segment, SequenceTracker},
     id::{ObjectRef, Salt},
     machine,
     schema::Schema,
     store::{Store, StoreOptions},
-    table::{
-        objects::{is_folder, together},
-        table::{Table, split_name},
-    },
-    write::{Begin, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
+    table::{objects::together, table::Table},
+    write::{Begin, HeldParts, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -51,6 +49,8 @@ pub struct TableWriter {
     pub(in crate::table) extras: Mutex<Extras>,
     /// Puts the file that says when the session began, before its first object.
     pub(in crate::table) start: Arc<Start>,
+    /// The parts of this process that are not stored.
+    pub(in crate::table) held: Arc<HeldParts>,
     /// Whether a commit with all receipts was tried.
     pub(in crate::table) ended: AtomicBool,
     /// Whether other processes may write partitions: this writer has made a ticket, or joined with one.
@@ -112,8 +112,8 @@ impl Table {
         TableWriter::create(store, schema, options).await
     }
 
-    /// Starts a version with more rows. They follow the rows of the table and are cut with its cut limits. Blocks of this version
-    /// and of earlier ones are not stored again.
+    /// Starts a version with more rows. They follow the rows of the table and are cut with its cut limits. Blocks of its last segment
+    /// are not stored again; with [`Reuse::Any`](crate::table::Reuse::Any), neither are those of the whole version and of earlier ones.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -189,9 +189,9 @@ impl TableWriter {
         session.store = session.store.salted(Salt(is_salted.then_some(id)));
         let since = session.since.unwrap_or_else(|| session.base.as_ref().map_or(0, Table::version));
         let start = Arc::new(Start::new(session.store.clone(), id, since));
-        let (partitions, extras, ended, has_ticket) = Default::default();
+        let (partitions, extras, held, ended, has_ticket) = Default::default();
         let (schema, joined, planned) = (Arc::new(schema), None, None);
-        Ok(Self { session, id, kind, schema, options, partitions, extras, start, ended, has_ticket, joined, planned })
+        Ok(Self { session, id, kind, schema, options, partitions, extras, start, held, ended, has_ticket, joined, planned })
     }
 
     /// Starts a version of `base` with more rows.
@@ -222,7 +222,8 @@ impl TableWriter {
     /// A pin in each of these tables keeps the chunks from garbage collection; [`TableWriter::unpinned`] lists tables without
     /// one.
     ///
-    /// A version shares blocks with earlier versions of the same table also without references.
+    /// A version shares blocks with earlier versions of the same table also without references: see
+    /// [`Reuse`](crate::table::Reuse).
     ///
     /// # Errors
     /// - `Invalid`: a partition was started already, a table is a copy of this one, or other processes cannot open the store of a
@@ -288,7 +289,9 @@ impl TableWriter {
             let start = Arc::clone(&start);
             async move { start.begin().await }.boxed()
         });
-        Ok(PartitionWriter::new(store, self.id, number, schema, &self.options, known)?.after(begin))
+        Ok(PartitionWriter::new(store, self.id, number, schema, &self.options, known)?
+            .after(begin)
+            .holding(Arc::clone(&self.held)))
     }
 
     /// Reserves the number of the next partition, so that another process can write it by [`TableWriter::join`] and
@@ -327,7 +330,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Returns the receipts of finished partitions that the store has, in the order of their numbers. Use them to commit if
+    /// Returns the receipts of finished partitions that the store or this writer has, in the order of their numbers. Use them to commit if
     /// receipts were lost on the way. A partition that was written twice with different rows has two receipts.
     ///
     /// ```
@@ -357,10 +360,20 @@ impl TableWriter {
         self.receipts_beside(&[]).await
     }
 
-    /// Returns the receipts in the store, without those in `given`.
+    /// Returns the receipts in the store and in memory, without those in `given`.
     async fn receipts_beside(&self, given: &[Receipt]) -> Result<Vec<Receipt>> {
         let given: BTreeSet<String> = given.iter().map(|receipt| Ok(receipt.stored()?.0)).collect::<Result<_>>()?;
         let store = &self.session.store;
+        let mut found = Vec::new();
+        for receipt in self.held.receipts() {
+            if !given.contains(&receipt.stored()?.0) {
+                found.push(receipt);
+            }
+        }
+        if self.held.has_all() {
+            found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
+            return Ok(found);
+        }
         let read = |(name, bytes): (String, u64)| async move {
             match store.get_exact(&name, bytes).await {
                 Ok(text) => serde_json::from_slice::<Receipt>(&text)
@@ -373,7 +386,6 @@ impl TableWriter {
         };
         let listed = store.list(&format!("sessions/{}", self.id)).await?.into_iter();
         let wanted: Vec<(String, u64)> = listed.filter(|(name, _)| name.ends_with(".receipt") && !given.contains(name)).collect();
-        let mut found: Vec<Receipt> = Vec::new();
         found.extend(together(wanted.into_iter().map(read)).await?.into_iter().flatten());
         found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
         Ok(found)
@@ -399,7 +411,7 @@ impl TableWriter {
     }
 
     /// Commits the version with the rows of these receipts, given in any order. Every partition that was not abandoned needs a
-    /// receipt, also one that another process has finished; the store has its receipt ([`TableWriter::receipts`]). If receipts
+    /// receipt, also one that another process has finished: [`TableWriter::receipts`] has it. If receipts
     /// are missing, nothing happens, and `commit` can be called again.
     ///
     /// If another writer committed meanwhile, the version is rebased onto that commit, provided that both changed different
@@ -432,7 +444,12 @@ impl TableWriter {
         let store = session.store.clone();
         let table = session.publish(manifest).await?;
         // The version exists, so a failure to delete the files of the session must not fail the commit.
-        let _ = sweep(&store, self.id).await;
+        self.start.is_over();
+        let _ = match self.held.has_all() {
+            true => self.start.end().await,
+            false => sweep(&store, self.id).await,
+        };
+        self.held.clear();
         if let Some(joined) = &self.joined {
             joined.unpin().await;
         }
@@ -493,24 +510,28 @@ impl TableWriter {
 
     /// Merges the parts into segments, which follow those of the base version if the session appends.
     async fn segments(&self, session: &Session, receipts: &[Receipt], owners: &BTreeMap<u32, u32>) -> Result<Vec<Segment>> {
-        let mut tracker = SequenceTracker::new(&self.schema);
         let base = session.base.as_ref().filter(|_| self.kind == SessionKind::Append);
-        if let Some(base) = base {
-            for number in 0..base.manifest().segments.len() {
-                follow(base, number, &mut tracker).await?;
-            }
-        }
+        let tracker = match base {
+            Some(base) => Box::pin(base.tracker_of_more()).await?,
+            None => SequenceTracker::new(&self.schema),
+        };
         let with_tails = session.base.as_ref().is_some_and(|base| base.manifest().has_tails());
+        let first_row = base.map_or(0, Table::rows);
         let into = MergeInto {
             schema: &self.schema,
             tracker,
-            first_row: base.map_or(0, Table::rows),
+            first_row,
             segment_rows: self.options.segment_rows,
             owners,
             whole_sequences: self.planned.is_some(),
             tails: if with_tails { IndexTails::All } else { self.options.index_tails },
+            held: &self.held,
         };
-        commit::merge(&session.store, receipts, into).await
+        let (segments, tracker) = commit::merge(&session.store, receipts, into).await?;
+        match base {
+            Some(base) => Box::pin(base.check_followed(&tracker, receipts)).await.map(|()| segments),
+            None => Ok(segments),
+        }
     }
 
     /// After a garbage collection, an append starts from the newest version. Returns a conflict if its rows do not follow the rows there,
@@ -631,60 +652,4 @@ async fn collected_since(base: &Table) -> Result<Option<Table>> {
 fn is_alike(one: &Table, other: &Table) -> bool {
     (one.schema(), one.manifest().cuts) == (other.schema(), other.manifest().cuts)
         && one.view().is_some() == other.view().is_some()
-}
-
-/// The answer of [`is_vacant`].
-pub(in crate::table) struct Vacant {
-    /// Whether writers that never committed have left something.
-    pub(in crate::table) is_something_left: bool,
-}
-
-/// Checks that a new table can be written to a store: there is no table, and nothing of others. What writers left that never
-/// committed may be there. `instead` says what to do if there is a table.
-///
-/// # Errors
-/// - `Exists`: something is there; the message names it.
-/// - Errors of the store.
-pub(in crate::table) async fn is_vacant(store: &Store, instead: &str) -> Result<Vacant> {
-    let (newest, (first, is_something_left)) = try_join(commit::newest_version(store), first_of_others(store)).await?;
-    let url = store.url();
-    if let Some(version) = newest {
-        return Err(Error::exists(format!("{url}: a table is there already, at version {version}{instead}")));
-    }
-    // A bit of a name may have flipped on its way, and files come and go.
-    match first {
-        Some(name) if first_of_others(store).await?.0.as_ref() == Some(&name) => Err(Error::exists(format!(
-            "{url}: expected a new or empty folder for the table, found `{}`, which no table has; name another folder, or a new one \
-             in it",
-            short(name)
-        ))),
-        _ => Ok(Vacant { is_something_left }),
-    }
-}
-
-/// Returns the first name at the root that no table has, no self-test, and no file system that was just made; and whether folders of a
-/// table are there.
-async fn first_of_others(store: &Store) -> Result<(Option<String>, bool)> {
-    let is_something_left = AtomicBool::new(false);
-    let is_ours = |name: &str| {
-        is_something_left.fetch_or(is_folder(name), Ordering::Relaxed);
-        is_folder(name) || name == "lost+found/" || name.starts_with("selftest-")
-    };
-    let first = store.first_at_root(is_ours).await?;
-    Ok((first, is_something_left.into_inner()))
-}
-
-/// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.
-pub(in crate::table) fn is_new_name(store: &Store) -> Result<()> {
-    // In `abfs` URLs the account follows an `@`.
-    let is_account =
-        store.url().split_once("://").is_some_and(|(scheme, rest)| scheme.starts_with("abfs") && !rest.contains('/'));
-    match split_name(store.url()) {
-        Some((root, name)) if !is_account => Err(Error::invalid(format!(
-            "{}: expected a new table, found the name of a version: `@{name}` would be read as version or tag `{name}` of {root}; \
-             leave it out",
-            store.url()
-        ))),
-        _ => Ok(()),
-    }
 }

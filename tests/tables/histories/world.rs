@@ -258,7 +258,7 @@ impl World {
         let tags: Vec<String> = base.manifest().tags.keys().cloned().collect();
         let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
         self.told.push(format!("table {number} version {}: {}", base.version(), told(&change)));
-        let done = perform(&base, &change, &state, rng).await;
+        let done = Box::pin(perform(&base, &change, &state, rng)).await;
         Box::pin(self.settle(number, base.version(), change, done)).await
     }
 

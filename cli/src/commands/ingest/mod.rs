@@ -80,8 +80,8 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "TABLE")]
     reference: Vec<String>,
     /// Which known blocks of reference tables and earlier versions to share: any, only blocks with codecs of the same preset, or
-    /// none
-    #[arg(long, default_value = "any", value_parser = reuse())]
+    /// none. auto is any, but --append looks only at the last segment of the table itself, and reads at most 1 MiB of hashes
+    #[arg(long, default_value = "auto", value_parser = reuse())]
     reuse: Reuse,
     /// Append the rows to the existing table, as a new version
     #[arg(long, conflicts_with = "overwrite")]
@@ -102,10 +102,11 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
 }
 
 fn reuse() -> impl TypedValueParser<Value = Reuse> {
-    PossibleValuesParser::new(["any", "same-preset", "none"]).map(|text| match text.as_str() {
+    PossibleValuesParser::new(["auto", "any", "same-preset", "none"]).map(|text| match text.as_str() {
         "none" => Reuse::None,
         "same-preset" => Reuse::SamePreset,
-        _ => Reuse::Any,
+        "any" => Reuse::Any,
+        _ => Reuse::Auto,
     })
 }
 

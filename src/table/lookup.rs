@@ -1,0 +1,340 @@
+//! Finds the rows of a version that have one of some keys, by little of its index.
+//!
+//! ```text
+//! keys -> segments, by the statistics of the manifest
+//!      -> row groups, by the tail of each segment
+//!      -> row groups, by their bloom filters
+//!      -> rows
+//! ```
+//!
+//! A segment without a tail is read as a whole, and so is one whose tail or pages fail their checks.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use futures::future::try_join_all;
+
+use super::{table::Table, tails::TAILS_AT_ONCE};
+use crate::{
+    error::{Error, Result},
+    format::{BloomFilter, Bound, Bounds, IndexTail, Segment, SequenceKey, StoredFilter, index_columns_reader},
+    offload::{Stop, offload_large},
+    schema::Schema,
+    waves::waves,
+};
+
+/// If a part has more than this share of its index object, the whole object is read.
+const MOST_OF: (u64, u64) = (3, 4);
+/// Bytes of an index object that is read as a whole, without its tail.
+const SMALL: u64 = 256 << 10;
+/// Most bytes of index objects that are read together, unless a single one has more.
+const BYTES_TOGETHER: u64 = 64 << 20;
+/// The most keys that are looked for in bloom filters.
+const MOST_FILTERED: usize = 10_000;
+
+/// Keys to look for: values in some index columns.
+#[derive(Debug)]
+pub(super) struct Keys {
+    /// The places of the columns among the index columns, in the order of the key.
+    columns: Vec<usize>,
+    /// These places, ascending, each once.
+    places: Vec<usize>,
+    /// The columns of the keys, in the order of the key.
+    batches: Vec<RecordBatch>,
+    /// The bounds of each column.
+    bounds: Vec<Bounds>,
+    /// Made where rows are compared with them.
+    numbers: OnceLock<Numbers>,
+}
+
+/// The numbers of keys.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// By the digests of the keys.
+    of: HashMap<[u8; 16], usize>,
+    /// The values of each key; `None` for what is null or NaN. Empty if there are many keys.
+    values: Vec<Vec<Option<Bound>>>,
+}
+
+type Each<T> = Box<dyn Iterator<Item = T>>;
+
+/// Rows of a segment, and some of their index columns.
+enum Read {
+    /// All rows, in the object.
+    Whole(Bytes),
+    Part(Vec<Range<u64>>, Vec<RecordBatch>),
+}
+
+impl Keys {
+    /// Returns the keys in these batches, which have the columns at `columns` of the index, in this order and with the types there. Equal
+    /// keys have the number of the last of them.
+    pub(super) fn new(columns: &[usize], batches: Vec<RecordBatch>) -> Self {
+        let of = |place: usize| {
+            let bounds = batches.iter().filter_map(|batch| batch.columns().get(place)).map(Bounds::of_values);
+            bounds.reduce(Bounds::or).unwrap_or_default()
+        };
+        let bounds = (0..columns.len()).map(of).collect();
+        let mut places = columns.to_vec();
+        places.sort_unstable();
+        places.dedup();
+        Self { columns: columns.to_vec(), places, batches, bounds, numbers: OnceLock::new() }
+    }
+
+    /// Returns the batch of a key and its row there.
+    pub(super) fn row(&self, number: usize) -> Option<(&RecordBatch, usize)> {
+        let mut place = number;
+        self.batches.iter().find_map(|batch| match place.checked_sub(batch.num_rows()) {
+            Some(rest) => {
+                place = rest;
+                None
+            }
+            None => Some((batch, place)),
+        })
+    }
+
+    /// Makes the numbers, unless they are made.
+    ///
+    /// # Errors
+    /// - `Internal`: a column has another type.
+    fn numbers(&self) -> Result<&Numbers> {
+        if let Some(numbers) = self.numbers.get() {
+            return Ok(numbers);
+        }
+        let every: Vec<usize> = (0..self.columns.len()).collect();
+        let (mut numbers, mut number) = (Numbers::default(), 0);
+        let is_filtered = self.batches.iter().map(RecordBatch::num_rows).sum::<usize>() <= MOST_FILTERED;
+        for batch in &self.batches {
+            for row in 0..batch.num_rows() {
+                numbers.of.insert(SequenceKey::of(batch, &every, row)?.digest(), number);
+                number += 1;
+                if is_filtered {
+                    let values = batch.columns().iter().map(|column| Bounds::of_values(&column.slice(row, 1)).min);
+                    numbers.values.push(values.collect());
+                }
+            }
+        }
+        Ok(self.numbers.get_or_init(|| numbers))
+    }
+
+    /// Returns the number of the key of a row, if it is one of these. `among` has the places of the columns of the key in the batch.
+    ///
+    /// # Errors
+    /// - `Internal`: a column has another type.
+    pub(super) fn number_of(&self, batch: &RecordBatch, among: &[usize], row: usize) -> Result<Option<usize>> {
+        Ok(self.numbers()?.of.get(&SequenceKey::of(batch, among, row)?.digest()).copied())
+    }
+
+    /// Whether rows with these bounds may have one of the keys. `of` returns the bounds of an index column, if they are known.
+    fn are_admitted(&self, of: impl Fn(usize) -> Option<Bounds>) -> bool {
+        self.columns.iter().zip(&self.bounds).all(|(place, keys)| of(*place).is_none_or(|rows| rows.may_meet(keys)))
+    }
+}
+
+impl Table {
+    /// Returns the rows that have one of these keys, ascending, with the number of the key of each.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the index is damaged.
+    /// - Errors of the store.
+    pub(super) async fn rows_with(&self, keys: &Arc<Keys>) -> Result<Vec<(u64, usize)>> {
+        if keys.batches.iter().all(|batch| batch.num_rows() == 0) {
+            return Ok(Vec::new());
+        }
+        let index: Vec<_> = self.manifest().schema.index().collect();
+        let is_admitted = |segment: &Segment| {
+            keys.are_admitted(|place| Some(Bounds::of_segment(segment.statistics.get(place)?, &index.get(place)?.ty)))
+        };
+        let looks = self.manifest().segments.iter().enumerate().filter(|(_, segment)| is_admitted(segment));
+        let looks: Vec<(usize, &Segment)> = looks.collect();
+        let mut found = Vec::new();
+        // Together, they may be read as a whole.
+        for wave in waves(looks.iter().map(|(_, segment)| segment.index.bytes), BYTES_TOGETHER, TAILS_AT_ONCE) {
+            let here = looks[wave].iter().map(|(number, segment)| self.rows_in(*number, segment, keys));
+            found.extend(try_join_all(here).await?.into_iter().flatten());
+        }
+        Ok(found)
+    }
+
+    /// Returns the rows of a segment that have one of these keys.
+    async fn rows_in(&self, number: usize, segment: &Segment, keys: &Arc<Keys>) -> Result<Vec<(u64, usize)>> {
+        let tail = self.useful_tail(number, segment).await?;
+        let mut rows: Vec<Range<u64>> = std::iter::once(0..segment.rows).collect();
+        if let Some(tail) = &tail {
+            let mut groups: BTreeMap<u64, (Range<u64>, bool)> = BTreeMap::new();
+            for (place, wanted) in keys.columns.iter().zip(&keys.bounds) {
+                for (rows, bounds) in tail.row_group_bounds(*place) {
+                    groups.entry(rows.start).or_insert((rows, true)).1 &= bounds.may_meet(wanted);
+                }
+            }
+            if groups.len() == tail.row_groups() {
+                rows = groups.into_values().filter(|(_, is_admitted)| *is_admitted).map(|(rows, _)| rows).collect();
+            }
+            rows = self.not_filtered(segment, tail, rows, keys).await?;
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let read = self.read_rows(segment, tail, &keys.places, rows).await?;
+        let (schema, rows, first_row, keys) = (self.manifest().schema.clone(), segment.rows, segment.first_row, Arc::clone(keys));
+        offload_large(read.work(), move |stop| {
+            let among = keys.columns.iter().filter_map(|column| keys.places.iter().position(|place| place == column));
+            let among: Vec<usize> = among.collect();
+            let mut found = Vec::new();
+            read.each(&schema, rows, &keys.places, stop, |batch, row, place| {
+                found.extend(keys.number_of(batch, &among, row)?.map(|number| (first_row + place, number)));
+                Ok(())
+            })?;
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Returns some index columns of one row of a segment, as a batch with one row.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the index is damaged.
+    /// - Errors of the store.
+    pub(super) async fn index_row(&self, number: usize, row: u64, places: &[usize]) -> Result<RecordBatch> {
+        let segments = &self.manifest().segments;
+        let missing = move || Error::internal(format!("no row {row} in segment {number}"));
+        let segment = segments.get(number).ok_or_else(missing)?;
+        let tail = self.useful_tail(number, segment).await?;
+        let read = self.read_rows(segment, tail, places, std::iter::once(row..row + 1).collect()).await?;
+        let (schema, rows, places) = (self.manifest().schema.clone(), segment.rows, places.to_vec());
+        offload_large(read.work(), move |stop| {
+            let mut found = None;
+            read.each(&schema, rows, &places, stop, |batch, at, place| {
+                if place == row {
+                    found = Some(batch.slice(at, 1));
+                }
+                Ok(())
+            })?;
+            found.ok_or_else(missing)
+        })
+        .await
+    }
+
+    /// Returns the tail of a segment, unless the whole segment is as soon read.
+    async fn useful_tail(&self, number: usize, segment: &Segment) -> Result<Option<Arc<IndexTail>>> {
+        match segment.index.bytes <= SMALL {
+            true => Ok(None),
+            false => self.read_tail(number).await,
+        }
+    }
+
+    /// Leaves out the row groups of which a bloom filter says that they have none of the keys.
+    async fn not_filtered(
+        &self,
+        segment: &Segment,
+        tail: &IndexTail,
+        rows: Vec<Range<u64>>,
+        keys: &Keys,
+    ) -> Result<Vec<Range<u64>>> {
+        // A filter is worth its bytes only if a row group has more of them to read.
+        let worth = |filter: &StoredFilter| {
+            let range = filter.range();
+            range.end - range.start < tail.part_bytes(filter.group(), &keys.places, &rows)
+        };
+        let filters: Vec<StoredFilter> = tail.filters(&keys.places, &rows).into_iter().filter(worth).collect();
+        let values = match filters.is_empty() {
+            true => return Ok(rows),
+            false => &keys.numbers()?.values,
+        };
+        if values.is_empty() {
+            return Ok(rows);
+        }
+        let ranges: Vec<Range<u64>> = filters.iter().map(StoredFilter::range).collect();
+        let held = filters.clone();
+        let open = move |fetched: Vec<Bytes>| held.iter().zip(&fetched).map(|(filter, bytes)| filter.open(bytes)).collect();
+        let Some(opened): Option<Vec<BloomFilter>> = self.index_ranges(segment, &ranges, open).await? else { return Ok(rows) };
+        let may_have = |group: usize| {
+            let here: Vec<(usize, &BloomFilter)> = filters
+                .iter()
+                .zip(&opened)
+                .filter(|(filter, _)| filter.group() == group)
+                .filter_map(|(filter, opened)| Some((keys.columns.iter().position(|place| *place == filter.column())?, opened)))
+                .collect();
+            let has = |(column, filter): &(usize, &BloomFilter), values: &[Option<Bound>]| {
+                values.get(*column).and_then(Option::as_ref).is_none_or(|value| filter.may_have(value))
+            };
+            values.iter().any(|values| here.iter().all(|filter| has(filter, values)))
+        };
+        let groups: Vec<Range<u64>> = tail.row_group_bounds(0).into_iter().map(|(rows, _)| rows).collect();
+        let group_of = |rows: &Range<u64>| groups.iter().position(|group| group == rows);
+        Ok(rows.into_iter().filter(|rows| group_of(rows).is_none_or(may_have)).collect())
+    }
+
+    /// Reads some index columns of some rows of a segment.
+    async fn read_rows(
+        &self,
+        segment: &Segment,
+        tail: Option<Arc<IndexTail>>,
+        places: &[usize],
+        rows: Vec<Range<u64>>,
+    ) -> Result<Read> {
+        if let Some(tail) = tail {
+            let rows = joined(rows);
+            let part = Arc::new(tail.part(places, &rows));
+            if part.bytes() <= segment.index.bytes / MOST_OF.1 * MOST_OF.0
+                && let Some(fetched) = self.index_part(segment, &tail, &part).await?
+            {
+                let schema = self.manifest().schema.clone();
+                let size = fetched.iter().map(Bytes::len).sum();
+                if let Ok(batches) = offload_large(size, move |_: &Stop| tail.read(&part, &fetched, &schema)).await {
+                    return Ok(Read::Part(rows, batches));
+                }
+            }
+        }
+        Ok(Read::Whole(self.object("index", &segment.index).await?))
+    }
+}
+
+impl Read {
+    /// Returns the size of the work on the rows, in bytes.
+    fn work(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::Part(_, batches) => batches.iter().map(RecordBatch::get_array_memory_size).sum(),
+        }
+    }
+
+    /// Calls `take` for each row: a batch, the number of the row there, and its number in the segment of `rows` rows.
+    fn each(
+        self,
+        schema: &Schema,
+        rows: u64,
+        places: &[usize],
+        stop: &Stop,
+        mut take: impl FnMut(&RecordBatch, usize, u64) -> Result<()>,
+    ) -> Result<()> {
+        let (mut numbers, batches): (Each<u64>, Each<Result<RecordBatch>>) = match self {
+            Self::Whole(bytes) => (Box::new(0..rows), Box::new(index_columns_reader(bytes, schema, rows, places)?)),
+            Self::Part(ranges, batches) => (Box::new(ranges.into_iter().flatten()), Box::new(batches.into_iter().map(Ok))),
+        };
+        for batch in batches {
+            stop.check()?;
+            let batch = batch?;
+            for (row, number) in (0..batch.num_rows()).zip(numbers.by_ref()) {
+                take(&batch, row, number)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Joins ascending ranges that touch each other.
+fn joined(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
