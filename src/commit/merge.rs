@@ -38,7 +38,7 @@ use crate::{
 pub struct MergeInto<'a> {
     /// Schema of the rows.
     pub schema: &'a Schema,
-    /// Has seen all earlier rows, or the last of them. Their sequences may not reappear.
+    /// A tracker to which the earlier rows were pushed, or only the last of them.
     pub tracker: SequenceTracker,
     /// Number of earlier rows.
     pub first_row: u64,
@@ -449,7 +449,7 @@ async fn get_part(from: PartSource<'_>, part: ObjectRef) -> Result<Bytes> {
     let name = Receipt::part_name(from.session, part.blake3);
     let bytes = from.store.get_exact(&name, part.bytes).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::not_found(format!(
-            "{error}; if another process finished this partition before the session had a ticket, that process must commit"
+            "{error}; if a writer finished this partition before it made the ticket, only that writer has the part and can commit"
         ))
         .with_source(error),
         _ => error,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    process,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -14,8 +15,18 @@ use crate::id::Hash;
 const MAX_HELD: usize = 64 << 20;
 
 /// The parts and receipts of a session that are not stored.
-#[derive(Debug, Default)]
-pub(crate) struct HeldParts(Mutex<Held>);
+#[derive(Debug)]
+pub(crate) struct HeldParts {
+    /// The process whose memory this is. A child that was forked from it must store its parts.
+    process: u32,
+    held: Mutex<Held>,
+}
+
+impl Default for HeldParts {
+    fn default() -> Self {
+        Self { process: process::id(), held: Mutex::default() }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Held {
@@ -29,14 +40,15 @@ struct Held {
 }
 
 impl HeldParts {
-    /// Keeps nothing: all is stored.
-    pub(super) fn none() -> Self {
+    /// Stores all that it is given.
+    pub(super) fn storing_all() -> Self {
         let held = Self::default();
         held.share();
         held
     }
 
-    /// Notes that other processes take part in the session. What is held stays here, so this process must commit it.
+    /// Notes that other processes take part in the session. What this process holds already stays in its memory: only this process can
+    /// commit it, unless a plan stores it.
     pub(crate) fn share(&self) {
         self.held().is_shared = true;
     }
@@ -44,7 +56,7 @@ impl HeldParts {
     /// Keeps a part. Returns false if it must be stored instead.
     pub(super) fn keep(&self, hash: Hash, part: &Bytes) -> bool {
         let mut held = self.held();
-        if held.is_shared || held.bytes + part.len() > MAX_HELD {
+        if held.is_shared || self.is_forked() || held.bytes + part.len() > MAX_HELD {
             held.is_stored = true;
             return false;
         }
@@ -57,11 +69,12 @@ impl HeldParts {
     /// Keeps a receipt. Returns false if it must be stored instead.
     pub(super) fn keep_receipt(&self, receipt: &Receipt) -> bool {
         let mut held = self.held();
-        match held.is_shared {
-            true => held.is_stored = true,
-            false => held.receipts.push(receipt.clone()),
+        if held.is_shared || self.is_forked() {
+            held.is_stored = true;
+            return false;
         }
-        !held.is_shared
+        held.receipts.push(receipt.clone());
+        true
     }
 
     /// Returns a part, if it is here.
@@ -74,25 +87,98 @@ impl HeldParts {
         self.held().receipts.clone()
     }
 
-    /// Forgets the parts and receipts.
+    /// Forgets a receipt and its parts, which are stored now.
+    pub(crate) fn forget(&self, receipt: &Receipt) {
+        let mut held = self.held();
+        held.receipts.retain(|other| (other.partition, other.attempt) != (receipt.partition, receipt.attempt));
+        for object in receipt.objects() {
+            if let Some(part) = held.parts.remove(&object.blake3) {
+                held.bytes -= part.len();
+            }
+        }
+    }
+
+    /// Forgets all parts and receipts.
     pub(crate) fn clear(&self) {
         let mut held = self.held();
         (held.parts, held.receipts, held.bytes) = Default::default();
     }
 
     /// Returns one more than the highest partition whose receipt is here; 0 if there is none.
-    pub(crate) fn partitions(&self) -> u32 {
+    pub(crate) fn partitions_until(&self) -> u32 {
         self.held().receipts.iter().map(|receipt| receipt.partition.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// Whether all that the session has is here.
-    pub(crate) fn has_all(&self) -> bool {
+    /// Whether the session has neither parts nor receipts in the store.
+    pub(crate) fn is_nothing_stored(&self) -> bool {
         let held = self.held();
-        !held.is_shared && !held.is_stored
+        !held.is_shared && !held.is_stored && !self.is_forked()
+    }
+
+    /// Whether this receipt is here.
+    pub(crate) fn has(&self, receipt: &Receipt) -> bool {
+        self.held().receipts.contains(receipt)
+    }
+
+    fn is_forked(&self) -> bool {
+        process::id() != self.process
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
         // No code panics while it holds the lock; even then the value would be complete.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        id::ObjectRef,
+        write::{PartObjects, Sharing},
+    };
+    use uuid::Uuid;
+
+    /// Returns a receipt with one part, and the part.
+    fn written(partition: u32, content: &'static [u8]) -> (Receipt, Bytes) {
+        let parts = Some(PartObjects { index: ObjectRef::of(content), groups: Vec::new() });
+        let (session, attempt, label, sharing) = (Uuid::from_u128(1), Uuid::from_u128(2), None, Sharing::default());
+        (Receipt { session, partition, attempt, label, rows: 1, parts, sharing }, Bytes::from_static(content))
+    }
+
+    fn keep(held: &HeldParts, (receipt, part): &(Receipt, Bytes)) -> (bool, bool) {
+        (held.keep(Hash::of(part), part), held.keep_receipt(receipt))
+    }
+
+    #[test]
+    fn forgets_one_receipt_with_its_parts_alone() {
+        let (held, one, other) = (HeldParts::default(), written(0, b"one"), written(4, b"other"));
+        assert_eq!((keep(&held, &one), keep(&held, &other)), ((true, true), (true, true)));
+        assert_eq!(held.partitions_until(), 5);
+        held.forget(&one.0);
+        assert_eq!((held.part(&Hash::of(b"one")), held.receipts()), (None, vec![other.0.clone()]));
+        assert_eq!(held.part(&Hash::of(b"other")), Some(other.1));
+        held.forget(&one.0);
+        assert!(held.is_nothing_stored() && held.has(&other.0) && !held.has(&one.0));
+    }
+
+    #[test]
+    fn keeps_nothing_in_a_forked_process_or_beside_others() {
+        let forked = HeldParts { process: process::id().wrapping_add(1), ..Default::default() };
+        let shared = HeldParts::default();
+        shared.share();
+        for held in [forked, shared, HeldParts::storing_all()] {
+            assert_eq!(keep(&held, &written(0, b"one")), (false, false));
+            assert!(!held.is_nothing_stored() && held.receipts().is_empty());
+        }
+    }
+
+    #[test]
+    fn stores_what_is_beyond_the_memory() {
+        let (held, large) = (HeldParts::default(), Bytes::from(vec![0; MAX_HELD]));
+        assert!(held.keep(Hash::of(b"a"), &large));
+        assert!(held.keep_receipt(&written(0, b"one").0) && held.is_nothing_stored());
+        assert!(!held.keep(Hash::of(b"b"), &Bytes::from_static(b"b")));
+        assert!(!held.is_nothing_stored());
     }
 }

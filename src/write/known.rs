@@ -27,7 +27,8 @@ use crate::{
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reuse {
-    /// Like `Any`, but an append looks at no more of its own table than the last segment, and only if the hashes there take at most 1 MiB.
+    /// Like `Any`, but an append looks at no more of its own table than the last segment, and only if the hashes there take at most 1 MiB;
+    /// also at versions of the table that are given as references.
     /// So it reads little, however large the table is.
     #[default]
     Auto,

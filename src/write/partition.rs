@@ -38,7 +38,7 @@ const FEW_ROWS: usize = 4 << 10;
 /// Maximum number of column groups whose objects are stored together.
 const GROUPS_TOGETHER: usize = 32;
 
-/// What a session does before it stores its first object.
+/// What a session does before each step that stores objects: at first it puts the file by which it begins.
 pub(crate) type Begin = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
 /// Writes one partition.
@@ -147,11 +147,11 @@ impl PartitionWriter {
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (machine::new_id(), None, Some(index));
-        let held = Arc::new(HeldParts::none());
+        let held = Arc::new(HeldParts::storing_all());
         Ok(Self { store, begin: None, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
 
-    /// Sets what comes before the first object, and again before what follows.
+    /// Sets what is done before each step that stores objects.
     pub(crate) fn after(self, begin: Begin) -> Self {
         Self { begin: Some(begin), ..self }
     }
@@ -224,9 +224,9 @@ impl PartitionWriter {
         Ok(())
     }
 
-    /// Ends the partition and returns its receipt, of which [`TableWriter::receipts`](crate::TableWriter::receipts) has a copy until the
-    /// session ends. If other processes take part in the session, the partition's parts and the receipt are stored. Otherwise they stay in
-    /// memory, up to 64 MiB of them, and this process commits.
+    /// Ends the partition and returns its receipt. [`TableWriter::receipts`](crate::TableWriter::receipts) returns it too until the session
+    /// ends. If other processes take part in the session, its store gets the receipt and the parts of the partition: index, layouts and
+    /// hashes. Otherwise this process keeps them in memory, up to 64 MiB of parts, and must commit them itself.
     ///
     /// # Errors
     /// Readers see nothing of a failed partition, and it can be written again.
@@ -337,8 +337,7 @@ async fn kept(store: &Store, held: &HeldParts, receipt: Receipt) -> Result<Recei
 
 /// Stores a receipt, after those of its parts that are in memory.
 pub(crate) async fn store_held(store: &Store, held: &HeldParts, receipt: &Receipt) -> Result<()> {
-    let groups = receipt.parts.iter().flat_map(|parts| &parts.groups).flat_map(|group| [&group.layout, &group.hashes]);
-    for object in receipt.parts.iter().map(|parts| &parts.index).chain(groups) {
+    for object in receipt.objects() {
         if let Some(part) = held.part(&object.blake3) {
             store.put_content(&Receipt::part_name(receipt.session, object.blake3), part).await?;
         }

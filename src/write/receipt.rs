@@ -109,6 +109,14 @@ impl Receipt {
         format!("sessions/{session}/{hash}.parquet")
     }
 
+    /// Returns the stored parts.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.parts.iter().flat_map(|parts| {
+            let groups = parts.groups.iter().flat_map(|group| [&group.layout, &group.hashes]);
+            std::iter::once(&parts.index).chain(groups)
+        })
+    }
+
     /// Returns the name and the text of the object that holds this receipt while its session is open. Names sort by partition,
     /// then by attempt.
     pub(crate) fn stored(&self) -> Result<(String, Vec<u8>)> {

@@ -27,6 +27,7 @@ mod lookups;
 mod merge_writer;
 mod merges;
 mod one_field;
+mod one_process;
 mod open_cost;
 mod own_process;
 mod partial;

@@ -127,6 +127,28 @@ fn the_owner_is_told_and_a_reference_that_was_not_needed_is_taken_back() {
     });
 }
 
+/// By default, an append looks for blocks in the last segment of the table. Here the blocks are in an earlier version.
+#[test]
+fn an_append_shares_with_an_earlier_version_of_its_table_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (schema, partitions) = two_partitions(11);
+        let first = tables::write(store(folder.path(), "t"), schema.clone(), cut_by(tiny_cuts()), &partitions).await.unwrap();
+        let writer = first.overwrite(schema, cut_by(tiny_cuts()).reuse(Reuse::None)).await.unwrap();
+        let second = writer.commit([]).await.unwrap();
+        let append = async |references: &[&Table]| {
+            let writer = second.append(WriteOptions::default()).await.unwrap();
+            let writer = writer.references(references.iter().copied()).await.unwrap();
+            let mut partition = writer.partition().unwrap();
+            partition.write(&partitions[0]).await.unwrap();
+            (partition.finish().await.unwrap().sharing, writer)
+        };
+        assert_eq!(append(&[]).await.0.blocks, 0);
+        let (sharing, _) = append(&[&first]).await;
+        assert!(sharing.blocks > 0 && sharing.new_bytes == 0, "{sharing:?}");
+    });
+}
+
 #[test]
 fn references_are_flat_however_long_the_chain() {
     let folder = tempfile::tempdir().unwrap();

@@ -341,8 +341,8 @@ class Table:
         allow_unpinned: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Table:
-        """Publishes a version with more rows behind the existing ones. Blocks of the last segment are not stored again; with
-        `reuse="any"`, neither are those of the whole table and of earlier versions.
+        """Publishes a version with more rows behind the existing ones. Blocks of the last segment are not stored again,
+        unless its hashes take over 1 MiB; with `reuse="any"`, neither are those of the whole table and of earlier versions.
 
         Args:
             data: The rows, as for `tetrys.write_table`. Columns and types are those of the table.

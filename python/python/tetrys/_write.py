@@ -282,7 +282,7 @@ def write_table(
         reference: Tables (or URLs) to share blocks with: a block that one of them stores is referred to and not stored again. A
             pin, a small object in that table, keeps its garbage collection from deleting the chunks.
         reuse: Blocks that may be shared: `"any"`, those of the `"same-preset"`, or `"none"`. `"auto"` is `"any"`, but where rows are
-            appended it looks only at the last segment of the table itself, and reads at most 1 MiB of hashes.
+            appended it looks only at the last segment of the table itself, if its hashes take at most 1 MiB.
         locality: Bound on the cost of shared blocks for reads of windows: the rows of the widest window, the additional byte
             ranges that it may need, and the bytes that it may read in percent of its own: `11`, `(16, 1, 150)` (the default) or
             `"none"`. Blocks that would exceed it are stored again; `table.lineage["shared"]["stored_again_bytes"]` reports how

@@ -184,7 +184,7 @@ def plan_write(
     """Starts a write session, and keeps its plan in the store, so that another driver finds it if this one is lost.
 
     All rows of a sequence must be in one partition, in the order of `order_by`. Partitions share blocks with the tables of
-    `reference` and with earlier versions of the table, in every process.
+    `reference` and with the table itself, as `reuse` says, in every process.
 
     Args:
         url: URL or path of the table.

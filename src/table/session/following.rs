@@ -19,7 +19,7 @@ impl Table {
     /// # Errors
     /// - `Corrupt`: the index is damaged.
     /// - Errors of the store.
-    pub(in crate::table) async fn tracker_of_more(&self) -> Result<SequenceTracker> {
+    pub(in crate::table) async fn tracker_after_last_row(&self) -> Result<SequenceTracker> {
         let segments = &self.manifest().segments;
         let Some(last) = segments.iter().rposition(|segment| segment.rows > 0) else {
             return Ok(SequenceTracker::new(&self.manifest().schema));
@@ -44,7 +44,7 @@ impl Table {
     }
 
     /// Checks that no sequence that the rows after this version start has rows in it. `tracker` is that of
-    /// [`Table::tracker_of_more`], and has seen the new rows, which are those of `receipts`.
+    /// [`Table::tracker_after_last_row`], and has seen the new rows, which are those of `receipts`.
     ///
     /// # Errors
     /// - `Invalid`: a sequence appears again after another one. The message names the partition and the row.

@@ -32,6 +32,8 @@ pub(in crate::table) struct Joined {
     pub(in crate::table) base: Option<u64>,
     /// The version that was the newest one when the session began; 0 if there was none.
     pub(in crate::table) since: u64,
+    /// The number of partitions that a process before this one may have finished, and has in its memory.
+    pub(in crate::table) partitions: u32,
 }
 
 /// Whether this session made a version.

@@ -106,8 +106,8 @@ impl TableWriter {
         self.held.share();
         for receipt in self.held.receipts() {
             store_held(store, &self.held, &receipt).await?;
+            self.held.forget(&receipt);
         }
-        self.held.clear();
         let plan = WritePlan { ticket: self.ticket()?, planned: Planned { partitions, labels } };
         let text = plan.to_json();
         if text.len() as u64 > MAX_PLAN {

@@ -270,7 +270,7 @@ impl Session {
         self.newest.as_ref().or(self.base.as_ref())
     }
 
-    /// Whether only the last rows of the table are searched for blocks to reuse.
+    /// Whether only the last segment of the table, and what the caller names, is searched for blocks to reuse.
     fn looks_near(&self, options: &WriteOptions) -> bool {
         self.appends && options.reuse == Reuse::Auto
     }
@@ -278,19 +278,18 @@ impl Session {
     /// Returns the tables whose blocks can be reused: the base version, earlier versions of the table that are not given up, and the
     /// references.
     async fn sources(&self, references: &[Table], options: &WriteOptions, lists: &Lists) -> Result<Vec<Table>> {
-        let mut sources = Vec::new();
-        if let Some(base) = self.reused().filter(|_| self.looks_near(options)) {
-            sources.push(base.clone());
-        } else if let Some(base) = self.reused() {
+        let mut sources: Vec<Table> = self.reused().cloned().into_iter().collect();
+        // A manifest at or below the floor that is not listed is no version, or is being deleted.
+        let is_reused = |version: u64| {
+            self.reused().is_some_and(|base| {
+                let is_kept = version > base.manifest().floor() || lists.is_kept(version);
+                version < base.version() && is_kept && lists.expired_at(version).is_none()
+            })
+        };
+        if self.reused().is_some() && !self.looks_near(options) {
             let mut versions = commit::versions(&self.store).await?;
             versions.sort_unstable_by_key(|version| std::cmp::Reverse(*version));
-            let floor = base.manifest().floor();
-            let is_expired = |version: u64| lists.expired_at(version).is_some();
-            // A manifest at or below the floor that is not listed is no version, or is being deleted.
-            versions.retain(|version| {
-                *version < base.version() && !is_expired(*version) && (*version > floor || lists.is_kept(*version))
-            });
-            sources.push(base.clone());
+            versions.retain(|version| is_reused(*version));
             let store = &self.store;
             let open = |version: u64| async move {
                 match commit::load(store, version).await {
@@ -307,6 +306,10 @@ impl Session {
         }
         for reference in references {
             if self.is_here(reference) {
+                let is_new = !sources.iter().any(|source| self.is_here(source) && source.version() == reference.version());
+                if is_new && is_reused(reference.version()) {
+                    sources.push(reference.clone());
+                }
                 continue;
             }
             if reference.manifest().table == self.table {
@@ -338,7 +341,8 @@ impl Session {
         let mut wanted = Vec::new();
         for (source, numbers) in numbered {
             let segments = source.manifest().segments.as_slice();
-            let segments = match self.looks_near(options) && self.is_here(source) {
+            let is_base = self.is_here(source) && self.reused().is_some_and(|base| base.version() == source.version());
+            let segments = match self.looks_near(options) && is_base {
                 true => near(segments),
                 false => segments,
             };

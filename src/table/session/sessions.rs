@@ -22,12 +22,11 @@ use crate::{
 pub struct SessionInfo {
     /// Id of the session.
     pub session: Uuid,
-    /// The change that the session makes: `create`, `append` or `overwrite`. `None` without a plan: the ticket tells, which only its processes
-    /// have.
+    /// The change that the session makes: `create`, `append` or `overwrite`. `None` without a plan: then only its processes know.
     pub kind: Option<String>,
     /// Number of partitions that are planned.
     pub partitions: Option<u32>,
-    /// Number of partitions that are finished, whose receipts the store has.
+    /// Number of partitions that are finished, whose receipts the store has: 0 where one process keeps them in its memory.
     pub finished: u64,
     /// Number of files.
     pub files: u64,
@@ -100,8 +99,8 @@ impl Table {
     }
 
     /// Ends a write session without a commit: deletes its files, and the pins that were left for it if it has a plan. Returns the
-    /// number of files: 0 if it was committed or aborted before, or has not written anything. A process that commits it later gets an
-    /// error, and what a process still writes is garbage.
+    /// number of files: 0 if it was committed or aborted before, or has not written anything. A process that commits it later gets a
+    /// `Conflict`, unless it is publishing already, and what a process still writes is garbage.
     ///
     /// # Errors
     /// - `NotFound`: the store has neither a table nor sessions.

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::files::{begin_name, remove_empty_folders};
 use crate::{
     commit::{self, Decided, decisions},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     machine,
     once::Once,
     store::{Put, Store},
@@ -39,9 +39,9 @@ pub(in crate::table) struct Start {
     /// Id of this process, which it puts into the file. So it recognises its own file later.
     process: Uuid,
     /// The content of the file.
-    done: Once<Bytes>,
+    content: Once<Bytes>,
     /// When this process put the file last, or found it.
-    seen: Mutex<Option<Instant>>,
+    put_at: Mutex<Option<Instant>>,
     /// Whether the session was committed.
     is_over: AtomicBool,
 }
@@ -53,8 +53,8 @@ impl Start {
             session,
             since,
             process: machine::new_id(),
-            done: Once::default(),
-            seen: Mutex::default(),
+            content: Once::default(),
+            put_at: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
     }
@@ -68,20 +68,42 @@ impl Start {
     /// collection takes a session for idle if all its files are old.
     ///
     /// # Errors
-    /// - `Conflict`: there was a garbage collection since the version from which the session begins.
+    /// - `Conflict`: there was a garbage collection since the version from which the session begins, or the session is over.
     /// - Errors of the store.
     pub(in crate::table) async fn begin(&self) -> Result<()> {
         let (store, session, since, process) = (self.store.clone(), self.session, self.since, self.process);
-        let content = self.done.get_or_load(|| begin(store, session, since, process).boxed()).await?;
+        let content = self.content.get_or_load(|| begin(store, session, since, process).boxed()).await?;
         if self.is_old() && !self.is_over.load(Ordering::Relaxed) {
+            self.ensure_open().await?;
             // A failure is harmless: the file is put again in ten minutes.
             let _ = self.store.replace(&begin_name(session, since), content).await;
         }
         Ok(())
     }
 
+    /// Checks that the file is still there, if this process has put or found it.
+    ///
+    /// # Errors
+    /// - `Conflict`: the session is over.
+    /// - Errors of the store.
+    pub(in crate::table) async fn ensure_open(&self) -> Result<()> {
+        if self.content.get().is_none() {
+            return Ok(());
+        }
+        let name = begin_name(self.session, self.since);
+        match self.store.size(&name).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::conflict(format!(
+                "{}: the session is over: its file {name} is gone, because the session was committed or aborted, or a garbage collection \
+                 took it for abandoned; start a new session",
+                self.store.url()
+            ))
+            .with_source(error)),
+            found => found.map(drop),
+        }
+    }
+
     /// Notes that the session was committed: the file is not put again.
-    pub(in crate::table) fn is_over(&self) {
+    pub(in crate::table) fn set_over(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
@@ -89,8 +111,8 @@ impl Start {
     ///
     /// # Errors
     /// - Errors of the store.
-    pub(in crate::table) async fn end(&self) -> Result<()> {
-        if self.done.get().is_some() {
+    pub(in crate::table) async fn delete_file(&self) -> Result<()> {
+        if self.content.get().is_some() {
             self.store.delete(&begin_name(self.session, self.since)).await?;
             remove_empty_folders(&self.store).await;
         }
@@ -100,10 +122,10 @@ impl Start {
     /// Whether the file must be put again. The caller does it.
     fn is_old(&self) -> bool {
         let now = machine::now();
-        let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_old = seen.is_some_and(|seen| now.duration_since(seen) >= REFRESH);
-        if is_old || seen.is_none() {
-            *seen = Some(now);
+        let mut put_at = self.put_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_old = put_at.is_some_and(|put_at| now.duration_since(put_at) >= REFRESH);
+        if is_old || put_at.is_none() {
+            *put_at = Some(now);
         }
         is_old
     }

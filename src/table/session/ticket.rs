@@ -203,7 +203,7 @@ impl Ticket {
 impl TableWriter {
     /// Returns the ticket with which other processes join this session ([`TableWriter::join`]). It has the properties and
     /// attachments that were set so far. If this writer has finished partitions before, it must commit the session itself: their parts
-    /// are in its memory.
+    /// are in its memory. The ticket has their number, so that another process that commits without them gets an error.
     ///
     /// # Errors
     /// - `Invalid`: readers would refuse the schema.
@@ -233,7 +233,7 @@ impl TableWriter {
             index_tails: self.options.index_tails,
             since: Some(self.start.since()).filter(|since| *since != base.unwrap_or(0)),
             salted: self.session.store.salt() != Salt::NONE,
-            partitions: self.held.partitions(),
+            partitions: self.held.partitions_until().max(self.joined.as_ref().map_or(0, |joined| joined.partitions)),
             url: Some(self.session.store.url().to_owned()),
         };
         Ok(Ticket { record, plan })
@@ -270,16 +270,16 @@ impl TableWriter {
         let session = Session { table, commit_id, allow_unpinned, since: Some(since), ..Session::create(salted) };
         let writer = Self::of(session, id, record.kind(), plan.schema.clone(), options)?;
         writer.extras().say(plan.attachments.clone(), plan.properties.clone());
-        let joined =
-            Joined { planned: Table::of(store, plan, Hash::of(b""), Vec::new()), references: record.references, base, since };
+        let planned = Table::of(store, plan, Hash::of(b""), Vec::new());
+        let joined = Joined { planned, references: record.references, base, since, partitions: record.partitions };
         let writer = Self { joined: Some(joined), ..writer };
         writer.share();
         writer.expect_partitions(record.partitions);
         Ok(writer)
     }
 
-    /// Finds the stored blocks that the partitions of this process can reuse: those of the session's references, and of earlier
-    /// versions of the table. A process that only commits does not need them.
+    /// Finds the stored blocks that the partitions of this process can reuse: those of the session's references, and of the
+    /// table itself, as [`Reuse`] says. A process that only commits does not need them.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -308,7 +308,7 @@ impl TableWriter {
     /// - `Conflict`: a referenced version no longer exists.
     /// - Errors of the stores.
     pub async fn with_known_blocks(mut self) -> Result<Self> {
-        let Some(Joined { planned, references, base, since }) = self.joined.clone() else { return Ok(self) };
+        let Some(Joined { planned, references, base, since, .. }) = self.joined.clone() else { return Ok(self) };
         if base.is_some() {
             // Collections wait for the session from this version on. The base may be older, and name what is being deleted.
             self.session.newest = match Table::open_version_in(self.session.store.clone(), since).await {

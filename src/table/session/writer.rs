@@ -113,7 +113,8 @@ impl Table {
     }
 
     /// Starts a version with more rows. They follow the rows of the table and are cut with its cut limits. Blocks of its last segment
-    /// are not stored again; with [`Reuse::Any`](crate::table::Reuse::Any), neither are those of the whole version and of earlier ones.
+    /// are not stored again, unless its hashes take over 1 MiB; with [`Reuse::Any`](crate::table::Reuse::Any), neither are those of the
+    /// whole version and of earlier ones.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -370,7 +371,7 @@ impl TableWriter {
                 found.push(receipt);
             }
         }
-        if self.held.has_all() {
+        if self.held.is_nothing_stored() {
             found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
             return Ok(found);
         }
@@ -444,9 +445,11 @@ impl TableWriter {
         let store = session.store.clone();
         let table = session.publish(manifest).await?;
         // The version exists, so a failure to delete the files of the session must not fail the commit.
-        self.start.is_over();
-        let _ = match self.held.has_all() {
-            true => self.start.end().await,
+        self.start.set_over();
+        // A process that was forked from this one stores what it writes.
+        let is_nothing_stored = self.held.is_nothing_stored() && receipts.iter().all(|receipt| self.held.has(receipt));
+        let _ = match is_nothing_stored {
+            true => self.start.delete_file().await,
             false => sweep(&store, self.id).await,
         };
         self.held.clear();
@@ -512,7 +515,7 @@ impl TableWriter {
     async fn segments(&self, session: &Session, receipts: &[Receipt], owners: &BTreeMap<u32, u32>) -> Result<Vec<Segment>> {
         let base = session.base.as_ref().filter(|_| self.kind == SessionKind::Append);
         let tracker = match base {
-            Some(base) => Box::pin(base.tracker_of_more()).await?,
+            Some(base) => Box::pin(base.tracker_after_last_row()).await?,
             None => SequenceTracker::new(&self.schema),
         };
         let with_tails = session.base.as_ref().is_some_and(|base| base.manifest().has_tails());
@@ -528,6 +531,8 @@ impl TableWriter {
             held: &self.held,
         };
         let (segments, tracker) = commit::merge(&session.store, receipts, into).await?;
+        // Parts in memory are there also where a collection has deleted their chunks.
+        self.start.ensure_open().await?;
         match base {
             Some(base) => Box::pin(base.check_followed(&tracker, receipts)).await.map(|()| segments),
             None => Ok(segments),

@@ -58,9 +58,9 @@ impl Table {
     /// compared so far and the bytes in total, of what is known by then. Damaged [pins](Table::users) are replaced too.
     ///
     /// Nothing is replaced by bytes that differ from what the version states. A sound manifest is replaced only where later versions name
-    /// another one. A lost manifest is brought back if the newest version says that it is kept, which it does from the first garbage collection on. What the objects
-    /// contain is not checked: [`Table::verify_more`] does. Garbage collections
-    /// must not run meanwhile: what they delete would be brought back, as garbage.
+    /// another one. A lost manifest is brought back if the newest version says that it is kept, which it does from the
+    /// first garbage collection on. What the objects contain is not checked: [`Table::verify_more`] does. Garbage collections must not run
+    /// meanwhile: what they delete would be brought back, as garbage.
     ///
     /// ```
     /// # use std::sync::Arc;

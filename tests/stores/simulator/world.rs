@@ -156,7 +156,7 @@ struct Restore {
     version: u64,
 }
 
-/// What processes hold of a table that was replaced.
+/// A handle, a ticket and a receipt from before the table was replaced.
 struct Stale {
     table: Table,
     ticket: Ticket,

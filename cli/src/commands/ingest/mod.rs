@@ -80,7 +80,7 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "TABLE")]
     reference: Vec<String>,
     /// Which known blocks of reference tables and earlier versions to share: any, only blocks with codecs of the same preset, or
-    /// none. auto is any, but --append looks only at the last segment of the table itself, and reads at most 1 MiB of hashes
+    /// none. auto is any, but --append looks only at the last segment of the table itself, if its hashes take at most 1 MiB
     #[arg(long, default_value = "auto", value_parser = reuse())]
     reuse: Reuse,
     /// Append the rows to the existing table, as a new version
