@@ -34,13 +34,15 @@ logged() {
     "$@" 2>&1 | tee -a "$log"
 }
 
-# A linker that finds the disk full dies of a bus error. Cargo never deletes old outputs: with fewer GiB free than these, all go.
+# A linker that finds the disk full dies of a bus error. Cargo never deletes old outputs: with fewer GiB free than these, or than
+# TETRYS_ROOM, all go.
 room() {
-    local needed="${1:-30}" free
+    local needed="${TETRYS_ROOM:-${1:-30}}" free
     free() { df --output=avail --block-size=1G "$CARGO_TARGET_DIR" | awk 'NR == 2 { print $1 }'; }
     if [ "$(free)" -lt "$needed" ]; then
         printf '%d GiB free, the builds need up to %d: deleting old outputs in %s\n' "$(free)" "$needed" "$CARGO_TARGET_DIR"
         cargo clean
+        mkdir -p "$CARGO_TARGET_DIR"
     fi
     [ "$(free)" -ge "$needed" ] || printf 'warning: only %d GiB free, the builds need up to %d\n' "$(free)" "$needed"
 }
