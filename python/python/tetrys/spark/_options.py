@@ -54,7 +54,6 @@ READ: Parsers = {
     "columns": _texts,
     "payload": _truth,
     "where": pl.sql_expr,
-    "pushdown": _truth,
     "splits": _whole,
     "split_bytes": _whole,
     "allow": _texts,

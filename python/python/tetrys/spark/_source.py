@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -36,10 +35,8 @@ def register(spark: Any) -> None:
     - `columns`: Patterns of columns, separated by commas; default: all. Spark never tells a source in Python which columns a query
       needs, so a query reads all columns of its DataFrame.
     - `payload`: `false` leaves out the columns of column groups. The index alone is read.
-    - `where`: SQL condition on index columns, such as `pedestrians > 3`. It prunes rows before payload is read.
-    - `pushdown`: `true` uses the filters of a query like `where`, in Spark 4.1 and later with
-      `spark.sql.python.filterPushdown.enabled=true`. Use such a DataFrame for one query only: Spark (4.3) keeps the plan of the
-      last filtered query, and reads its rows again for later queries without a filter.
+    - `where`: SQL condition on index columns, such as `pedestrians > 3`. It prunes rows before payload is read. Filters of a query do
+      not: Spark (4.3) keeps the plan of a filtered query, and would give its rows to later queries of the DataFrame too.
     - `splits`, `split_bytes`: Number of Spark partitions, or bytes of stored payload in each.
     - `allow`: URLs of other stores that references may be followed to.
     - `store.NAME`: Option of the store; default: those of the environment.
@@ -123,15 +120,6 @@ class TetrysReader(ds.DataSourceReader):  # type: ignore[misc, unused-ignore]
         self._index = {name for name, _ in table.index_columns}
         self._options = options
         self._where: pl.Expr | None = options.get("where")
-        if options.get("pushdown", False):
-            self.pushFilters = _PushFilters(self)  # type: ignore[method-assign, unused-ignore]
-
-    def push(self, filters: Sequence[ds.Filter]) -> None:
-        """Prunes rows by the filters on index columns."""
-        kinds = {name: kind for name, kind in zip(self._schema.fieldNames(), self._kinds, strict=True) if name in self._index}
-        wanted = [made for one in filters if (made := _expression(one, kinds)) is not None]
-        wanted += [] if self._where is None else [self._where]
-        self._where = pl.all_horizontal(wanted) if wanted else None
 
     def partitions(self) -> list[TetrysPartition]:
         given = {name: self._options[name] for name in ("splits", "split_bytes", "allow", "storage_options") if name in self._options}
@@ -152,56 +140,6 @@ class TetrysReader(ds.DataSourceReader):  # type: ignore[misc, unused-ignore]
         )
         for batch in batches:
             yield from to_spark(batch.select(names), self._kinds, schema)
-
-
-class _PushFilters:
-    """`TetrysReader.pushFilters`: takes filters on index columns, and has Spark apply all filters to the rows that are left.
-
-    While `spark.sql.python.filterPushdown.enabled` is off, Spark refuses a reader that overrides the method: it compares the
-    method's `__func__` with its own. This attribute has that `__func__`, so that Spark accepts the reader with both settings.
-    """
-
-    def __init__(self, reader: TetrysReader) -> None:
-        self._reader = reader
-        self.__func__ = getattr(ds.DataSourceReader, "pushFilters", None)
-
-    def __call__(self, filters: list[ds.Filter]) -> list[ds.Filter]:
-        self._reader.push(filters)
-        return filters
-
-
-_COMPARISONS = {
-    "EqualTo": pl.Expr.eq,
-    "EqualNullSafe": pl.Expr.eq_missing,
-    "GreaterThan": pl.Expr.gt,
-    "GreaterThanOrEqual": pl.Expr.ge,
-    "LessThan": pl.Expr.lt,
-    "LessThanOrEqual": pl.Expr.le,
-}
-
-
-def _expression(one: Any, kinds: dict[str, str]) -> pl.Expr | None:
-    """Returns a filter of Spark as an expression on the index, whose columns have these types. None if it needs another column, or
-    compares times, which Spark converts.
-    """
-    name = type(one).__name__
-    if name == "Not":
-        child = _expression(one.child, kinds)
-        return None if child is None else ~child
-    if len(one.attribute) != 1 or one.attribute[0] not in kinds:
-        return None
-    column = pl.col(one.attribute[0])
-    if name in ("IsNull", "IsNotNull"):
-        return column.is_null() if name == "IsNull" else column.is_not_null()
-    values = one.value if name == "In" else [one.value]
-    values = [int(value) if isinstance(value, Decimal) and value == int(value) else value for value in values]
-    if kinds[one.attribute[0]].startswith(("timestamp", "duration")) or any(isinstance(value, Decimal) for value in values):
-        return None
-    if name in _COMPARISONS:
-        return _COMPARISONS[name](column, pl.lit(values[0]))
-    if name == "In":
-        return pl.any_horizontal(pl.lit(False), *(column.eq(pl.lit(value)) for value in values))
-    return None
 
 
 class TetrysWriter(ds.DataSourceArrowWriter):  # type: ignore[misc, unused-ignore]
