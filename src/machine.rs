@@ -90,6 +90,11 @@ pub fn new_id() -> Uuid {
     Builder::from_random_bytes(bytes).into_uuid()
 }
 
+/// Returns a random number from 0 up to 1.
+pub(crate) fn share() -> f64 {
+    f64::from(new_id().as_u128() as u32) / f64::from(u32::MAX)
+}
+
 /// Whether long work may go to other threads.
 pub(crate) fn has_threads() -> bool {
     SIMULATED.get().is_none()

@@ -60,6 +60,9 @@ pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known
 /// The end of the message of a known cause where the client sent the request more than once.
 const SENT_AGAIN: &str = " (the request was sent more than once)";
 
+/// More retries than fit into any time: the time decides.
+pub(super) const UNCOUNTED: usize = 100_000;
+
 /// Whether the client sent a request more than once, by the error that `object_store` gave (`RetryError`). It sends a put of a manifest
 /// again after an answer of the kind 5xx, 408 or 429.
 pub(crate) fn was_sent_again(error: &Error) -> bool {
@@ -67,7 +70,7 @@ pub(crate) fn was_sent_again(error: &Error) -> bool {
 }
 
 fn is_of_several(message: &str) -> bool {
-    message.contains(" retries, max_retries: ") || message.contains(SENT_AGAIN)
+    [" retries, max_retries: ", " retries, retry_timeout: ", SENT_AGAIN].iter().any(|said| message.contains(said))
 }
 
 /// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
@@ -95,7 +98,11 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         ErrorKind::NotFound => no_such(&error.to_string(), url),
         ErrorKind::Exists => "the object is already there".to_owned(),
         ErrorKind::Invalid if matches!(error, E::InvalidPath { .. }) => "a name there is no valid name of an object".to_owned(),
-        _ => printable(&without_secrets(&without_queries(&of_server(&error.to_string())), secrets)),
+        _ => {
+            // Where time decides, the number of retries says nothing.
+            let text = error.to_string().replace(&format!(", max_retries: {UNCOUNTED}"), "");
+            printable(&without_secrets(&without_queries(&of_server(&text)), secrets))
+        }
     };
     place(kind, doing, name, url, &text)
 }

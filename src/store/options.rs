@@ -88,7 +88,8 @@ const SHORTEST_SECRET: usize = 6;
 /// | `endpoint` (Google; in the environment `STORAGE_EMULATOR_HOST`) | another server, such as an emulator |
 /// | `connection_string` (in the environment `AZURE_STORAGE_CONNECTION_STRING`) | connection string of Azure |
 /// | `aws_profile` | profile in `~/.aws/config` and `~/.aws/credentials` |
-/// | `max_retries`, `retry_timeout` | number and total time of retries (15, 3 minutes); a refused connection or unknown host name is retried 4 times, 7 times after an answer; a read without progress is not retried after 30 s |
+/// | `retry_timeout` | how long a request is sent again: 2 minutes; 30 s for a read without progress; 3 s if a host that has never answered refuses the connection or has no address. The option sets all three |
+/// | `max_retries` | how often a request is sent again; default: time decides |
 /// | `read_timeout` | idle timeout of one attempt: 15 s for a read, 30 s for a write |
 /// | `timeout`, `connect_timeout` | total time of a request and time to connect |
 /// | `ca_bundle` (S3 in the environment `AWS_CA_BUNDLE`, in a profile `ca_bundle`) | PEM file of authorities that are trusted instead of those of the system |

@@ -31,7 +31,10 @@ pub const READ_LIMITS: [(&str, &str); 12] = [
         "idle timeout of one attempt",
         "15 s for a read, 30 s for a write (option read_timeout); an upload gets one more second per 32 KiB",
     ),
-    ("attempts of a request", "16 with backoff, within 3 minutes; a read without progress 1 minute (max_retries, retry_timeout)"),
+    (
+        "attempts of a request",
+        "as many as fit into 2 minutes, with backoff; a read without progress 1 minute (retry_timeout, max_retries)",
+    ),
     ("length of an answer", "exactly the requested length: any other length is an error and allocates no more memory"),
     (
         "bytes of the cache on disk",

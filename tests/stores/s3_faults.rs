@@ -177,6 +177,41 @@ fn a_burst_of_refusals_is_waited_out() {
     assert!(sent < 1_500, "{sent} requests for 100 ranges: a burst is not answered with a burst");
 }
 
+/// Of two requests one is refused with 503.
+#[test]
+fn refusals_of_every_second_request_cost_a_request_each() {
+    let (server, mut rng) = (s3::server(), Rng(common::seed()));
+    let data: Vec<u8> = (0..200_000_u32).map(|i| (i ^ (i >> 8)) as u8).collect();
+    server.put("data", "t/a", data.clone());
+    let store = s3::store(&server, "t");
+    server.take_requests();
+    let seen = AtomicUsize::new(0);
+    server.on_request(move |_| seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(2).then_some(Fault::Refuse(503, "SlowDown")));
+    const READS: usize = 60;
+    for _ in 0..READS {
+        let from = rng.below(190_000);
+        let answer = block_on(store.read(&[RangeRequest::new("a", 200_000, from..from + 10)])).unwrap();
+        assert_eq!(answer[0], data[from as usize..from as usize + 10]);
+    }
+    assert_eq!(server.take_requests().len(), 2 * READS);
+}
+
+/// Whoever asks again before the time is refused again.
+#[test]
+fn nothing_is_sent_to_a_host_before_the_time_that_it_asks_for() {
+    let server = s3::server();
+    server.put("data", "t/a", b"0123456789".to_vec());
+    let store = s3::store(&server, "t");
+    let first = std::sync::OnceLock::new();
+    server.on_request(move |_| {
+        let is_early = first.get_or_init(std::time::Instant::now).elapsed() < Duration::from_secs(2);
+        is_early.then_some(Fault::RefuseFor(2))
+    });
+    server.take_requests();
+    let answer = block_on(store.read(&[RangeRequest::new("a", 10, 2..4)])).unwrap();
+    assert_eq!((answer[0].as_ref(), server.take_requests().len()), (&b"23"[..], 2));
+}
+
 #[test]
 fn a_body_cut_again_and_again_goes_on_where_it_was_cut() {
     let server = s3::server();

@@ -26,15 +26,14 @@ use crate::{
     Error, Result,
     store::{
         allowed::Place,
-        failure,
+        failure::{self, UNCOUNTED},
         options::{Resolved, Service, StoreOptions, secrets},
     },
 };
 
-/// First backoff of a request; later ones double, up to 15 s.
+/// First backoff of a request. Later ones are random: up to three times the one before, and up to a maximum.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// Maximum number of retries. Backoffs are random and may grow slowly; this number covers refusals that last several seconds.
-const TRIES: usize = 15;
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// A remote backend and its settings.
 pub(in crate::store) struct Remote {
@@ -283,8 +282,8 @@ fn s3_values(resolved: &Resolved) -> Result<BTreeMap<String, String>> {
 /// Returns number and duration of the retries of a request.
 fn retry(values: &BTreeMap<String, String>) -> Result<RetryConfig> {
     let mut retry = RetryConfig::default();
-    retry.backoff.init_backoff = FIRST_WAIT;
-    retry.max_retries = TRIES;
+    (retry.backoff.init_backoff, retry.backoff.max_backoff, retry.backoff.base) = (FIRST_WAIT, LONGEST_WAIT, 3.0);
+    (retry.max_retries, retry.retry_timeout) = (UNCOUNTED, Patience::DEFAULT.failures);
     if let Some(text) = values.get("max_retries") {
         retry.max_retries = text.parse().map_err(|_| Error::invalid("store option max_retries: expected a number"))?;
     }
@@ -302,7 +301,8 @@ fn patience(values: &BTreeMap<String, String>) -> Result<Patience> {
         (patience.read, patience.write) = (each, each);
     }
     if let Some(text) = values.get("retry_timeout") {
-        patience.read_again = span("retry_timeout", text)?;
+        let time = span("retry_timeout", text)?;
+        (patience.silence, patience.failures, patience.unreached) = (time, time, time);
     }
     Ok(patience)
 }

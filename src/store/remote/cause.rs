@@ -18,8 +18,8 @@ use crate::{
 pub(super) enum Again {
     /// Never: the same request fails again.
     Never,
-    /// A few times: the server may be starting, or a name server may have failed.
-    Few,
+    /// For a while: the server may be starting, or a name server may have failed.
+    ForAWhile,
 }
 
 /// Returns the cause of an error without an answer, if this build knows it, and whether to send the request again.
@@ -30,7 +30,7 @@ pub(super) fn of(error: &HttpError, uri: &Uri) -> Option<(Known, Again)> {
         if let Some(NoAddress(why)) = error.downcast_ref() {
             let name = uri.host().unwrap_or(host);
             let text = format!("the host name {name} cannot be resolved: {why}; check the URL and the store option endpoint");
-            return Some((Known { kind: ErrorKind::Unavailable, text }, Again::Few));
+            return Some((Known { kind: ErrorKind::Unavailable, text }, Again::ForAWhile));
         }
         if let Some(error) = error.downcast_ref::<reqwest::Error>()
             && error.is_builder()
@@ -40,12 +40,12 @@ pub(super) fn of(error: &HttpError, uri: &Uri) -> Option<(Known, Again)> {
         if let Some(system) = error.downcast_ref::<io::Error>() {
             if failure::is_out_of_files(system) {
                 let text = failure::of_system(system).to_string();
-                return Some((Known { kind: ErrorKind::Unavailable, text }, Again::Few));
+                return Some((Known { kind: ErrorKind::Unavailable, text }, Again::ForAWhile));
             }
             if system.kind() == io::ErrorKind::ConnectionRefused {
                 let text =
                     format!("{host} refuses connections: no server listens there; check the URL and the store option endpoint");
-                return Some((Known { kind: ErrorKind::Unavailable, text }, Again::Few));
+                return Some((Known { kind: ErrorKind::Unavailable, text }, Again::ForAWhile));
             }
             // The source of an I/O error is that of the error inside, so what is inside is looked at here.
             let mut inside = system.get_ref();
@@ -83,7 +83,7 @@ fn of_tls(error: &rustls::Error, host: &str) -> (Known, Again) {
             let text = format!("{host} does not speak TLS ({error}): it may expect http:// instead of https://");
             (ErrorKind::Invalid, text, Again::Never)
         }
-        _ => (ErrorKind::Unavailable, format!("TLS with {host} failed: {error}"), Again::Few),
+        _ => (ErrorKind::Unavailable, format!("TLS with {host} failed: {error}"), Again::ForAWhile),
     };
     (Known { kind, text }, again)
 }

@@ -6,7 +6,8 @@ pub(in crate::store) mod client;
 pub(in crate::store) mod credentials;
 mod crypto;
 pub(in crate::store) mod listing;
-pub(in crate::store) mod profile;
+mod pace;
+mod profile;
 mod redirect;
 pub(in crate::store) mod wire;
 

@@ -1,7 +1,8 @@
 //! Rate control, timeouts and bounds between a remote backend and the network.
 //!
-//! An answer 429 or 503 halves the number of concurrent requests of a store, and each success increases it again. The backoff of
-//! the backend spaces out the retries of one request. Timeouts follow progress: an answer must begin within a time that grows
+//! An answer 429 or 503 halves the number of concurrent requests to a host, and each success increases it again. If it has the
+//! header `Retry-After`, no request is sent there before that time. All stores at one host that one runtime drives share this. The
+//! backoff of the backend spaces out the retries of one request. Time decides how long a request is sent again, not a count. Timeouts follow progress: an answer must begin within a time that grows
 //! with the size of the upload, and each further piece must come within the idle timeout. So a large body on a slow line is not
 //! cut off, and a dead connection is noticed.
 //!
@@ -13,46 +14,42 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::StatusCode;
+use http::{StatusCode, Uri, uri::Authority};
 use http_body::{Body, Frame, SizeHint};
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
-use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::{
     cause::{self, Again},
     client,
+    pace::{Pace, pace_of},
     redirect::{HOPS, Redirects},
 };
 use crate::{
     ErrorKind,
     error::counted,
+    flight::{self, Lane},
     machine,
     store::failure::{self, Known},
 };
 
-/// Number of concurrent requests: initial and maximum.
-const FIRST: f64 = 64.0;
-const MOST: f64 = 256.0;
-/// Refusals within this time halve the number only once.
-const ONE_BURST: Duration = Duration::from_millis(200);
+/// The longest time for which a host is obeyed that asks to send nothing.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 /// Minimum upload rate, in bytes per second.
 const SLOWEST_UPLOAD: u64 = 32 << 10;
-/// Retries of a request whose cause of failure may change soon, and the first backoff; each later one doubles: 3 s in all.
-const FEW: usize = 4;
-/// The same for a store that has answered before, and may be restarting: 25 s in all.
-const FEW_AGAIN: usize = 7;
+/// The first backoff of such a request. Each later one doubles, up to a maximum, and then up to a half of it is left out at random.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Maximum size of an answer that is no object. The largest page of a listing (5,000 names of Azure) is smaller.
 const LARGEST_ANSWER: u64 = 32 << 20;
 /// Bytes of the body of an error that are read.
@@ -69,15 +66,24 @@ pub(in crate::store) struct Patience {
     pub(in crate::store) read: Duration,
     /// Idle timeout of one attempt of a write.
     pub(in crate::store) write: Duration,
-    /// A read without progress for this long is not retried.
-    pub(in crate::store) read_again: Duration,
+    /// A read that the store leaves without an answer or a further byte for this long is not sent again.
+    pub(in crate::store) silence: Duration,
+    /// A request that fails in another way is not sent again after this time: refusals, errors of the store, broken connections.
+    pub(in crate::store) failures: Duration,
+    /// The same if nothing listens at a host that has never answered: its name or port may be wrong.
+    pub(in crate::store) unreached: Duration,
 }
 
 impl Patience {
-    /// A read from a server that never answers ends after `read_again` plus at most one backoff and one more attempt of 15 s
-    /// each: within a minute.
-    pub(in crate::store) const DEFAULT: Self =
-        Self { read: Duration::from_secs(15), write: Duration::from_secs(30), read_again: Duration::from_secs(30) };
+    /// A read from a server that never answers ends after `silence` plus at most one backoff of 10 s and one more attempt of 15 s:
+    /// within a minute.
+    pub(in crate::store) const DEFAULT: Self = Self {
+        read: Duration::from_secs(15),
+        write: Duration::from_secs(30),
+        silence: Duration::from_secs(30),
+        failures: Duration::from_secs(120),
+        unreached: Duration::from_secs(3),
+    };
 }
 
 /// Mark of a request for an object: its reader knows how long the body is, and checks it.
@@ -154,10 +160,12 @@ fn answered(request: &HttpRequest) -> Result<(), Known> {
     noted.unwrap_or(Ok(()))
 }
 
-/// An HTTP connector over `reqwest` with rate control and timeouts. Clones and all their clients share one rate control.
+/// An HTTP connector over `reqwest` with rate control and timeouts.
 #[derive(Clone)]
 pub(in crate::store) struct Wire {
-    pace: Arc<Pace>,
+    /// The host to which the first request went, with its rate control there.
+    first: Arc<OnceLock<(Lane, Authority, Arc<Pace>)>>,
+    sent: Arc<AtomicU64>,
     rules: Arc<Rules>,
 }
 
@@ -174,12 +182,20 @@ pub(in crate::store) struct Rules {
 impl Wire {
     /// Creates a connector with these rules.
     pub(in crate::store) fn new(rules: Rules) -> Self {
-        Self { pace: Arc::new(Pace::new()), rules: Arc::new(rules) }
+        Self { first: Arc::default(), sent: Arc::default(), rules: Arc::new(rules) }
     }
 
     /// Returns the number of HTTP requests sent, including retries.
     pub(in crate::store) fn sent(&self) -> u64 {
-        self.pace.sent.load(Ordering::Relaxed)
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Returns the rate control of the host of a request.
+    fn pace(&self, uri: &Uri) -> Arc<Pace> {
+        let Some(host) = uri.authority() else { return Arc::new(Pace::new()) };
+        let lane = flight::lane();
+        let (of, first, pace) = self.first.get_or_init(|| (lane, host.clone(), pace_of(lane, host)));
+        if (*of, first) == (lane, host) { Arc::clone(pace) } else { pace_of(lane, host) }
     }
 }
 
@@ -235,50 +251,67 @@ impl HttpService for Paced {
 }
 
 impl Paced {
-    /// Sends a request, and sends it again a few times if nothing listens or the host name has no address.
+    /// Sends a request, and sends it again for a while if nothing listens or the host name has no address.
     async fn send_patiently(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (uri, idempotent) = (request.uri().clone(), cause::is_idempotent(&request));
-        let few = if self.wire.pace.reached.load(Ordering::Relaxed) { FEW_AGAIN } else { FEW };
-        let retries = self.wire.rules.retries.min(few);
-        let mut wait = FIRST_WAIT;
-        for tries in 0..=retries {
+        let Rules { patience, retries, .. } = &*self.wire.rules;
+        let limit = if self.wire.pace(&uri).reached.load(Ordering::Relaxed) { patience.failures } else { patience.unreached };
+        let (begin, mut wait, mut tries) = (machine::timer_now(), FIRST_WAIT, 0);
+        loop {
             let error = match self.send(request.clone()).await {
                 Err(error) if failure::known(&error).is_none() => error,
                 done => return done,
             };
+            tries += 1;
             match cause::of(&error, &uri) {
-                Some((_, Again::Few)) if tries < retries => {
-                    sleep(wait).await;
-                    wait *= 2;
+                Some((_, Again::ForAWhile)) if tries <= *retries && begin.elapsed() + wait <= limit => {
+                    sleep(wait.mul_f64(1.0 - machine::share() / 2.0)).await;
+                    wait = (wait * 2).min(LONGEST_WAIT);
                 }
-                Some((Known { kind, text }, Again::Few)) => {
-                    return Err(cause::last(Known { kind, text: format!("{text} ({} tried)", counted(tries + 1, "request")) }));
+                Some((Known { kind, text }, Again::ForAWhile)) => {
+                    let tried = match tries > *retries {
+                        true => format!("{} tried; store option max_retries", counted(tries, "request")),
+                        false => format!("tried again for {} s; store option retry_timeout", limit.as_secs_f64()),
+                    };
+                    return Err(cause::last(Known { kind, text: format!("{text} ({tried})") }));
                 }
                 Some((known, Again::Never)) => return Err(cause::last(known)),
                 None => return Err(cause::told(&error, idempotent)),
             }
         }
-        last("no try was left".to_owned())
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let Wire { pace, rules } = &self.wire;
-        let patience = &rules.patience;
-        let _turn = pace.turn().await;
+        let (pace, patience) = (self.wire.pace(request.uri()), &self.wire.rules.patience);
+        let (_turn, paused) = match pace.turn(patience.failures).await {
+            Ok(turn) => turn,
+            Err(left) => {
+                let (left, most) = (left.as_secs_f64().ceil(), patience.failures.as_secs_f64());
+                return last(format!(
+                    "the store asks to send nothing for {left} s (Retry-After), longer than the {most} s of the store option \
+                     retry_timeout"
+                ));
+            }
+        };
+        // That the host was obeyed does not count as silence.
+        let _ = PROGRESS.try_with(|progress| progress.set((progress.get().0 + paused, progress.get().1)));
         // The backend retries a body that times out, whatever the kind of the error. This check ends the retries.
         if let Ok((since, true)) = PROGRESS.try_with(Cell::get)
-            && since.elapsed() >= patience.read_again
+            && since.elapsed() >= patience.silence
         {
             return given_up("the body made no progress", since.elapsed());
         }
-        pace.sent.fetch_add(1, Ordering::Relaxed);
+        self.wire.sent.fetch_add(1, Ordering::Relaxed);
         let of_machine = is_metadata_service(request.uri());
         let waited = || PROGRESS.try_with(|last| last.get().0.elapsed()).ok();
         let each = if waited().is_some() { patience.read } else { patience.write };
         let limit = each + Duration::from_secs(request.body().content_length() as u64 / SLOWEST_UPLOAD);
-        let answer = match timeout(limit, self.inner.execute(request)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(silence(limit, "no answer")),
+        let (answer, until) = match timeout(limit, self.inner.execute(request)).await {
+            Ok(answer) => {
+                let is_silent = matches!(&answer, Err(error) if error.kind() == HttpErrorKind::Timeout);
+                (answer, if is_silent { patience.silence } else { patience.failures })
+            }
+            Err(_) => (Err(silence(limit, "no answer")), patience.silence),
         };
         let status = answer.as_ref().map(HttpResponse::status).ok();
         if status.is_some() {
@@ -287,11 +320,14 @@ impl Paced {
         let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
         let failed = status.is_none_or(|status| status.is_server_error() || busy.contains(&status));
         match status {
-            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => pace.refused(machine::timer_now()),
+            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+                let after = answer.as_ref().ok().and_then(retry_after).unwrap_or_default().min(LONGEST_PAUSE);
+                pace.refused(machine::timer_now(), after);
+            }
             Some(status) if status.is_success() => pace.answered(),
             _ => {}
         }
-        match (answer, waited().filter(|waited| failed && *waited >= patience.read_again)) {
+        match (answer, waited().filter(|waited| failed && *waited >= until)) {
             (Err(error), None) if of_machine => last(failure::chain(&error)),
             (answer, None) => {
                 let answer = answer?;
@@ -310,6 +346,12 @@ impl Paced {
 /// Creates an error of a kind that the backend does not retry.
 fn last<T>(text: String) -> Result<T, HttpError> {
     Err(cause::last(Known { kind: ErrorKind::Unavailable, text }))
+}
+
+/// Returns how long the store asks to wait, in its header `Retry-After`. A date there is not read: the clocks may differ.
+fn retry_after(answer: &HttpResponse) -> Option<Duration> {
+    let text = answer.headers().get(http::header::RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
 }
 
 fn given_up<T>(what: &str, waited: Duration) -> Result<T, HttpError> {
@@ -471,85 +513,14 @@ impl Body for Excerpt {
     }
 }
 
-/// Limits the number of concurrent requests: more after each success, half after a burst of refusals.
-struct Pace {
-    state: Mutex<State>,
-    freed: Notify,
-    sent: AtomicU64,
-    /// Whether the store has ever answered.
-    reached: AtomicBool,
-}
-
-struct State {
-    limit: f64,
-    waiting: usize,
-    halved: Option<Instant>,
-}
-
-struct Turn<'a>(&'a Pace);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.lock().waiting -= 1;
-        self.0.freed.notify_one();
-    }
-}
-
-impl Pace {
-    fn new() -> Self {
-        Self {
-            state: Mutex::new(State { limit: FIRST, waiting: 0, halved: None }),
-            freed: Notify::new(),
-            sent: AtomicU64::new(0),
-            reached: AtomicBool::new(false),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn turn(&self) -> Turn<'_> {
-        loop {
-            // Created before the check, so that a turn that is freed in between is not missed.
-            let freed = self.freed.notified();
-            {
-                let mut state = self.lock();
-                if (state.waiting as f64) < state.limit.floor() {
-                    state.waiting += 1;
-                    if (state.waiting as f64) < state.limit.floor() {
-                        self.freed.notify_one();
-                    }
-                    return Turn(self);
-                }
-            }
-            freed.await;
-        }
-    }
-
-    fn refused(&self, now: Instant) {
-        let mut state = self.lock();
-        if state.halved.is_none_or(|last| now - last > ONE_BURST) {
-            state.limit = (state.limit / 2.0).max(1.0);
-            state.halved = Some(now);
-        }
-    }
-
-    fn answered(&self) {
-        let mut state = self.lock();
-        state.limit = (state.limit + 1.0 / state.limit).min(MOST);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_read_without_an_answer_ends_within_a_minute() {
-        let longest_wait_between_tries = object_store::BackoffConfig::default().max_backoff;
-        let Patience { read, read_again, .. } = Patience::DEFAULT;
-        assert!(read_again + longest_wait_between_tries + read <= Duration::from_secs(60));
+        let Patience { read, silence, .. } = Patience::DEFAULT;
+        assert!(silence + LONGEST_WAIT + read <= Duration::from_secs(60));
     }
 
     #[tokio::test]
@@ -607,29 +578,22 @@ mod tests {
         .await;
     }
 
-    #[test]
-    fn refusals_halve_the_pace_once_a_burst_and_successes_raise_it() {
-        let (pace, now) = (Pace::new(), Instant::now());
-        (0..10).for_each(|_| pace.refused(now));
-        assert_eq!(pace.lock().limit, 32.0);
-        (1..20).for_each(|burst| pace.refused(now + ONE_BURST * 2 * burst));
-        assert_eq!(pace.lock().limit, 1.0);
-        (0..100_000).for_each(|_| pace.answered());
-        assert_eq!(pace.lock().limit, MOST);
-    }
-
     #[tokio::test]
-    async fn no_more_wait_than_the_pace_allows_and_all_get_their_turn() {
-        let pace = Pace::new();
-        pace.lock().limit = 3.0;
-        let most = AtomicU64::new(0);
-        let jobs = (0..200).map(|_| async {
-            let _turn = pace.turn().await;
-            let now = pace.lock().waiting as u64;
-            most.fetch_max(now, Ordering::Relaxed);
-            tokio::task::yield_now().await;
-        });
-        timeout(Duration::from_secs(600), futures::future::join_all(jobs)).await.expect("nobody waits for ever");
-        assert_eq!((most.into_inner(), pace.lock().waiting), (3, 0));
+    async fn stores_at_one_host_share_their_pace_in_one_runtime() {
+        let uri = |text: &str| text.parse::<Uri>().expect("a URL");
+        let rules = || Rules {
+            patience: Patience::DEFAULT,
+            retries: 1,
+            redirects: Redirects { service: crate::store::options::Service::S3, allowed: Vec::new() },
+            authorities: None,
+        };
+        let (one, other) = (Wire::new(rules()), Wire::new(rules()));
+        let pace = one.pace(&uri("http://shared-host:9000/a"));
+        assert!(Arc::ptr_eq(&pace, &other.pace(&uri("http://shared-host:9000/b"))));
+        assert!(!Arc::ptr_eq(&pace, &one.pace(&uri("http://shared-host:9001/a"))));
+        let held = one.pace(&uri("http://shared-host:9001/a"));
+        assert!(Arc::ptr_eq(&held, &other.pace(&uri("http://shared-host:9001/"))));
+        let elsewhere = std::thread::spawn(move || one.pace(&uri("http://shared-host:9000/a"))).join().expect("a pace");
+        assert!(!Arc::ptr_eq(&pace, &elsewhere), "outside of the runtime");
     }
 }

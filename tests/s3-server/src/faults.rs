@@ -35,6 +35,8 @@ impl Request {
 pub enum Fault {
     /// The request is not done. The answer has this status and an S3 error with this code.
     Refuse(u16, &'static str),
+    /// The request is not done. The answer is 503, and says that the client should wait for so many seconds (`Retry-After`).
+    RefuseFor(u64),
     /// The request is done. The answer has this status and an S3 error with this code.
     DoneBut(u16, &'static str),
     /// The request is not done. The connection closes without an answer.

@@ -361,6 +361,12 @@ impl Shared {
                 let _ = BodyExt::collect(request.into_body()).await;
                 return Ok(refusal(*status, code));
             }
+            Some(Fault::RefuseFor(seconds)) => {
+                let _ = BodyExt::collect(request.into_body()).await;
+                let mut answer = refusal(503, "SlowDown");
+                answer.headers_mut().insert(http::header::RETRY_AFTER, (*seconds).into());
+                return Ok(answer);
+            }
             Some(Fault::Hide) => return Ok(refusal(404, "NoSuchKey")),
             Some(Fault::Drop) => return Err(Hangup),
             Some(Fault::Reset) => {
