@@ -2,12 +2,15 @@
 //! the table itself.
 //!
 //! [`Gatherer::plan`] finds the blocks that must move so that every window of neighbouring rows stays within the locality bound,
-//! by the rules that writers use. It assumes that they will lie side by side; the caller plans again when the new chunks are
+//! by the rules that writers use, and those of small chunks side by side, which become one chunk. It assumes that they will lie side by side; the caller plans again when the new chunks are
 //! known. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
 //! codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and encoded again. Blocks of
 //! other tables are always decoded and compared with their logical hashes.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -33,6 +36,9 @@ use crate::{
 
 /// Maximum bytes of blocks that are fetched in one batch.
 const FETCHED: u64 = 16 << 20;
+/// A chunk is small if it has at most this part of the bytes of the smallest chunk of a writer. Those count logical bytes and these stored
+/// ones, so that a chunk which compresses well is not taken for small.
+const SMALL: u64 = 16;
 /// Maximum number of blocks that stay where they are and wait for a chunk to end.
 const WAITING: usize = 1 << 14;
 
@@ -90,6 +96,8 @@ pub struct Scattered {
     pub before: Worst,
     /// Sum over all windows of the cost that exceeds the bound; 0 if no block must move.
     pub excess: u64,
+    /// The number of small chunks that can be part of another one.
+    pub joined: u64,
     /// The last blocks of the segment as they lie now, and the number of its last stretch.
     tail: Vec<Spot>,
     stretch: u64,
@@ -122,7 +130,7 @@ impl Gatherer {
     /// Returns the blocks of the next segment that must move. `starts` says for each row of the segment whether it starts a
     /// sequence. Pass the last plan of a segment to [`Gatherer::pass`] before the plan of the next segment.
     pub fn plan(&mut self, group: &WrittenGroup, starts: impl Fn(u64) -> bool) -> Scattered {
-        let fixed = self.tail.len();
+        let (fixed, known) = (self.tail.len(), self.chunks.len() as u64);
         let (mut spots, stretch) = self.spots(group, starts);
         let tail = last_rows(&spots, self.bound.window).to_vec();
         let held = spots.len();
@@ -130,9 +138,36 @@ impl Gatherer {
         let is_within = before.percent <= self.bound.percent && before.extra_ranges <= self.bound.extra_ranges as u64;
         let beyond = if is_within { 0 } else { excess(&spots, self.bound) };
         let (again, _) = mend(&mut spots, fixed, self.bound);
-        let blocks: Vec<usize> = again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect();
+        let mut blocks: BTreeSet<usize> = again.into_iter().filter_map(|number| number.checked_sub(fixed)).collect();
+        let small = self.small_chunks(group, known);
+        let joined = small.iter().map(|(chunks, _)| chunks - 1).sum();
+        blocks.extend(small.into_iter().flat_map(|(_, blocks)| blocks));
         let excess = if blocks.is_empty() { 0 } else { beyond };
-        Scattered { blocks, before, excess, tail, stretch }
+        Scattered { blocks: blocks.into_iter().collect(), before, excess, joined, tail, stretch }
+    }
+
+    /// Returns the blocks of small chunks side by side, of any sequences, with the number of these chunks, where they can be one chunk.
+    /// Many small appends leave them. A chunk that several runs share would be several copies, so it stays: one that occurs twice, or is
+    /// among the first `known` chunks, those of earlier segments.
+    fn small_chunks(&self, group: &WrittenGroup, known: u64) -> Vec<(u64, Range<usize>)> {
+        let mut runs_of: BTreeMap<ChunkId, u32> = BTreeMap::new();
+        group.runs.iter().for_each(|run| *runs_of.entry(run.chunk).or_default() += 1);
+        let is_alone = |run: &LayoutRun| {
+            runs_of.get(&run.chunk) == Some(&1) && self.chunks.get(&(run.owner, run.chunk)).is_some_and(|number| *number >= known)
+        };
+        let (mut found, mut side_by_side, mut block) = (Vec::new(), Vec::new(), 0);
+        for run in &group.runs {
+            let end = block + run.lengths.len();
+            let is_small =
+                run.owner == 0 && run.first_block == 0 && ends_chunk(run) && SMALL * run.chunk_bytes <= self.cuts.chunk_min;
+            match is_small && is_alone(run) {
+                true => side_by_side.push((run.chunk_bytes, block..end)),
+                false => joinable(&std::mem::take(&mut side_by_side), &mut found),
+            }
+            block = end;
+        }
+        joinable(&side_by_side, &mut found);
+        found
     }
 
     /// Ends a segment whose blocks stay where they lay at this plan. The next call of [`Gatherer::plan`] is for the segment after
@@ -152,7 +187,8 @@ impl Gatherer {
         for run in &group.runs {
             let next = self.chunks.len() as u64;
             let chunk = *self.chunks.entry((run.owner, run.chunk)).or_insert(next);
-            if before.is_some_and(|before| ends_full_chunk(before, self.cuts, &group.columns)) && run.first_block == 0 {
+            let ends_full = |before: &LayoutRun| ends_chunk(before) && is_full(before.chunk_bytes, self.cuts, &group.columns);
+            if before.is_some_and(ends_full) && run.first_block == 0 {
                 stretch += 1;
             }
             before = Some(run);
@@ -290,16 +326,34 @@ impl Gatherer {
     }
 }
 
-/// Whether a run ends at the end of its chunk, and the chunk is a full one: at least about half the smallest chunk of a writer.
-/// The layout has stored bytes only, and a chunk may compress better than the rest of its column group.
-fn ends_full_chunk(run: &LayoutRun, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
+/// Whether a run ends at the end of its chunk.
+fn ends_chunk(run: &LayoutRun) -> bool {
     // After the last block a chunk stores two numbers for each block, a checksum and the trailer
     // (`format-spec/chunk.md#directory`).
     let blocks = u64::from(run.first_block) + run.lengths.len() as u64;
-    let ends = run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes;
+    run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes
+}
+
+/// Collects small chunks side by side, given by their bytes and blocks, that are joined: each has at most half of the bytes of the new chunk.
+/// So a chunk to which little is appended again and again is copied rarely.
+fn joinable(chunks: &[(u64, Range<usize>)], found: &mut Vec<(u64, Range<usize>)>) {
+    let [(_, first), .., (_, last)] = chunks else { return };
+    let total: u64 = chunks.iter().map(|(bytes, _)| bytes).sum();
+    match chunks.iter().position(|(bytes, _)| 2 * bytes > total) {
+        None => found.push((chunks.len() as u64, first.start..last.end)),
+        Some(large) => {
+            joinable(&chunks[..large], found);
+            joinable(&chunks[large + 1..], found);
+        }
+    }
+}
+
+/// Whether a chunk of so many stored bytes is a full one: at least about half the smallest chunk of a writer. The layout has stored bytes
+/// only, and a chunk may compress better than the rest of its column group.
+fn is_full(chunk_bytes: u64, cuts: Cuts, columns: &[ColumnBytes]) -> bool {
     let sum = |of: fn(&ColumnBytes) -> u64| columns.iter().map(of).map(u128::from).sum::<u128>();
     let (stored, logical) = (sum(|column| column.stored).max(1), sum(|column| column.logical));
-    ends && 2 * u128::from(run.chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
+    2 * u128::from(chunk_bytes) * logical >= u128::from(cuts.chunk_min) * stored
 }
 
 /// Returns the places of the first of these blocks, up to `FETCHED` bytes. `first` is the number of the first block of the runs.

@@ -205,6 +205,51 @@ fn rows_appended_one_by_one_come_into_one_chunk() {
     });
 }
 
+/// A table to which every log is appended by itself has a chunk for each. No window goes over two logs.
+#[test]
+fn small_chunks_of_different_sequences_become_one() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let (logs, each) = (common::cases(40) as u64, 3);
+        let schema = Schema::builder()
+            .index("log", "utf8")
+            .index("time", "i64")
+            .group("g", [("g.x", "i64")])
+            .group("same", [("same.y", "i64")])
+            .sequence_by(["log"]);
+        let schema = schema.order_by(["time"]).build().unwrap();
+        let rows = |log: u64| {
+            let columns: [(&str, ArrayRef); 4] = [
+                ("log", Arc::new(LargeStringArray::from_iter_values((0..each).map(|_| format!("log {log}"))))),
+                ("time", Arc::new(Int64Array::from_iter_values(0..each))),
+                ("g.x", Arc::new(Int64Array::from_iter_values((0..each).map(|row| 100 * log as i64 + row)))),
+                ("same.y", Arc::new(Int64Array::from_iter_values(0..each))),
+            ];
+            RecordBatch::try_from_iter(columns).unwrap()
+        };
+        let mut table = write(store(folder.path(), "t"), &schema, WriteOptions::default(), &[], &rows(0)).await;
+        for log in 1..logs {
+            let writer = table.append(WriteOptions::default()).await.unwrap();
+            let mut partition = writer.partition().unwrap();
+            partition.write(&rows(log)).await.unwrap();
+            table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        }
+        let chunks = async |table: &Table, group: usize| -> BTreeSet<ChunkId> {
+            table.layout(group).await.unwrap().runs().iter().map(|run| run.chunk).collect()
+        };
+        // The other column group has the same block in every log, which is stored once.
+        assert_eq!((chunks(&table, 0).await.len() as u64, chunks(&table, 1).await.len()), (logs, 1));
+        let (next, moved) = table.compact_runs(MOST, bound()).await.unwrap();
+        assert_eq!((chunks(&next, 0).await.len(), moved.chunks, moved.blocks), (1, 1, logs), "{moved:?}");
+        assert_eq!(chunks(&next, 1).await, chunks(&table, 1).await, "blocks that are shared are not copied");
+        let all: Vec<RecordBatch> = (0..logs).map(rows).collect();
+        assert_reads(&next, &concat_batches(&all[0].schema(), &all).unwrap()).await;
+        assert!(next.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        let (again, moved) = next.compact_runs(MOST, bound()).await.unwrap();
+        assert_eq!((again.version(), moved.blocks), (next.version(), 0));
+    });
+}
+
 #[test]
 fn any_history_reads_the_same_and_rests_after_one_compaction() {
     let folder = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ use crate::{
 
 With --index, which is the default without --runs, only small index segments are merged, so that the table opens faster, and the bloom filters that `tetrys edit --bloom-filter` asked for are added; no payload is read or copied.
 
-With --runs, scattered blocks of neighbouring rows are also copied side by side into new chunks of this table, so that a window of up to --window rows takes at most --extra-ranges more ranges than in a table that was written at once, and reads at most --percent of the bytes of its blocks. New chunks end by their content, so a few windows may stay beyond this bound. Other blocks stay where they are. Blocks are copied without decoding them where possible.
+With --runs, scattered blocks of neighbouring rows are also copied side by side into new chunks of this table, so that a window of up to --window rows takes at most --extra-ranges more ranges than in a table that was written at once, and reads at most --percent of the bytes of its blocks. Small chunks side by side, such as many small appends leave, become one. New chunks end by their content, so a few windows may stay beyond the bound. Other blocks stay where they are. Blocks are copied without decoding them where possible.
 
 Examples:
   tetrys compact drives --index

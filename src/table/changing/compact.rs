@@ -40,7 +40,8 @@ impl Table {
     }
 
     /// Merges segments as [`Table::compact`] does, and gathers scattered blocks: copies them side by side into new chunks of this
-    /// table, as long as that brings windows of neighbouring rows nearer to `bound`. Many versions, patches, small appends and
+    /// table, as long as that brings windows of neighbouring rows nearer to `bound`. Small chunks of the table that lie side by side become
+    /// one chunk, also if their rows are of several sequences. Many versions, patches, small appends and
     /// writers without a bound scatter blocks. New chunks end by their content, so a few windows may stay beyond the bound:
     /// [`Gathered::after`] says by how much.
     ///
@@ -190,7 +191,8 @@ impl Table {
             let stores = self.owners_of(&group, &scattered.blocks).await?;
             let (next, moved) = gatherer.write(store, &stores, &group, &scattered.blocks, starts).await?;
             let left = gatherer.plan(&next, starts);
-            if left.excess >= scattered.excess {
+            // Small chunks are joined where that makes no window more expensive.
+            if (left.excess, left.joined) >= (scattered.excess, scattered.joined) {
                 break;
             }
             (group, scattered, all) = (next, left, all.and(moved));
