@@ -133,3 +133,47 @@ impl ObjectRef {
         }
     }
 }
+
+/// Hashes numbers and texts as bytes that no other numbers and texts have: 8 bytes for each number, 16 for a wide one, low byte first, and for a text its
+/// length and its UTF-8.
+#[derive(Default)]
+pub(crate) struct Digest(blake3::Hasher);
+
+impl Digest {
+    pub(crate) fn number(&mut self, number: u64) -> &mut Self {
+        self.0.update(&number.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn wide(&mut self, number: i128) -> &mut Self {
+        self.0.update(&number.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = u64>) -> &mut Self {
+        self.number(numbers.len() as u64);
+        numbers.for_each(|number| {
+            self.number(number);
+        });
+        self
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        self.number(text.len() as u64).0.update(text.as_bytes());
+        self
+    }
+
+    pub(crate) fn hash(&mut self, hash: &Hash) -> &mut Self {
+        self.0.update(&hash.0);
+        self
+    }
+
+    pub(crate) fn finish(&self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+
+    /// Returns the first 8 bytes of the hash as 16 hexadecimal digits.
+    pub(crate) fn digits(&self) -> String {
+        self.finish().to_string().chars().take(16).collect()
+    }
+}

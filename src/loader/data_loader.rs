@@ -458,9 +458,9 @@ impl DataLoader {
     /// same order, whatever the batch size and the number of ranks were.
     ///
     /// # Errors
-    /// - `Invalid`: the state was saved by a loader with other tables, versions, rows, columns, windows or order, or some rank
+    /// - `Invalid`: the state was saved by a loader with other tables, content of them, rows, columns, windows or order, or some rank
     ///   would get no sample in the last step.
-    /// - `Unsupported`: a later build saved the state.
+    /// - `Unsupported`: an earlier or a later build saved the state, in another format.
     pub fn load_state(&mut self, state: &LoaderState) -> Result<()> {
         let (seeds, change) = state.check(&self.made_of(), self.sources.0.len())?;
         let mix = match (&self.mix, change) {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result, counted},
-    id::Hash,
+    id::Digest,
     read::{Edge, Window},
     schema::ColumnType,
     table::{RowLoader, SampleColumns, SampleKey, Windows},
@@ -275,25 +275,47 @@ async fn made_of(
     (shuffle, draws, starts): (Shuffle, &Draws, &[u64]),
     samples: u64,
 ) -> Result<MadeOf> {
-    let digits = |hash: Hash| hash.to_string().chars().take(16).collect::<String>();
-    let [tables, versions, all] = rows.identity().await?.map(digits);
-    let names: Vec<&str> = rows.column_names().collect();
+    let [tables, content, all] = rows.identity().await?;
     // Decoders are left out: they change no sample, and an epoch may go on with larger pictures.
-    let columns = Hash::of(format!("{names:?} {parts:?} {windows:?}").as_bytes());
-    let order = match draws {
-        // A copy of the table in another kind of store may choose other column groups, and so other blocks.
-        Draws::Once => format!("{shuffle:?} {}", Hash::of(bytemuck::cast_slice(starts))),
-        Draws::Replaced { sums, draws } => format!("replaced {draws} {}", of_floats(sums)),
-        Draws::Weighted { weights, draws } => format!("weighted {draws} {}", of_floats(weights)),
+    let mut columns = Digest::default();
+    columns.number(rows.column_names().count() as u64);
+    rows.column_names().for_each(|name| {
+        columns.text(name);
+    });
+    columns.number(parts.len() as u64);
+    for (places, window) in parts {
+        columns.numbers(places.iter().map(|place| *place as u64));
+        match window {
+            None => columns.number(0),
+            Some(window) => window.digest(columns.number(1)),
+        };
+    }
+    // The patterns of the windows.
+    columns.number(windows.len() as u64);
+    windows.iter().for_each(|(pattern, _)| {
+        columns.text(pattern);
+    });
+    let (mut order, floats) =
+        (Digest::default(), |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+    match draws {
+        Draws::Once => {
+            match shuffle {
+                Shuffle::None => order.number(0),
+                Shuffle::Global => order.number(1),
+                Shuffle::Block { rows, window } => order.number(2).number(rows).number(window),
+                Shuffle::Sequence => order.number(3),
+            };
+            // A copy of the table in another kind of store may choose other column groups, and so other blocks.
+            order.numbers(starts.iter().copied())
+        }
+        Draws::Replaced { sums, draws } => order.number(4).number(*draws).numbers(floats(sums).into_iter()),
+        Draws::Weighted { weights, draws } => order.number(5).number(*draws).numbers(floats(weights).into_iter()),
         Draws::Balanced { samples, starts, draws } => {
-            format!("balanced {draws} {} {starts:?}", Hash::of(bytemuck::cast_slice(samples)))
+            order.number(6).number(*draws).numbers(samples.iter().copied()).numbers(starts.iter().copied())
         }
     };
-    let order = digits(Hash::of(order.as_bytes()));
-    let rows = digits(Hash::of(format!("{all} {samples}").as_bytes()));
-    Ok(MadeOf { tables, versions, rows, columns: digits(columns), order })
-}
-
-fn of_floats(values: &[f64]) -> Hash {
-    Hash::of(bytemuck::cast_slice(values))
+    let mut rows = Digest::default();
+    rows.hash(&all).number(samples);
+    let [tables, content] = [tables, content].map(|hash| Digest::default().hash(&hash).digits());
+    Ok(MadeOf { tables, content, versions: None, rows: rows.digits(), columns: columns.digits(), order: order.digits() })
 }

@@ -8,11 +8,13 @@ use crate::{
     id::Hash,
 };
 
-/// Version of the state.
-const FORMAT: u32 = 1;
+/// Format of the state. Format 1 had the numbers of the versions of the tables instead of their content.
+const FORMAT: u32 = 2;
 
 /// Where a [`DataLoader`](super::DataLoader) stands: the epoch, the samples that all ranks have handed out, and hashes of what
-/// the order depends on. As JSON (`serde_json`) it takes less than 1 KiB, and less than 256 bytes more for each loader of a mix.
+/// the order depends on. It follows the content of the tables, not the numbers of their versions: it fits a version whose segments have the
+/// same index, and the same blocks in the column groups that the loader reads. As JSON (`serde_json`) it takes less than 1 KiB, and
+/// less than 256 bytes more for each loader of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderState {
@@ -41,7 +43,11 @@ struct MixState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MadeOf {
     pub(super) tables: String,
-    pub(super) versions: String,
+    #[serde(default)]
+    pub(super) content: String,
+    /// What format 1 has instead of the content. It is read to be refused by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) versions: Option<String>,
     pub(super) rows: String,
     pub(super) columns: String,
     pub(super) order: String,
@@ -56,7 +62,8 @@ impl MadeOf {
         };
         Self {
             tables: of(|held| &held.tables),
-            versions: of(|held| &held.versions),
+            content: of(|held| &held.content),
+            versions: None,
             rows: of(|held| &held.rows),
             columns: of(|held| &held.columns),
             order: of(|held| &held.order),
@@ -77,10 +84,13 @@ impl LoaderState {
         if self.format != FORMAT {
             return Err(Error::unsupported(format!("loader state: format {}, this build reads {FORMAT}", self.format)));
         }
+        if self.made_of.versions.is_some() {
+            return Err(Error::invalid(format!("loader state: a field `versions`, which format {FORMAT} does not have")));
+        }
         let (theirs, ours) = (&self.made_of, made_of);
         for (what, theirs, ours) in [
             ("the tables", &theirs.tables, &ours.tables),
-            ("the table versions", &theirs.versions, &ours.versions),
+            ("the content of the tables", &theirs.content, &ours.content),
             ("the rows of the index", &theirs.rows, &ours.rows),
             ("the columns or windows", &theirs.columns, &ours.columns),
             ("the mode of the order", &theirs.order, &ours.order),

@@ -2,7 +2,10 @@
 
 use std::{ops::Range, str::FromStr};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    id::Digest,
+};
 
 /// Time offsets of a window, relative to the time of a row.
 ///
@@ -90,10 +93,35 @@ enum Delta {
     Ticks(i128),
 }
 
+impl Delta {
+    fn digest(self, to: &mut Digest) {
+        let (unit, value) = match self {
+            Self::Nanoseconds(value) => (0, value),
+            Self::Ticks(value) => (1, value),
+        };
+        to.number(unit).wide(value);
+    }
+}
+
 /// The most rows of a window.
 const MAX_WINDOW: usize = 1 << 24;
 
 impl TimeOffsets {
+    /// Adds the offsets to a hash.
+    pub(crate) fn digest<'a>(&self, to: &'a mut Digest) -> &'a mut Digest {
+        let Self { column, deltas, pick, tolerance } = self;
+        to.text(column).number(deltas.len() as u64);
+        deltas.iter().for_each(|delta| delta.digest(to));
+        to.number(match pick {
+            Pick::Nearest => 0,
+            Pick::Before => 1,
+            Pick::After => 2,
+        });
+        to.number(u64::from(tolerance.is_some()));
+        tolerance.iter().for_each(|delta| delta.digest(to));
+        to
+    }
+
     /// Creates offsets relative to the value of an index column: an integer, timestamp, duration or date. The rows of the window
     /// have the order of the offsets.
     ///

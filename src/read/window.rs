@@ -6,6 +6,7 @@ use super::times::TimeOffsets;
 use crate::{
     error::{Error, Result, counted},
     format::PackedLengths,
+    id::Digest,
 };
 
 /// The rows of a window around a row, given by row offsets or by time offsets.
@@ -27,6 +28,16 @@ impl Window {
         match self {
             Self::Rows(offsets) => offsets.len(),
             Self::Times(times) => times.len(),
+        }
+    }
+}
+
+impl Window {
+    /// Adds the window to a hash.
+    pub(crate) fn digest<'a>(&self, to: &'a mut Digest) -> &'a mut Digest {
+        match self {
+            Self::Rows(offsets) => to.number(0).numbers(offsets.as_slice().iter().map(|offset| offset.cast_unsigned())),
+            Self::Times(times) => times.digest(to.number(1)),
         }
     }
 }

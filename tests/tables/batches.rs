@@ -228,7 +228,7 @@ fn the_state_of_another_loader_is_refused_by_name() {
     let windowed = plain().window("ego.pose", -1..=0).unwrap();
     for (other, what) in [
         (of(self::table().row_loader().columns(["ego.*"]).unwrap(), plain()), "the tables"),
-        (of(longer.row_loader().columns(["ego.*"]).unwrap(), plain()), "the table versions"),
+        (of(longer.row_loader().columns(["ego.*"]).unwrap(), plain()), "the content of the tables"),
         (of(filtered, plain()), "the rows of the index"),
         (of(rows().columns(["ego.pose"]).unwrap(), plain()), "the columns or windows"),
         (of(rows(), windowed), "the columns or windows"),
@@ -242,7 +242,7 @@ fn the_state_of_another_loader_is_refused_by_name() {
         let text = serde_json::to_string(&loader.state()).unwrap().replace(from, to);
         serde_json::from_str::<LoaderState>(&text).unwrap()
     };
-    let (later, beyond) = (json("\"format\":1", "\"format\":2"), json("\"offset\":0", "\"offset\":140"));
+    let (later, beyond) = (json("\"format\":2", "\"format\":3"), json("\"offset\":0", "\"offset\":140"));
     assert_eq!(loader.load_state(&later).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(loader.load_state(&beyond).unwrap_err().to_string().contains("offset 140 in an epoch of 139 samples"));
     // The loader goes on as before.
@@ -706,4 +706,80 @@ fn rows_of_an_endless_iterator_come_however_many_are_asked_for_ahead() {
         assert_eq!(rows.scan(usize::MAX).count().await, 1);
         assert!(rows.clone().cache_bytes(usize::MAX).take(&[3]).await.is_ok());
     });
+}
+
+/// States of format 2, of loaders over golden tables. What a training job has saved must load for ever.
+#[test]
+fn states_that_were_saved_once_are_made_and_loaded_alike() {
+    let golden = common::root().join("tests/golden");
+    let open = |name: &str| block_on(Table::open(golden.join("v1").join(name).join("table").to_str().unwrap())).unwrap();
+    let first_column = |table: &Table| table.row_loader().column_names().next().unwrap().to_owned();
+    let mut found = BTreeMap::new();
+    for name in ["two-segments", "every-type", "view"] {
+        let table = open(name).allow([format!("file://{}/", golden.display())]);
+        let column = first_column(&table);
+        let weights = (1..=table.rows()).map(|row| row as f64).collect();
+        let classes = (0..table.rows()).map(|row| row as u32 % 2).collect();
+        let options = [
+            ("all", LoaderOptions::new(2)),
+            ("blocks", LoaderOptions::new(2).shuffle(Shuffle::Block { rows: 2, window: 3 })),
+            ("in order", LoaderOptions::new(1).shuffle(Shuffle::None).window(&column, [-3, 0, 1]).unwrap()),
+            ("weights", LoaderOptions::new(1).weights(weights, false, Some(2))),
+            ("classes", LoaderOptions::new(1).balanced(classes, None)),
+        ];
+        for (what, options) in options {
+            let rows = table.row_loader().columns([&column]).unwrap();
+            let mut loader = block_on(DataLoader::new(rows, options)).unwrap();
+            found.insert(format!("{name}, {what}"), serde_json::to_value(loader.state()).unwrap());
+            let state = loader.state();
+            loader.load_state(&state).unwrap();
+        }
+    }
+    let file = golden.join("loader-states.json");
+    if std::env::var_os("TETRYS_REWRITE").is_some() {
+        fs::write(&file, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+    }
+    let stored: BTreeMap<String, serde_json::Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(found, stored);
+}
+
+#[test]
+fn a_state_goes_on_with_a_version_of_equal_rows() {
+    let table = table();
+    let of = |table: &Table, columns: &str| {
+        block_on(DataLoader::new(table.row_loader().columns([columns]).unwrap(), LoaderOptions::new(8))).unwrap()
+    };
+    let mut loader = of(&table, "ego.*");
+    let order = positions(&rest(&mut loader.clone()));
+    block_on(loader.next()).unwrap().unwrap();
+    let state = loader.state();
+    // Versions in which other column groups and properties changed.
+    let edited = block_on(table.edit().set_property("place", "Zurich").commit()).unwrap();
+    let patch = RecordBatch::try_from_iter([
+        ("log", Arc::new(arrow_array::LargeStringArray::from(vec!["a"])) as arrow_array::ArrayRef),
+        ("time", Arc::new(Int64Array::from(vec![first_time(&table)]))),
+        ("camera.gain", Arc::new(arrow_array::Float32Array::from(vec![0.5]))),
+    ]);
+    let patched = block_on(edited.patch(&["log", "time"], &patch.unwrap(), WriteOptions::default())).unwrap();
+    for version in [&edited, &patched] {
+        let mut again = of(version, "ego.*");
+        again.load_state(&state).unwrap();
+        assert_eq!(positions(&rest(&mut again)), order[8..], "version {}", version.version());
+    }
+    let error = of(&patched, "camera.*").load_state(&of(&table, "camera.*").state()).unwrap_err();
+    assert!(error.to_string().contains("the content of the tables"), "{error}");
+    // A state of format 1, as earlier builds have saved it.
+    let old = r#"{"format":1,"seed":0,"epoch":0,"offset":8,"tables":"0123456789abcdef","versions":"0123456789abcdef",
+        "rows":"0123456789abcdef","columns":"0123456789abcdef","order":"0123456789abcdef"}"#;
+    let error = loader.load_state(&serde_json::from_str(old).unwrap()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Unsupported, "loader state: format 1, this build reads 2")
+    );
+}
+
+/// Returns the time of the first row.
+fn first_time(table: &Table) -> i64 {
+    let row = block_on(table.take_index(&[0])).unwrap();
+    row.column(1).as_any().downcast_ref::<Int64Array>().unwrap().value(0)
 }

@@ -22,7 +22,7 @@ use crate::{
     offload::{Stop, offload, yield_now},
     once::Once,
     read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window, window},
-    schema::{self, ColumnId, ColumnType},
+    schema::{self, ColumnGroup, ColumnId, ColumnType},
     table::table::Table,
 };
 
@@ -544,6 +544,23 @@ impl RowLoader {
             found.extend(ids.map(|id| (place, id, rows.as_slice())));
         }
         found
+    }
+
+    /// Returns the numbers of the column groups that this loader reads of a source, ascending.
+    pub(super) fn groups_read(&self, number: usize) -> Vec<usize> {
+        let ids: Vec<ColumnId> = self
+            .columns
+            .iter()
+            .filter(|column| !column.of_index)
+            .flat_map(|column| &column.origins)
+            .filter(|(origin, _)| *origin == number)
+            .map(|(_, id)| *id)
+            .collect();
+        let groups = self.sources().get(number).map(|source| source.table.manifest().schema.groups()).unwrap_or_default();
+        // A masked column is read from a later group.
+        let has = |group: &ColumnGroup, id: &ColumnId| group.columns.contains(id) && !group.masked.contains(id);
+        let is_read = |(_, group): &(usize, &ColumnGroup)| ids.iter().any(|id| has(group, id));
+        groups.iter().enumerate().filter(is_read).map(|(number, _)| number).collect()
     }
 
     fn cached_blocks(&self, source: usize) -> CachedBlocks {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::Manifest,
-    id::Hash,
+    id::{Digest, Hash},
     offload::{offload, yield_now},
     read::{Explain, Layout, Sequences, TimeSpan, Window},
     schema::ColumnType,
@@ -254,21 +254,34 @@ impl RowLoader {
         Ok(found)
     }
 
-    /// Returns hashes of the tables, of their versions, and of the rows of the positions.
+    /// Returns hashes of the tables, of their content, and of the rows of the positions. The content is what their segments refer to: the
+    /// index, and the hashes of the blocks of the column groups that this loader reads.
     pub(crate) async fn identity(&self) -> Result<[Hash; 3]> {
         self.bind().await?;
         let loader = self.clone();
         offload(move |_| {
-            let (mut tables, mut versions, mut rows) = (Vec::new(), Vec::new(), blake3::Hasher::new());
+            let (mut tables, mut content, mut rows) = (Vec::new(), Digest::default(), blake3::Hasher::new());
             rows.update(&loader.len().to_le_bytes());
-            for source in loader.sources() {
-                tables.extend(source.table.manifest().table.as_bytes());
-                versions.extend(source.table.version().to_le_bytes());
+            for (number, source) in loader.sources().iter().enumerate() {
+                let manifest = source.table.manifest();
+                tables.extend(manifest.table.as_bytes());
+                let groups = loader.groups_read(number);
+                content.number(manifest.segments.len() as u64);
+                for segment in &manifest.segments {
+                    content.number(segment.rows).number(u64::from(segment.continues)).hash(&segment.index.blake3);
+                    for group in groups.iter().filter_map(|group| segment.groups.get(*group)) {
+                        content.hash(&group.hashes.blake3);
+                    }
+                }
+                rows.update(&[u8::from(source.at.is_some())]);
                 if let Some(at) = &source.at {
-                    rows.update(bytemuck::cast_slice(at));
+                    rows.update(&(at.len() as u64).to_le_bytes());
+                    at.iter().for_each(|row| {
+                        rows.update(&row.to_le_bytes());
+                    });
                 }
             }
-            Ok([Hash::of(&tables), Hash::of(&versions), Hash(*rows.finalize().as_bytes())])
+            Ok([Hash::of(&tables), content.finish(), Hash(*rows.finalize().as_bytes())])
         })
         .await
     }
