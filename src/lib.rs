@@ -62,6 +62,7 @@ mod offload;
 mod once;
 mod panics;
 mod progress;
+mod ranges;
 #[cfg(feature = "frame")]
 pub mod recipe;
 pub mod schema;

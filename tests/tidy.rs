@@ -14,7 +14,21 @@ use std::{
 /// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
     &["error", "machine", "words"],
-    &["ahead", "arrow", "environment", "flight", "hints", "id", "offload", "once", "panics", "progress", "threads", "waves"],
+    &[
+        "ahead",
+        "arrow",
+        "environment",
+        "flight",
+        "hints",
+        "id",
+        "offload",
+        "once",
+        "panics",
+        "progress",
+        "ranges",
+        "threads",
+        "waves",
+    ],
     &["schema"],
     &["codec"],
     &["format"],

@@ -170,10 +170,11 @@ impl Table {
         to_python(py, &wait_long(py, async move { tetrys::Table::usage(&store).await })?)
     }
 
-    /// Lists the versions that exist, newest first, each as a dict.
-    fn versions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// Lists the versions that exist, newest first, each as a dict: the newest `limit`, or all.
+    #[pyo3(signature = (limit = None))]
+    fn versions<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
-        to_python(py, &wait_long(py, async move { table.history().await })?)
+        to_python(py, &wait_long(py, async move { Ok(table.recent_history(limit.unwrap_or(usize::MAX)).await?.0) })?)
     }
 
     /// Reads every byte of this version and checks it; returns counts and a list of damage. Calls `progress` with (bytes done,

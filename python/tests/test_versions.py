@@ -151,6 +151,9 @@ def test_other_things_are_said_of_the_same_rows(tmp_path: Path) -> None:
     assert read(table)[3]["labels.text"] == "three" and read(table)[4]["labels.text"] is None
     assert [version["operation"] for version in table.versions()] == ["add_group", "edit", "edit", "edit", "edit", "edit", "edit", "create"]
     assert [version["tags"] for version in table.versions()][-1] == ["gold"]
+    assert table.versions(limit=2) == table.versions()[:2]
+    with pytest.raises(tt.Invalid, match="limit: 0 is outside: expected 1 or more"):
+        table.versions(limit=0)
     for change, error, message in [
         (lambda: table.rename_column("gone", "x"), tt.NotFound, "gone"),
         (lambda: table.untag("silver"), tt.NotFound, "no tag `silver`"),

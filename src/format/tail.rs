@@ -216,6 +216,16 @@ impl IndexTail {
         filters.collect()
     }
 
+    /// Returns the filters that [`Self::filters`] returns of `columns`, without those that are larger than what they may save: the pages of
+    /// `read`, the columns to read, in their row group.
+    pub(crate) fn useful_filters(&self, columns: &[usize], read: &[usize], rows: &[Range<u64>]) -> Vec<StoredFilter> {
+        let is_useful = |filter: &StoredFilter| {
+            let Range { start, end } = filter.range();
+            end - start < self.part_bytes(filter.group(), read, rows)
+        };
+        self.filters(columns, rows).into_iter().filter(is_useful).collect()
+    }
+
     /// Returns the stored bytes of the data pages of a row group that have any of `rows` in `columns`.
     pub fn part_bytes(&self, group: usize, columns: &[usize], rows: &[Range<u64>]) -> u64 {
         let columns = columns.iter().filter_map(|column| self.groups.get(group)?.columns.get(*column));

@@ -21,7 +21,7 @@ pub(crate) use frame::{bytes_of, internal, own_rows, shown_zone, taken};
 pub use frame::{frame, with_locators, without_locators};
 pub use locate::{NO_PARTNER, is_locator, locate, locator_column, retag};
 pub use merge::Merge;
-pub(crate) use predicate::{Piece, Predicate, both, bounded, joined};
+pub(crate) use predicate::{Piece, Predicate, both, bounded};
 pub(crate) use pushdown::{Pushdown, of_columns, of_condition, of_expression, of_query};
 pub(crate) use serialized::of_serialized;
 pub(crate) use sql::{filtered, query, said, with_columns};

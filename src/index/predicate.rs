@@ -5,7 +5,10 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use crate::format::{BloomFilter, Bound, Bounds};
+use crate::{
+    format::{BloomFilter, Bound, Bounds},
+    ranges::joined,
+};
 
 /// A condition over index columns, which are numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,18 +211,6 @@ fn may_hold(comparison: Comparison, value: &Value, bounds: &Bounds) -> bool {
         Comparison::Greater => nan || !max_is(&[Less, Equal], false),
         Comparison::GreaterEqual => nan || !max_is(&[Less], false),
     }
-}
-
-/// Joins ascending ranges that touch each other, and drops empty ones.
-pub(crate) fn joined(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut all: Vec<Range<u64>> = Vec::new();
-    for range in ranges.into_iter().filter(|range| range.start < range.end) {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
 }
 
 /// Returns the rows that are in both lists of ascending ranges.

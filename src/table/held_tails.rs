@@ -41,13 +41,11 @@ impl Tails {
     }
 
     /// Keeps the tail of a segment, which has so many stored bytes.
-    #[cfg(feature = "frame")]
     pub(super) fn keep(&self, segment: usize, tail: &Arc<IndexTail>, stored: u64) {
         self.held().insert(segment, (Arc::clone(tail), stored.saturating_mul(UNFOLDED)));
     }
 
     /// Drops the tail of a segment.
-    #[cfg(feature = "frame")]
     pub(super) fn forget(&self, segment: usize) {
         self.held().remove(&segment);
     }

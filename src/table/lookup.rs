@@ -16,24 +16,16 @@ use std::{
 };
 
 use arrow_array::RecordBatch;
-use bytes::Bytes;
 use futures::future::try_join_all;
 
-use super::{table::Table, tails::TAILS_AT_ONCE};
+use super::{index_rows::BYTES_TOGETHER, table::Table, tails::TAILS_AT_ONCE};
 use crate::{
-    error::{Error, Result},
-    format::{BloomFilter, Bound, Bounds, IndexTail, Segment, SequenceKey, StoredFilter, index_columns_reader},
-    offload::{Stop, offload_large},
-    schema::Schema,
+    error::Result,
+    format::{BloomFilter, Bound, Bounds, IndexTail, Segment, SequenceKey},
+    offload::offload_large,
     waves::waves,
 };
 
-/// If a part has more than this share of its index object, the whole object is read.
-const MOST_OF: (u64, u64) = (3, 4);
-/// Bytes of an index object that is read as a whole, without its tail.
-const SMALL: u64 = 256 << 10;
-/// Most bytes of index objects that are read together, unless a single one has more.
-const BYTES_TOGETHER: u64 = 64 << 20;
 /// The most keys that are looked for in bloom filters.
 const MOST_FILTERED: usize = 10_000;
 
@@ -59,15 +51,6 @@ struct Numbers {
     of: HashMap<[u8; 16], usize>,
     /// The values of each key; `None` for what is null or NaN. Empty if there are many keys.
     values: Vec<Vec<Option<Bound>>>,
-}
-
-type Each<T> = Box<dyn Iterator<Item = T>>;
-
-/// Rows of a segment, and some of their index columns.
-enum Read {
-    /// All rows, in the object.
-    Whole(Bytes),
-    Part(Vec<Range<u64>>, Vec<RecordBatch>),
 }
 
 impl Keys {
@@ -179,52 +162,22 @@ impl Table {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let read = self.read_rows(segment, tail, &keys.places, rows).await?;
+        let read = self.read_rows(number, segment, tail, &keys.places, rows).await?;
         let (schema, rows, first_row, keys) = (self.manifest().schema.clone(), segment.rows, segment.first_row, Arc::clone(keys));
         offload_large(read.work(), move |stop| {
             let among = keys.columns.iter().filter_map(|column| keys.places.iter().position(|place| place == column));
             let among: Vec<usize> = among.collect();
             let mut found = Vec::new();
-            read.each(&schema, rows, &keys.places, stop, |batch, row, place| {
-                found.extend(keys.number_of(batch, &among, row)?.map(|number| (first_row + place, number)));
-                Ok(())
-            })?;
+            for read in read.numbered(&schema, rows, &keys.places)? {
+                stop.check()?;
+                let (numbers, batch) = read?;
+                for (row, number) in numbers.into_iter().enumerate() {
+                    found.extend(keys.number_of(&batch, &among, row)?.map(|key| (first_row + number, key)));
+                }
+            }
             Ok(found)
         })
         .await
-    }
-
-    /// Returns some index columns of one row of a segment, as a batch with one row.
-    ///
-    /// # Errors
-    /// - `Corrupt`: the index is damaged.
-    /// - Errors of the store.
-    pub(super) async fn index_row(&self, number: usize, row: u64, places: &[usize]) -> Result<RecordBatch> {
-        let segments = &self.manifest().segments;
-        let missing = move || Error::internal(format!("no row {row} in segment {number}"));
-        let segment = segments.get(number).ok_or_else(missing)?;
-        let tail = self.useful_tail(number, segment).await?;
-        let read = self.read_rows(segment, tail, places, std::iter::once(row..row + 1).collect()).await?;
-        let (schema, rows, places) = (self.manifest().schema.clone(), segment.rows, places.to_vec());
-        offload_large(read.work(), move |stop| {
-            let mut found = None;
-            read.each(&schema, rows, &places, stop, |batch, at, place| {
-                if place == row {
-                    found = Some(batch.slice(at, 1));
-                }
-                Ok(())
-            })?;
-            found.ok_or_else(missing)
-        })
-        .await
-    }
-
-    /// Returns the tail of a segment, unless the whole segment is as soon read.
-    async fn useful_tail(&self, number: usize, segment: &Segment) -> Result<Option<Arc<IndexTail>>> {
-        match segment.index.bytes <= SMALL {
-            true => Ok(None),
-            false => self.read_tail(number).await,
-        }
     }
 
     /// Leaves out the row groups of which a bloom filter says that they have none of the keys.
@@ -235,23 +188,12 @@ impl Table {
         rows: Vec<Range<u64>>,
         keys: &Keys,
     ) -> Result<Vec<Range<u64>>> {
-        // A filter is worth its bytes only if a row group has more of them to read.
-        let worth = |filter: &StoredFilter| {
-            let range = filter.range();
-            range.end - range.start < tail.part_bytes(filter.group(), &keys.places, &rows)
-        };
-        let filters: Vec<StoredFilter> = tail.filters(&keys.places, &rows).into_iter().filter(worth).collect();
-        let values = match filters.is_empty() {
-            true => return Ok(rows),
-            false => &keys.numbers()?.values,
-        };
-        if values.is_empty() {
+        let filters = tail.useful_filters(&keys.places, &keys.places, &rows);
+        if filters.is_empty() || keys.numbers()?.values.is_empty() {
             return Ok(rows);
         }
-        let ranges: Vec<Range<u64>> = filters.iter().map(StoredFilter::range).collect();
-        let held = filters.clone();
-        let open = move |fetched: Vec<Bytes>| held.iter().zip(&fetched).map(|(filter, bytes)| filter.open(bytes)).collect();
-        let Some(opened): Option<Vec<BloomFilter>> = self.index_ranges(segment, &ranges, open).await? else { return Ok(rows) };
+        let values = &keys.numbers()?.values;
+        let Some(opened) = self.open_filters(segment, &filters).await? else { return Ok(rows) };
         let may_have = |group: usize| {
             let here: Vec<(usize, &BloomFilter)> = filters
                 .iter()
@@ -268,73 +210,4 @@ impl Table {
         let group_of = |rows: &Range<u64>| groups.iter().position(|group| group == rows);
         Ok(rows.into_iter().filter(|rows| group_of(rows).is_none_or(may_have)).collect())
     }
-
-    /// Reads some index columns of some rows of a segment.
-    async fn read_rows(
-        &self,
-        segment: &Segment,
-        tail: Option<Arc<IndexTail>>,
-        places: &[usize],
-        rows: Vec<Range<u64>>,
-    ) -> Result<Read> {
-        if let Some(tail) = tail {
-            let rows = joined(rows);
-            let part = Arc::new(tail.part(places, &rows));
-            if part.bytes() <= segment.index.bytes / MOST_OF.1 * MOST_OF.0
-                && let Some(fetched) = self.index_part(segment, &tail, &part).await?
-            {
-                let schema = self.manifest().schema.clone();
-                let size = fetched.iter().map(Bytes::len).sum();
-                if let Ok(batches) = offload_large(size, move |_: &Stop| tail.read(&part, &fetched, &schema)).await {
-                    return Ok(Read::Part(rows, batches));
-                }
-            }
-        }
-        Ok(Read::Whole(self.object("index", &segment.index).await?))
-    }
-}
-
-impl Read {
-    /// Returns the size of the work on the rows, in bytes.
-    fn work(&self) -> usize {
-        match self {
-            Self::Whole(bytes) => bytes.len(),
-            Self::Part(_, batches) => batches.iter().map(RecordBatch::get_array_memory_size).sum(),
-        }
-    }
-
-    /// Calls `take` for each row: a batch, the number of the row there, and its number in the segment of `rows` rows.
-    fn each(
-        self,
-        schema: &Schema,
-        rows: u64,
-        places: &[usize],
-        stop: &Stop,
-        mut take: impl FnMut(&RecordBatch, usize, u64) -> Result<()>,
-    ) -> Result<()> {
-        let (mut numbers, batches): (Each<u64>, Each<Result<RecordBatch>>) = match self {
-            Self::Whole(bytes) => (Box::new(0..rows), Box::new(index_columns_reader(bytes, schema, rows, places)?)),
-            Self::Part(ranges, batches) => (Box::new(ranges.into_iter().flatten()), Box::new(batches.into_iter().map(Ok))),
-        };
-        for batch in batches {
-            stop.check()?;
-            let batch = batch?;
-            for (row, number) in (0..batch.num_rows()).zip(numbers.by_ref()) {
-                take(&batch, row, number)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Joins ascending ranges that touch each other.
-fn joined(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => joined.push(range),
-        }
-    }
-    joined
 }

@@ -18,6 +18,7 @@ mod views;
 mod described;
 mod held_layouts;
 mod held_tails;
+mod index_rows;
 mod layouts;
 mod lists;
 mod lookup;
@@ -37,6 +38,7 @@ pub use changing::{Edit, GroupReplacer};
 pub use described::GroupBytes;
 #[cfg(feature = "frame")]
 pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, IndexRequest, IndexScan, MergeWriter, SplitWriter};
+pub(crate) use index_rows::ranges_of;
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey, more_than_nothing};
 pub use session::{SessionInfo, TableWriter, Ticket, WritePlan};

@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
 };
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use bytes::Bytes;
 use futures::{
     FutureExt,
@@ -16,12 +16,12 @@ use uuid::Uuid;
 use super::{
     held_layouts::Layouts,
     held_tails::Tails,
-    seen::{ViewRows, seen_columns, seen_schema},
+    seen::{ViewRows, seen_schema},
 };
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
-    format::{ForeignTable, Manifest, PackedLengths, Segment, index_columns_reader, is_tag, manifest_name, read_sequences},
+    format::{ForeignTable, Manifest, PackedLengths, Segment, is_tag, manifest_name, read_sequences},
     id::{Hash, ObjectRef},
     offload::offload_large,
     once::Once,
@@ -75,6 +75,8 @@ pub(super) struct Inner {
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// The values of each index column that a row loader has read.
     pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<Once<ArrayRef>>>>,
+    /// What loaders have spent on reading values of the index for single rows, in bytes.
+    pub(super) spent_on_rows: AtomicU64,
     /// The store of each entry of the manifest's `stores`.
     foreign: Vec<Once<Store>>,
     /// URLs below which absolute references to other tables are followed, in addition to those of the store's options.
@@ -243,6 +245,7 @@ impl Table {
                 tails: Tails::default(),
                 times: Mutex::default(),
                 index_values: Mutex::default(),
+                spent_on_rows: AtomicU64::new(0),
                 foreign,
                 allowed,
                 allow_unpinned: false,
@@ -544,7 +547,7 @@ impl Table {
     }
 
     /// Reads several objects concurrently and returns them in order. An object that is named several times is read once.
-    async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
+    pub(super) async fn objects_of(&self, folder: &str, objects: impl Iterator<Item = ObjectRef>) -> Result<Vec<Bytes>> {
         let (mut distinct, mut seen) = (Vec::new(), BTreeMap::new());
         let place = |object: ObjectRef| {
             *seen.entry((object.blake3, object.bytes)).or_insert_with(|| {
@@ -561,27 +564,6 @@ impl Table {
     /// Returns the sequences if they are loaded.
     pub(super) fn sequences_now(&self) -> Option<Arc<Sequences>> {
         self.inner.sequences.get().map(Arc::clone)
-    }
-
-    /// Returns the index columns of all rows in table order, as Arrow batches, without polars.
-    ///
-    /// # Errors
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says. Batches of the iterator may be `Corrupt`
-    ///   too.
-    /// - Any error of the store.
-    pub async fn index_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let (objects, seen, table) = (self.index_objects().await?, seen_columns(self.manifest()), self.clone());
-        // A segment is opened when its turn comes: of an object that many segments name, there is one reader at a time.
-        let batches = objects.into_iter().enumerate().flat_map(move |(number, bytes)| {
-            let manifest = table.manifest();
-            let rows = manifest.segments.get(number).map_or(0, |segment| segment.rows);
-            match index_columns_reader(bytes, &manifest.schema, rows, &seen) {
-                Ok(batches) => Box::new(batches) as Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-                Err(error) => Box::new(std::iter::once(Err(error))),
-            }
-        });
-        Ok(batches)
     }
 
     /// Checks that this build may write the next version.

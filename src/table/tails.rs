@@ -10,7 +10,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::table::{Table, recorded_sequences};
 use crate::{
     error::{Error, ErrorKind, Result},
-    format::{IndexTail, PackedLengths, Segment},
+    format::{BloomFilter, IndexTail, PackedLengths, Segment, SegmentPart, StoredFilter},
     id::Hash,
     offload::offload_large,
     read::Sequences,
@@ -20,6 +20,11 @@ use crate::{
 /// The most tails that are read at a time.
 pub(super) const TAILS_AT_ONCE: usize = 16;
 
+/// Whether a part has so much of its segment that the whole segment is read instead.
+pub(super) fn is_most_of(part: &SegmentPart, segment: &Segment) -> bool {
+    part.bytes() > segment.index.bytes / 4 * 3
+}
+
 impl Table {
     /// Returns the tail of a segment, and keeps it in memory. `None` if the segment has none, or if the tail fails its checks.
     ///
@@ -27,7 +32,6 @@ impl Table {
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - `Corrupt`: the index object is missing.
     /// - Any error of the store.
-    #[cfg(feature = "frame")]
     pub(super) async fn index_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
         if let Some(held) = self.inner.tails.get(number) {
             return Ok(Some(held));
@@ -57,8 +61,7 @@ impl Table {
         Ok(self.index_ranges(segment, std::slice::from_ref(&range), parse).await?.map(Arc::new))
     }
 
-    /// Drops the tail of a segment, whose pages have failed their checks.
-    #[cfg(feature = "frame")]
+    /// Drops the tail of a segment whose pages have failed their checks.
     pub(super) fn forget_tail(&self, number: usize) {
         self.inner.tails.forget(number);
     }
@@ -114,11 +117,24 @@ impl Table {
         &self,
         segment: &Segment,
         tail: &Arc<IndexTail>,
-        part: &Arc<crate::format::SegmentPart>,
+        part: &Arc<SegmentPart>,
     ) -> Result<Option<Vec<Bytes>>> {
         let (tail, ranges, part) = (Arc::clone(tail), part.ranges().to_vec(), Arc::clone(part));
         let verify = move |fetched: Vec<Bytes>| tail.verify(&part, &fetched).map(|()| fetched);
         self.index_ranges(segment, &ranges, verify).await
+    }
+
+    /// Reads bloom filters of a segment. `None` if there are none, or if they fail their checks.
+    ///
+    /// # Errors
+    /// - As [`Table::index_part`].
+    pub(super) async fn open_filters(&self, segment: &Segment, filters: &[StoredFilter]) -> Result<Option<Vec<BloomFilter>>> {
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let (ranges, filters): (Vec<Range<u64>>, _) = (filters.iter().map(StoredFilter::range).collect(), filters.to_vec());
+        let open = move |fetched: Vec<Bytes>| filters.iter().zip(&fetched).map(|(filter, bytes)| filter.open(bytes)).collect();
+        self.index_ranges(segment, &ranges, open).await
     }
 
     /// Reads byte ranges of the index object of a segment and checks them. `None` if they fail the checks.

@@ -252,6 +252,51 @@ fn sequences_are_right_after_any_deletes() {
     }
 }
 
+/// Of two appends at once, the second is put behind the rows of the first by little of the index, and refused where it must be.
+#[test]
+fn an_append_that_is_rebased_reads_little_of_the_index() {
+    block_on(async {
+        let counting = CountingStore::new(InMemory::new());
+        let store = over(Arc::new(counting.clone()));
+        let schema = Schema::builder().index("log", "utf8").index("id", "i64").sequence_by(["log"]).order_by(["id"]);
+        let schema = schema.group("x", [("x", "i64")]).bloom_filter("log").build().unwrap();
+        let batch = |from: i64, to: i64, log: &dyn Fn(i64) -> String| {
+            let logs = LargeStringArray::from_iter_values((from..to).map(log));
+            let ids = || Arc::new(Int64Array::from_iter_values(from..to)) as ArrayRef;
+            RecordBatch::try_from_iter([("log", Arc::new(logs) as ArrayRef), ("id", ids()), ("x", ids())]).unwrap()
+        };
+        let old = |row: i64| format!("log {:08}", row / 10);
+        let options = WriteOptions::default().segment_rows(1);
+        let parts: Vec<RecordBatch> = (0..3).map(|part| batch(part * 60_000, (part + 1) * 60_000, &old)).collect();
+        let table = written(&store, None, &schema, &options, &parts).await.unwrap();
+        let index: u64 = table.manifest().segments.iter().map(|segment| segment.index.bytes).sum();
+        let rows_of = |name: &'static str| batch(0, 5, &move |_| name.to_owned());
+        // What the first writer appends, what the second one does, and whether that is refused.
+        for (theirs, ours, is_refused) in [("new a", "new b", false), ("new c", "new c", true), ("new d", "log 00000007", true)] {
+            let other = Table::open_in(store.clone()).await.unwrap();
+            let writer = Table::open_in(store.clone()).await.unwrap().append(options.clone()).await.unwrap();
+            let mut partition = writer.partition().unwrap();
+            partition.write(&rows_of(ours)).await.unwrap();
+            let receipt = partition.finish().await.unwrap();
+            let first = written(&store, Some(&other), &schema, &options, &[rows_of(theirs)]).await.unwrap();
+            counting.reset();
+            let made = writer.commit([receipt]).await;
+            let read = counting.reset().bytes_read;
+            assert!(read < index / 2, "{read} of {index} bytes");
+            match made {
+                Err(error) => {
+                    assert!(is_refused && [ErrorKind::Invalid, ErrorKind::Conflict].contains(&error.kind()), "{ours}: {error}");
+                }
+                Ok(made) => {
+                    assert!(!is_refused, "{ours}");
+                    assert_eq!(made.rows(), first.rows() + 5);
+                    assert!(made.verify(|_, _| {}).await.unwrap().damage.is_empty());
+                }
+            }
+        }
+    });
+}
+
 /// Requests and bytes of a change of a row do not follow the table: the issue is the index, so the payload is small.
 #[test]
 fn changes_read_the_row_groups_that_they_need() {

@@ -18,6 +18,7 @@ mod formats;
 mod frames;
 mod garbage;
 mod histories;
+mod index_rows;
 mod indexes;
 mod joining;
 mod layouts;

@@ -163,18 +163,9 @@ async fn print(
 
 /// Returns the names and values of the index columns in one row.
 async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, Error> {
-    let mut start = 0;
-    for batch in table.index_batches().await? {
-        let batch = batch?;
-        let end = start + batch.num_rows() as u64;
-        if row < end {
-            let place = usize::try_from(row - start).unwrap_or(usize::MAX);
-            let columns = table.schema().index().zip(batch.columns());
-            return Ok(columns.map(|(column, array)| (column.name.clone(), cells::json(&column.ty, array, place))).collect());
-        }
-        start = end;
-    }
-    Ok(Vec::new())
+    let found = table.take_index(&[row]).await?;
+    let columns = table.schema().index().zip(found.columns());
+    Ok(columns.map(|(column, array)| (column.name.clone(), cells::json(&column.ty, array, 0))).collect())
 }
 
 /// Describes the rows: `rows 110..=120, all 11 exist`.

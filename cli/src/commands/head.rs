@@ -90,20 +90,13 @@ impl Head {
     }
 
     async fn index(&self, table: &Table) -> Result<Vec<Vec<Value>>, Failure> {
-        let mut rows: Vec<Vec<Value>> = Vec::new();
-        for batch in table.index_batches().await? {
-            let batch = batch?;
-            let wanted = usize::try_from(self.count - rows.len() as u64).unwrap_or(usize::MAX);
-            for place in 0..batch.num_rows().min(wanted) {
-                let columns = table.schema().index().zip(batch.columns());
-                let values = columns.map(|(column, array)| cells::json(&column.ty, array, place));
-                rows.push(std::iter::once(rows.len().into()).chain(values).collect());
-            }
-            if rows.len() as u64 == self.count {
-                break;
-            }
-        }
-        Ok(rows)
+        let positions: Vec<u64> = (0..self.count.min(table.rows())).collect();
+        let found = table.take_index(&positions).await?;
+        let row = |(place, row): (usize, u64)| {
+            let columns = table.schema().index().zip(found.columns());
+            std::iter::once(row.into()).chain(columns.map(|(column, array)| cells::json(&column.ty, array, place))).collect()
+        };
+        Ok(positions.into_iter().enumerate().map(row).collect())
     }
 
     /// Reads the group columns of the first rows.

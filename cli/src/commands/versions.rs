@@ -1,15 +1,19 @@
 //! `tetrys versions`: lists the versions of a table, newest first.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::Args;
 use tetrys::{TimeUnit, table::VersionInfo};
 
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Outcome, say},
+    numbers::whole,
     output::Format,
     text, times,
 };
+
+/// Versions that are shown in a terminal.
+const SHOWN: usize = 20;
 
 #[derive(Args, Debug)]
 #[command(
@@ -17,12 +21,16 @@ use crate::{
 
 Examples:
   tetrys versions sample
+  tetrys versions sample --limit 3
   tetrys info sample@1
   tetrys info sample@gold"
 )]
 pub(crate) struct Versions {
     /// The table or view: a path or URL
     table: String,
+    /// Show the newest N versions; 0 for all [default: 20 in a terminal, else all]
+    #[arg(long, short = 'n', value_name = "N", value_parser = whole(0..=usize::MAX))]
+    limit: Option<usize>,
     #[command(flatten)]
     format: Format,
 }
@@ -30,7 +38,9 @@ pub(crate) struct Versions {
 impl Versions {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let newest = crate::opening::table(&self.table).await?;
-        let versions = newest.history().await?;
+        let short = self.format.is_text() && std::io::stdout().is_terminal();
+        let limit = self.limit.unwrap_or(if short { SHOWN } else { 0 });
+        let (versions, has_older) = newest.recent_history(if limit == 0 { usize::MAX } else { limit }).await?;
         let when = |version: &VersionInfo| version.written_ms.map(|ms| times::timestamp(ms / 1000, TimeUnit::Second, true));
         if !self.format.is_text() {
             let names = [
@@ -95,6 +105,10 @@ impl Versions {
                 &lines
             )
         )?;
+        if has_older {
+            out.flush()?;
+            say("older versions are not shown; --limit 0 shows all");
+        }
         for damage in versions.iter().filter_map(|version| version.damage.as_ref()) {
             writeln!(out, "damaged: {}", text::printable(damage))?;
         }

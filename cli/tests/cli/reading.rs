@@ -47,6 +47,9 @@ fn info_schema_head_and_versions_say_what_the_table_is() {
     let (heads, line) = csv.split_once('\n').unwrap();
     assert_eq!(heads, "version,parent,when,operation,tags,rows,sequences,bytes_added,preset,writer,manifest_blake3,damage");
     assert!(line.starts_with("1,,2") && line.contains("Z,create,,40,2,"), "{line}");
+    let newest = tetrys(folder, "versions table --limit 1 --json").json();
+    assert_eq!(newest.as_array().unwrap(), &versions.as_array().unwrap()[..1]);
+    assert_eq!(tetrys(folder, "versions table --limit 0 --json").json(), versions);
     let told = tetrys(folder, "versions table").ok();
     assert!(told.starts_with("version  when "), "{told}");
 }

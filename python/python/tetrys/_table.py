@@ -193,19 +193,22 @@ class Table:
         """
         return self._native.du()
 
-    def versions(self) -> list[dict[str, Any]]:
-        """Lists the versions that exist, newest first.
+    def versions(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Lists the versions that exist, newest first; with `limit`, only the newest of them.
 
         Each is a dict with `version`, `parent`, `written_ms` (milliseconds since 1970-01-01 UTC by the clock of the store, or
         None), `operation`, `tags`, `rows`, `sequences`, `bytes_added`, `preset`, `writer` and `manifest_blake3`. On a store
         that cannot list objects, such as a web server, only versions up to this one are returned.
+
+        Raises:
+            Invalid: `limit` is less than 1.
 
         Example:
             >>> table = tt.Table("drives").tag("gold")
             >>> [(one["version"], one["operation"], one["tags"]) for one in table.versions()]
             [(2, 'edit', []), (1, 'create', ['gold'])]
         """
-        return self._native.versions()
+        return self._native.versions(None if limit is None else whole("limit", limit, 1))
 
     def verify(
         self, *, all_versions: bool = False, sources: bool = False, progress: Callable[[int, int], object] | None = None

@@ -20,7 +20,7 @@ mod settings;
 mod sink;
 mod values;
 
-use std::{io::Write, sync::Arc};
+use std::{io::Write, ops::Range, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::Schema as ArrowSchema;
@@ -35,20 +35,24 @@ use super::nested::{Node, tree};
 use crate::{
     ahead::Ahead,
     error::{Error, Result},
-    table::{RowLoader, Rows, Table},
+    table::{RowLoader, Rows, Table, ranges_of},
+    waves::waves,
 };
 
 /// Approximate bytes of a batch.
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum rows of a batch.
 const BATCH_ROWS: usize = 8192;
+/// Rows of the index that are read together, unless a segment has more of them, and the most segments.
+const INDEX_ROWS: u64 = 64 << 10;
+const SEGMENTS_TOGETHER: usize = 16;
 /// Rows of the first batch, before the size of a row is known.
 const FIRST_ROWS: usize = 64;
 
 /// Writes a table or a view as a file into `out`. Returns the number of rows. `progress` receives the number of rows written so
 /// far.
 ///
-/// Memory holds the stored index, two batches of about 8 MiB, and for Parquet the current row group of up to 64 MiB.
+/// Memory holds the stored index, or that of the rows of up to 16 segments if rows are chosen, two batches of about 8 MiB, and for Parquet the current row group of up to 64 MiB.
 ///
 /// # Errors
 /// After an error `out` holds a part of the file.
@@ -77,7 +81,7 @@ pub async fn export(
         false => Some(table.row_loader().columns(payload.iter().map(|name| exact(name)))?),
     };
     let mut index = match columns.iter().any(|column| column.index.is_some()) {
-        true => Some(IndexRows::new(table).await?),
+        true => Some(IndexRows::new(table, settings.rows.as_deref()).await?),
         false => None,
     };
     let mut rows = Positions::new(table, settings)?;
@@ -90,7 +94,7 @@ pub async fn export(
         size = (BATCH_BYTES / held.max(1)).clamp(1, BATCH_ROWS);
         ahead = read(&loader, rows.next(size)).await;
         let of_index = match &mut index {
-            Some(index) => index.rows(&positions)?,
+            Some(index) => index.rows(&positions).await?,
             None => Vec::new(),
         };
         let arrays = columns.iter().map(|column| column.array(&of_index, payload.as_ref())).collect::<Result<Vec<ArrayRef>>>()?;
@@ -162,41 +166,84 @@ impl Positions {
 }
 
 /// Index columns of rows that are requested in ascending order.
-struct IndexRows {
-    batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-    held: Option<RecordBatch>,
-    /// Row at the start of `held`.
-    first: u64,
+struct IndexRows<'a> {
+    table: &'a Table,
+    source: IndexSource,
+    /// The batch of the last rows, with their numbers.
+    held: Option<(Vec<u64>, RecordBatch)>,
 }
 
-impl IndexRows {
-    async fn new(table: &Table) -> Result<Self> {
-        Ok(Self { batches: Box::new(table.index_batches().await?), held: None, first: 0 })
+enum IndexSource {
+    /// All rows, and the number of the next one.
+    All(Box<dyn Iterator<Item = Result<RecordBatch>> + Send>, u64),
+    /// These rows, by the segments that are read together.
+    Some(std::vec::IntoIter<Vec<u64>>),
+}
+
+impl<'a> IndexRows<'a> {
+    async fn new(table: &'a Table, wanted: Option<&[u64]>) -> Result<Self> {
+        let source = match wanted {
+            None => IndexSource::All(Box::new(table.index_batches().await?), 0),
+            Some(rows) => {
+                let mut rows = rows.to_vec();
+                rows.sort_unstable();
+                rows.dedup();
+                let of_segments = table.rows_by_segment(&ranges_of(&rows)).into_iter();
+                let len = |rows: Vec<Range<u64>>| rows.iter().map(|range| range.end - range.start).sum::<u64>() as usize;
+                let parts: Vec<usize> = of_segments.map(|(_, rows)| len(rows)).collect();
+                // Whole segments, so that none is read twice.
+                let together = waves(parts.iter().map(|rows| *rows as u64), INDEX_ROWS, SEGMENTS_TOGETHER);
+                let mut rows = rows.into_iter();
+                let mut of = |part: Range<usize>| rows.by_ref().take(parts[part].iter().sum()).collect();
+                IndexSource::Some(together.into_iter().map(&mut of).collect::<Vec<Vec<u64>>>().into_iter())
+            }
+        };
+        Ok(Self { table, source, held: None })
     }
 
-    fn rows(&mut self, positions: &[u64]) -> Result<Vec<ArrayRef>> {
+    async fn rows(&mut self, positions: &[u64]) -> Result<Vec<ArrayRef>> {
+        let internal = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
         let mut parts: Vec<Vec<ArrayRef>> = Vec::new();
         let mut rest = positions;
         while let Some(position) = rest.first() {
-            let end = self.first + self.held.as_ref().map_or(0, |held| held.num_rows() as u64);
-            let Some(held) = self.held.as_ref().filter(|_| *position < end) else {
-                self.first = end;
-                let none = || Error::corrupt(format!("the index ends before row {position}"));
-                self.held = Some(self.batches.next().ok_or_else(none)??);
+            let end = self.held.as_ref().and_then(|(numbers, _)| numbers.last()).map_or(0, |last| last + 1);
+            let Some((numbers, batch)) = self.held.as_ref().filter(|_| *position < end) else {
+                let ends = || Error::corrupt(format!("the index ends before row {position}"));
+                self.held = Some(self.next().await?.ok_or_else(ends)?);
                 continue;
             };
-            let here = rest.iter().take_while(|position| **position < end);
-            let places: UInt64Array = here.map(|position| position - self.first).collect();
-            rest = rest.get(places.len()..).unwrap_or_default();
-            let taken = held.columns().iter().map(|column| take(column, &places, None)).collect::<Result<_, _>>();
-            parts.push(taken.map_err(|error| Error::internal(error.to_string()))?);
+            let (here, others) = rest.split_at(rest.partition_point(|position| *position < end));
+            rest = others;
+            let places: UInt64Array =
+                here.iter().map(|position| numbers.binary_search(position).ok().map(|place| place as u64)).collect();
+            let taken = batch.columns().iter().map(|column| take(column, &places, None)).collect::<Result<_, _>>();
+            parts.push(taken.map_err(internal)?);
         }
         let columns = parts.first().map_or(0, Vec::len);
         let whole = |column: usize| {
             let parts: Vec<&dyn Array> = parts.iter().filter_map(|part| part.get(column)).map(AsRef::as_ref).collect();
-            concat(&parts).map_err(|error| Error::internal(error.to_string()))
+            concat(&parts).map_err(internal)
         };
         (0..columns).map(whole).collect()
+    }
+
+    /// Returns the next rows with their numbers; `None` after the last ones.
+    async fn next(&mut self) -> Result<Option<(Vec<u64>, RecordBatch)>> {
+        match &mut self.source {
+            IndexSource::All(batches, first) => {
+                let Some(batch) = batches.next().transpose()? else { return Ok(None) };
+                let start = *first;
+                *first += batch.num_rows() as u64;
+                Ok(Some(((start..*first).collect(), batch)))
+            }
+            IndexSource::Some(parts) => match parts.next() {
+                Some(rows) => {
+                    let batch = self.table.take_index(&rows).await?;
+                    Ok(Some((rows, batch)))
+                }
+                None => Ok(None),
+            },
+        }
     }
 }
 

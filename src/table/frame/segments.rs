@@ -16,16 +16,18 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::{
     error::{Error, Result},
-    format::{BloomFilter, Bounds, IndexTail, PackedLengths, RowGroups, Segment, SegmentPart, StoredFilter},
-    index::{Piece, Predicate, both, bounded, joined},
+    format::{Bounds, IndexTail, PackedLengths, RowGroups, Segment, SegmentPart, StoredFilter},
+    index::{Piece, Predicate, both, bounded},
+    ranges::joined,
     schema::ColumnType,
-    table::table::{Table, recorded_sequences},
+    table::{
+        table::{Table, recorded_sequences},
+        tails::is_most_of,
+    },
 };
 
 /// The most segments that are planned or read at a time.
 pub(super) const SEGMENTS_AT_ONCE: usize = 16;
-/// If a part has more than three quarters of the bytes of its segment, the whole segment is read.
-const MOST_OF: (u64, u64) = (3, 4);
 
 /// The columns to read, and the predicate by which rows are skipped.
 #[derive(Clone, Debug)]
@@ -171,7 +173,7 @@ impl Table {
             return Ok(Some(SegmentRead { rows, bytes: 0, filters, ..whole }));
         }
         let part = tail.part(&plan.columns, &rows);
-        if part.bytes() > segment.index.bytes / MOST_OF.1 * MOST_OF.0 {
+        if is_most_of(&part, segment) {
             return Ok(Some(SegmentRead { filters, ..whole }));
         }
         Ok(Some(SegmentRead { segment: number, rows, bytes: part.bytes(), filters, part: Some((tail, Arc::new(part))) }))
@@ -187,22 +189,11 @@ impl Table {
         rows: Vec<Range<u64>>,
     ) -> Result<(Vec<Range<u64>>, Vec<Range<u64>>)> {
         let columns: Vec<usize> = plan.predicate.equal_columns().into_iter().collect();
-        let filters: Vec<StoredFilter> = tail.filters(&columns, &rows);
-        // A filter is worth its bytes only if a row group has more of them to read.
-        let worth = |filter: &StoredFilter| {
-            filter.range().end - filter.range().start < tail.part_bytes(filter.group(), &plan.columns, &rows)
-        };
-        let filters: Vec<StoredFilter> = filters.into_iter().filter(worth).collect();
-        if filters.is_empty() {
-            return Ok((rows, Vec::new()));
-        }
+        let filters = tail.useful_filters(&columns, &plan.columns, &rows);
         let ranges: Vec<Range<u64>> = filters.iter().map(StoredFilter::range).collect();
+        let Some(opened) = self.open_filters(segment, &filters).await? else { return Ok((rows, ranges)) };
         let places: BTreeMap<(usize, usize), usize> =
             filters.iter().enumerate().map(|(place, filter)| ((filter.group(), filter.column()), place)).collect();
-        let open = move |fetched: Vec<Bytes>| filters.iter().zip(&fetched).map(|(filter, bytes)| filter.open(bytes)).collect();
-        let Some(opened): Option<Vec<BloomFilter>> = self.index_ranges(segment, &ranges, open).await? else {
-            return Ok((rows, ranges));
-        };
         let pieces = |column: usize| {
             let groups = tail.row_group_bounds(column).into_iter().enumerate();
             let filter = |group| places.get(&(group, column)).and_then(|place| opened.get(*place));

@@ -35,6 +35,18 @@ impl Table {
         held.get_or_load(load).await
     }
 
+    /// Whether all values of an index column are in memory.
+    fn is_index_loaded(&self, id: ColumnId) -> bool {
+        let held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(&id).is_some_and(|values| values.get().is_some())
+    }
+
+    /// Returns the place of an index column.
+    fn index_place(&self, id: ColumnId) -> Result<usize> {
+        let place = self.manifest().schema.index().position(|column| column.id == id);
+        place.ok_or_else(|| Error::internal(format!("no index column {}", id.0)))
+    }
+
     /// Decodes one index column of all segments. `objects` are the index objects, in order.
     ///
     /// # Errors
@@ -43,8 +55,8 @@ impl Table {
     /// - `Internal`: there is no such index column, or `stop` is raised.
     pub(in crate::table) fn index_column(&self, objects: Vec<Bytes>, id: ColumnId, stop: &Stop) -> Result<ArrayRef> {
         let schema = &self.manifest().schema;
-        let found = schema.index().enumerate().find(|(_, column)| column.id == id);
-        let (place, column) = found.ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
+        let place = self.index_place(id)?;
+        let column = schema.index().nth(place).ok_or_else(|| Error::internal(format!("no index column {}", id.0)))?;
         let mut arrays = Vec::new();
         for (object, segment) in objects.into_iter().zip(&self.manifest().segments) {
             for batch in index_columns_reader(object, schema, segment.rows, &[place])? {
@@ -61,11 +73,21 @@ impl Table {
 }
 
 impl LoaderSource {
-    /// Returns the values of an index column at rows of the table, and null for a missing row.
+    /// Returns the values of an index column at rows of the table, and null for a missing row. The first reads of a large index read these
+    /// rows alone, until they have read as much as the index has: then all values are loaded.
     pub(in crate::table) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
+        let failed = |error| Error::internal(format!("index rows: {error}"));
+        let mut wanted: Vec<u64> = rows.iter().flatten().copied().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if !self.table.is_index_loaded(id) && self.table.reads_index_by_rows(&wanted) {
+            let found = self.table.take_index_of(&[self.table.index_place(id)?], &wanted).await?;
+            let places: UInt64Array =
+                rows.iter().map(|row| row.and_then(|row| wanted.binary_search(&row).ok()).map(|place| place as u64)).collect();
+            return take(found.column(0), &places, None).map_err(failed);
+        }
         let values = self.table.index_values(id).await?;
         let rows = UInt64Array::from(rows.to_vec());
-        let failed = |error| Error::internal(format!("index rows: {error}"));
         offload_large(8 * rows.len(), move |_| take(&values, &rows, None).map_err(failed)).await
     }
 

@@ -3,26 +3,20 @@
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
-use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, RecordBatchOptions, cast::AsArray};
-use arrow_schema::SchemaRef;
-use futures::{Stream, StreamExt, TryStreamExt, future::try_join_all, stream};
+use futures::{Stream, future::try_join_all, stream};
 
 use super::{loader::RowLoader, samples::SampleColumns, source::LoaderSource, windows::Windows};
 use crate::{
     ahead::Ahead,
     error::{Error, Result},
-    format::{index_arrow_schema, index_columns_reader},
     offload::{Stop, offload_large},
     read::{Edge, Layout, Piece, Split, SplitSize, Window, splits},
     schema::ColumnId,
-    table::{seen::seen_columns, table::Table},
     write::slice_bytes,
 };
 
 /// Bytes of a row that are assumed beside those in column groups, for index columns.
 const BESIDE: u64 = 16;
-/// Number of index segments that are read at a time.
-const SEGMENTS_AT_ONCE: usize = 4;
 /// Most rows of a batch.
 const MOST_ROWS: u64 = 1 << 20;
 
@@ -143,71 +137,8 @@ impl RowLoader {
     }
 }
 
-impl Table {
-    /// Returns the index columns of rows, given as ranges in ascending order, as Arrow batches: their schema, and the batches.
-    /// Reads only the index segments that hold these rows, and no payload.
-    ///
-    /// # Errors
-    /// - `Invalid`: a range ends outside the table, or before the range in front of it.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Corrupt`: an index object is missing or differs from what the manifest says.
-    /// - Any error of the store.
-    pub async fn index_rows(&self, rows: &[Range<u64>]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        check_ranges(rows, self.rows())?;
-        let manifest = self.manifest();
-        let seen = seen_columns(manifest);
-        let schema = index_arrow_schema(&manifest.schema).project(&seen).map_err(|error| Error::internal(error.to_string()))?;
-        let schema = Arc::new(schema);
-        let reads = manifest.segments.iter().filter_map(|segment| {
-            let held = segment.first_row..segment.first_row + segment.rows;
-            let within = |range: &Range<u64>| {
-                let (start, end) = (range.start.max(held.start), range.end.min(held.end));
-                (start < end).then(|| start - held.start..end - held.start)
-            };
-            let wanted: Vec<Range<u64>> = rows.iter().filter_map(within).collect();
-            let (seen, shown, schema, table) = (seen.clone(), Arc::clone(&schema), &manifest.schema, self);
-            (!wanted.is_empty()).then_some(async move {
-                let bytes = table.object("index", &segment.index).await?;
-                let (schema, rows) = (schema.clone(), segment.rows);
-                offload_large(bytes.len(), move |stop| {
-                    let (mut found, mut first) = (Vec::new(), 0_u64);
-                    for batch in index_columns_reader(bytes, &schema, rows, &seen)? {
-                        stop.check()?;
-                        let batch = batch?;
-                        let end = first + batch.num_rows() as u64;
-                        for range in &wanted {
-                            let (start, stop) = (range.start.max(first), range.end.min(end));
-                            if start < stop {
-                                let part = batch.slice((start - first) as usize, (stop - start) as usize);
-                                found.push(with_texts(&part, &shown)?);
-                            }
-                        }
-                        first = end;
-                    }
-                    Ok(found)
-                })
-                .await
-            })
-        });
-        let found: Vec<Vec<RecordBatch>> =
-            stream::iter(reads.collect::<Vec<_>>()).buffered(SEGMENTS_AT_ONCE).try_collect().await?;
-        Ok((schema, found.into_iter().flatten().collect()))
-    }
-}
-
-/// Returns a batch with this schema: the reader of an index returns texts as views into its pages.
-fn with_texts(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let columns = batch.columns().iter().map(|column| match column.as_string_view_opt() {
-        Some(texts) => Arc::new(texts.iter().collect::<LargeStringArray>()) as ArrayRef,
-        None => Arc::clone(column),
-    });
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let made = RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options);
-    made.map_err(|error| Error::internal(error.to_string()))
-}
-
 /// Checks that ranges ascend and lie within `0..len`.
-fn check_ranges(rows: &[Range<u64>], len: u64) -> Result<()> {
+pub(in crate::table) fn check_ranges(rows: &[Range<u64>], len: u64) -> Result<()> {
     let mut before = 0;
     for range in rows {
         if range.start < before || range.end < range.start || range.end > len {

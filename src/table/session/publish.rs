@@ -302,10 +302,10 @@ impl Session {
 
     /// Rebases `ours` onto `theirs`.
     async fn rebased(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
-        let (before, theirs) = (base.manifest(), theirs.manifest());
+        let (before, newest, theirs) = (base.manifest(), theirs, theirs.manifest());
         let place = |error: Error| {
-            let (url, made, newest) = (self.store.url(), before.version, theirs.version);
-            error.at(format!("{url}: this change was made from version {made}, and version {newest} is newer"))
+            let (url, made, newer) = (self.store.url(), before.version, theirs.version);
+            error.at(format!("{url}: this change was made from version {made}, and version {newer} is newer"))
         };
         if theirs.table != before.table || !theirs.write_features.is_empty() {
             return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
@@ -316,7 +316,7 @@ impl Session {
             _ => error,
         })?;
         if ours.segments != before.segments && theirs.segments != before.segments {
-            join_sequences(&self.store, &mut rebased).await.map_err(|error| match error.kind() {
+            join_sequences(newest, &mut rebased).await.map_err(|error| match error.kind() {
                 ErrorKind::Invalid => place(Error::conflict(format!("{error}; reload and retry"))),
                 _ => error,
             })?;

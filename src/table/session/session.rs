@@ -491,21 +491,35 @@ impl StoredGroup<'_> {
     }
 }
 
-/// Sets `continues` of each segment: whether its first row continues the last sequence of the segment before. This is needed if
-/// the segments come from different writers.
+/// Sets `continues` of each segment of a manifest that was rebased onto `theirs`: whether its first row continues the last sequence of the
+/// segment before. If the manifest begins with the rows of `theirs`, only the rows after them are read.
 ///
 /// # Errors
 /// - `Invalid`: a sequence reappears after it ended.
 /// - `Corrupt`: the index is damaged.
 /// - Errors of the store.
-pub(in crate::table) async fn join_sequences(store: &Store, manifest: &mut Manifest) -> Result<()> {
-    let mut tracker = SequenceTracker::new(&manifest.schema);
-    let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
-    for number in 0..manifest.segments.len() {
+pub(in crate::table) async fn join_sequences(theirs: &Table, manifest: &mut Manifest) -> Result<()> {
+    let (theirs_segments, schema) = (&theirs.manifest().segments, manifest.schema.clone());
+    let is_kept = |(ours, theirs): (&Segment, &Segment)| ours.index == theirs.index && ours.rows == theirs.rows;
+    let begins = manifest.segments.len() >= theirs_segments.len() && manifest.segments.iter().zip(theirs_segments).all(is_kept);
+    let is_named_alike = theirs.manifest().schema.index().eq(schema.index());
+    let (kept, mut tracker) = match begins && is_named_alike && theirs.rows() > 0 {
+        true if manifest.segments.len() == theirs_segments.len() => (theirs_segments.len(), SequenceTracker::new(&schema)),
+        true => (theirs_segments.len(), Box::pin(theirs.tracker_after_last_row()).await?),
+        false => (0, SequenceTracker::new(&schema)),
+    };
+    for (segment, theirs) in manifest.segments.iter_mut().zip(theirs_segments).take(kept) {
+        segment.continues = theirs.continues;
+    }
+    let table = Table::of(theirs.store().clone(), manifest.clone(), Hash::of(b""), Vec::new());
+    for number in kept..manifest.segments.len() {
         let starts = follow(&table, number, &mut tracker).await?;
         manifest.segments[number].continues = !starts;
     }
-    Ok(())
+    match kept {
+        0 => Ok(()),
+        _ => Box::pin(theirs.check_followed(&tracker, &[])).await,
+    }
 }
 
 /// Feeds the rows of a segment to the tracker. Returns whether the first row starts a sequence.

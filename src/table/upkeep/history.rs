@@ -108,7 +108,7 @@ impl Table {
     /// - Errors of the store.
     pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
         let written = commit::existing(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
-        Self::versions_among(store, written.collect()).await
+        Self::versions_among(store, written.collect(), None).await
     }
 
     /// Returns the existing versions of this table, newest first. If the store cannot list its objects, such as a web server,
@@ -118,23 +118,58 @@ impl Table {
     /// - `Unsupported`: this build cannot read a manifest.
     /// - Errors of the store.
     pub async fn history(&self) -> Result<Vec<VersionInfo>> {
+        Ok(self.recent_history(usize::MAX).await?.0)
+    }
+
+    /// Returns the newest `limit` versions among those that [`Table::history`] returns, and whether there may be older ones. Reads their
+    /// manifests, and that of the newest version.
+    ///
+    /// ```
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let schema = Schema::builder().index("id", "i64").build()?;
+    /// let first = Table::create(&url, schema, WriteOptions::default()).await?.commit([]).await?;
+    /// let second = first.edit().set_property("place", "Zurich").commit().await?;
+    /// let (versions, has_older) = second.recent_history(1).await?;
+    /// assert_eq!((versions[0].version, versions.len(), has_older), (2, 1, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - `Unsupported`: this build cannot read a manifest.
+    /// - Errors of the store.
+    pub async fn recent_history(&self, limit: usize) -> Result<(Vec<VersionInfo>, bool)> {
         const MOST: u64 = 1000;
-        match self.store().lists() {
-            true => Self::versions(self.store()).await,
-            false => {
-                let versions = self.version().saturating_sub(MOST).max(1)..=self.version();
-                let mut written = BTreeMap::new();
-                for version in versions {
-                    written.insert(version, self.store().modified(&manifest_name(version)).await.ok());
-                }
-                Self::versions_among(self.store(), written).await
-            }
+        if self.store().lists() {
+            let existing = commit::existing(self.store()).await?;
+            let older = existing.len().saturating_sub(limit);
+            let written = existing.into_iter().skip(older).map(|(version, listed)| (version, Some(listed.modified_ms)));
+            return Ok((Self::versions_among(self.store(), written.collect(), None).await?, older > 0));
         }
+        let (first, mut end) = (self.version().saturating_sub(MOST).max(1), self.version() + 1);
+        let mut found = Vec::new();
+        // A number may have no version.
+        while end > first && found.len() < limit {
+            let wanted = u64::try_from(limit - found.len()).unwrap_or(MOST);
+            let mut written = BTreeMap::new();
+            for version in end.saturating_sub(wanted).max(first)..end {
+                written.insert(version, self.store().modified(&manifest_name(version)).await.ok());
+            }
+            end -= written.len() as u64;
+            found.extend(Self::versions_among(self.store(), written, Some(&self.manifest().tags)).await?);
+        }
+        Ok((found, end > 1))
     }
 
     /// Reads the manifests of the versions in `written`, a map from their numbers to the times when they were written. Each
-    /// manifest is dropped when its description is made: a table may have ten thousand versions.
-    async fn versions_among(store: &Store, written: BTreeMap<u64, Option<i64>>) -> Result<Vec<VersionInfo>> {
+    /// manifest is dropped when its description is made: a table may have ten thousand versions. Without `tags`, the newest of these versions
+    /// tells the tags.
+    async fn versions_among(
+        store: &Store,
+        written: BTreeMap<u64, Option<i64>>,
+        tags: Option<&BTreeMap<String, u64>>,
+    ) -> Result<Vec<VersionInfo>> {
         let read = |(version, written_ms): (u64, Option<i64>)| async move {
             match commit::load(store, version).await {
                 Ok((manifest, hash)) => Ok(Some((info(&manifest, hash, written_ms), Some(manifest.tags)))),
@@ -146,9 +181,8 @@ impl Table {
                 Err(error) => Err(error),
             }
         };
-        let (mut infos, mut tags) = (Vec::with_capacity(written.len()), None);
+        let (mut infos, mut tags) = (Vec::with_capacity(written.len()), tags.cloned());
         for (info, of_version) in together(written.into_iter().rev().map(read)).await?.into_iter().flatten() {
-            // The newest version lists the tags.
             tags = tags.or(of_version);
             infos.push(info);
         }
