@@ -9,8 +9,8 @@ use crate::{
     },
     own_process,
 };
-use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
-use object_store::ObjectStore;
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, cast::AsArray, types::Int64Type};
+use object_store::{ObjectStore, memory::InMemory};
 use tetrys::{
     ErrorKind, Preset, Schema, Table, WriteOptions,
     store::CountingStore,
@@ -269,6 +269,117 @@ fn a_diff_in_partitions_equals_the_diff_in_memory() {
     assert!(differing > 50 && read > 10, "{differing} differ, {read} read payload");
 }
 
+/// Versions of a table with many segments, made by changes of every kind, against a comparison of all rows.
+#[test]
+fn a_diff_of_versions_equals_brute_force_and_reads_the_segments_that_differ() {
+    let (mut rng, folder) = (Rng(common::seed()), tempfile::tempdir().unwrap());
+    let (mut skipped, mut pairs) = (0, 0);
+    for _ in 0..common::cases(12) {
+        let schema =
+            Schema::builder().index("id", "i64").index("score", "i64").group("a", [("x", "i64")]).group("b", [("y", "i64")]);
+        let schema = schema.build().unwrap();
+        let batch = |ids: &[i64], score: i64| {
+            let column = |of: &dyn Fn(&i64) -> i64| Arc::new(Int64Array::from_iter_values(ids.iter().map(of))) as ArrayRef;
+            let (score, x, y) = (column(&|id| id % 5 + score), column(&|id| id * 2), column(&|id| id * 3));
+            RecordBatch::try_from_iter([("id", column(&|id| *id)), ("score", score), ("x", x), ("y", y)]).unwrap()
+        };
+        // Cut limits of one row, so that no two rows share a block.
+        let options = || cut_by(tetrys::table::Cuts { block_min: 1, block_target: 2, ..tiny_cuts() }).segment_rows(1);
+        let parts: Vec<RecordBatch> = (0..5_i64).map(|part| batch(&(part * 10..part * 10 + 10).collect::<Vec<_>>(), 0)).collect();
+        let counting = CountingStore::new(InMemory::new());
+        let store = over(Arc::new(counting.clone()));
+        let mut versions = vec![block_on(write(store, schema.clone(), options(), &parts)).unwrap()];
+        for step in 0..3 + rng.below(4) as i64 {
+            let now = versions.last().unwrap();
+            let ids: Vec<i64> = block_on(rows_of(now)).keys().copied().collect();
+            let one = *rng.pick(&ids);
+            let change = rng.below(6);
+            let made = block_on(async {
+                match change {
+                    0 => {
+                        let writer = now.append(options()).await?;
+                        let mut partition = writer.partition()?;
+                        partition.write(&batch(&[1000 * (step + 1), 1000 * (step + 1) + 1], 0)).await?;
+                        writer.commit([partition.finish().await?]).await
+                    }
+                    1 => now.delete([rng.below(now.rows())], options()).await,
+                    2 | 3 => {
+                        let other = Arc::new(Int64Array::from(vec![-one - step])) as ArrayRef;
+                        let id = Arc::new(Int64Array::from(vec![one])) as ArrayRef;
+                        let column = if change == 2 { "x" } else { "y" };
+                        now.patch(&["id"], &RecordBatch::try_from_iter([("id", id), (column, other)]).unwrap(), options()).await
+                    }
+                    4 => now.restore(1 + rng.below(now.version())).await,
+                    _ => {
+                        // The parts in another order, and some of them changed.
+                        let writer = now.overwrite(schema.clone(), options()).await?;
+                        let mut receipts = Vec::new();
+                        for part in [3, 0, 4, 1] {
+                            let mut partition = writer.partition()?;
+                            partition
+                                .write(&batch(&(part * 10..part * 10 + 10).collect::<Vec<_>>(), i64::from(rng.once_in(3))))
+                                .await?;
+                            receipts.push(partition.finish().await?);
+                        }
+                        writer.commit(receipts).await
+                    }
+                }
+            });
+            versions.push(made.unwrap());
+        }
+        for _ in 0..6 {
+            let (before, now) = (rng.pick(&versions).clone(), rng.pick(&versions).clone());
+            let found = compared(&now, &before, &["id"], rng.once_in(2), *rng.pick(&[0, 1_000]), folder.path());
+            let (old, new) = (block_on(rows_of(&before)), block_on(rows_of(&now)));
+            let numbers = |rows: &Rows, wanted: &dyn Fn(i64, &Values) -> bool| -> Vec<u64> {
+                let mut found: Vec<u64> =
+                    rows.iter().filter(|(id, (_, values))| wanted(**id, values)).map(|(_, (row, _))| *row).collect();
+                found.sort_unstable();
+                found
+            };
+            assert_eq!(found.added, numbers(&new, &|id, _| !old.contains_key(&id)));
+            assert_eq!(found.removed, numbers(&old, &|id, _| !new.contains_key(&id)));
+            assert_eq!(found.changed, numbers(&new, &|id, values| old.get(&id).is_some_and(|(_, before)| before != values)));
+            assert_eq!((found.rows, found.is_exact()), ([old.len() as u64, new.len() as u64], true));
+            assert_eq!(found.unchanged, new.len() as u64 - (found.added.len() + found.changed.len()) as u64);
+            let all = |table: &Table| -> u64 {
+                let groups = |segment: &tetrys::format::Segment| {
+                    segment.groups.iter().map(|group| group.layout.bytes + group.hashes.bytes).sum::<u64>()
+                };
+                table.manifest().segments.iter().map(|segment| segment.index.bytes + groups(segment)).sum()
+            };
+            skipped += u32::from(found.bytes_read < all(&before) + all(&now));
+            counting.reset();
+            assert_eq!(block_on(now.diff(&before, ["id"])).unwrap().changed, found.changed);
+            let gets = counting.reset().gets;
+            assert_eq!(gets.iter().map(|get| get.bytes).sum::<u64>(), found.bytes_read);
+            // Patches change column groups, and leave the index as it is.
+            pairs += u32::from(!gets.is_empty() && gets.iter().all(|get| !get.path.starts_with("index/")));
+            // Rows in the same places are equal also without keys.
+            let by_number = compared(&now, &before, &[], false, 0, folder.path());
+            if before.rows() == now.rows() {
+                assert!(by_number.added.is_empty() && by_number.removed.is_empty());
+            }
+        }
+    }
+    assert!(skipped > 40 && pairs > 2, "{skipped} skipped, {pairs} pairs");
+}
+
+/// Score, x and y.
+type Values = [i64; 3];
+
+/// The number and the values of each row, by its id.
+type Rows = BTreeMap<i64, (u64, Values)>;
+
+async fn rows_of(table: &Table) -> Rows {
+    let all: Vec<u64> = (0..table.rows()).collect();
+    let (index, payload) = (table.take_index(&all).await.unwrap(), table.row_loader().take(&all).await.unwrap());
+    let of = |array: &ArrayRef| array.as_primitive::<Int64Type>().values().to_vec();
+    let (ids, scores) = (of(index.column(0)), of(index.column(1)));
+    let (x, y) = (of(payload.column("x").unwrap()), of(payload.column("y").unwrap()));
+    all.into_iter().map(|row| (ids[row as usize], (row, [scores[row as usize], x[row as usize], y[row as usize]]))).collect()
+}
+
 async fn append(table: &Table, records: &[Record]) -> Table {
     let renamed = records.iter().map(|row| (format!("more {}", row.0), row.1, row.2, row.3, row.4)).collect::<Vec<_>>();
     let writer = table.append(cut_by(tiny_cuts())).await.unwrap();
@@ -284,15 +395,18 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
         let folder = Path::new(&folder);
         let table = block_on(Table::open(folder.join("t").to_str().unwrap())).unwrap();
         let options = DiffOptions { memory_limit: Some(0), temporary_folder: Some(folder.to_owned()), ..DiffOptions::default() };
-        println!("{}", block_on(table.diff_with(&table, [""; 0], &options)).unwrap_err());
+        let other = block_on(Table::open(folder.join("u").to_str().unwrap())).unwrap();
+        println!("{}", block_on(table.diff_with(&other, [""; 0], &options)).unwrap_err());
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let rows: Vec<Record> = (0..9_000).map(|row| ("a".to_owned(), row, 1, row as u64 % 7, row)).collect();
     let schema = Schema::builder().index("log", "utf8").index("time", "i64").index("score", "i64");
-    let schema = schema.group("wide", [("image", "binary")]).group("small", [("count", "i64")]);
-    let store = tetrys::Store::open(folder.path().join("t").to_str().unwrap()).unwrap();
-    block_on(write(store, schema.build().unwrap(), WriteOptions::default(), &[batch_of(&rows)])).unwrap();
+    let schema = schema.group("wide", [("image", "binary")]).group("small", [("count", "i64")]).build().unwrap();
+    for (name, rows) in [("t", &rows[..]), ("u", &rows[1..])] {
+        let store = tetrys::Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+        block_on(write(store, schema.clone(), WriteOptions::default(), &[batch_of(rows)])).unwrap();
+    }
     let said =
         own_process::on_full_disk("diff::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes", CHILD, folder.path());
     let expected = format!("diff: the temporary files in {} have ", folder.path().display());

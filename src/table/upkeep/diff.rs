@@ -1,5 +1,5 @@
 //! Compares two tables or versions: finds the rows that were added, removed or changed. Compares index columns and logical block
-//! hashes, and reads no payload. The logical hash of a block (`format-spec/canonical.md#logical-block-hash`) does not depend on
+//! hashes of the segments that differ (`diff_segments.rs`), and reads no payload. The logical hash of a block (`format-spec/canonical.md#logical-block-hash`) does not depend on
 //! codec, chunk or table. If rows share blocks, `diff_rows.rs` reads these rows on request. If the hashes of all rows do not fit into
 //! memory, `diff_parts.rs` partitions them on disk by their keys, and each partition is compared alone.
 
@@ -10,13 +10,17 @@ use std::{
     sync::Arc,
 };
 
-use futures::future::{try_join, try_join_all};
+use futures::{
+    future::{try_join, try_join_all},
+    stream::{self, StreamExt, TryStreamExt},
+};
 use serde::Serialize;
 
 use super::{
-    diff_hashes::{Prints, ROW_BYTES, RowHashes, hash_rows, prints_of},
+    diff_hashes::{IndexOfRows, Prints, ROW_BYTES, RowHashes, SegmentRows, Typed, columns_of, hash_rows, prints_of},
     diff_parts::{RowsInParts, parts_for},
     diff_rows::{self, Doubts, Origin},
+    diff_segments::{Chosen, SegmentToCompare, choose, whole},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -25,10 +29,14 @@ use crate::{
     progress::Progress,
     schema::{Column, Schema},
     table::{
+        seen::seen_columns,
         table::Table,
         temporary::{Folder, MEMORY_LIMIT},
     },
 };
+
+/// The most segments of a column group that are read at a time.
+const SEGMENTS_AT_ONCE: usize = 16;
 
 /// How [`Table::diff_with`] compares tables.
 ///
@@ -172,7 +180,8 @@ impl Table {
     /// `new`.
     ///
     /// Rows are matched by the index columns in `on`. If `on` is empty, they are matched by the `sequence_by` and `order_by`
-    /// columns that both tables have, or else by their numbers. Among rows with equal keys, the first row of one table is
+    /// columns that both tables have, or else by their numbers. Segments that both tables have are equal and not read, and of segments
+    /// with the same index only the column groups that differ. Among the other rows with equal keys, the first row of one table is
     /// compared with the first row of the other, and so on. No payload is read.
     ///
     /// ```no_run
@@ -240,19 +249,31 @@ impl Table {
             }
         }
         let memory = options.memory_limit.unwrap_or(MEMORY_LIMIT);
-        let is_small = self.bytes_to_compare().saturating_add(before.bytes_to_compare()) <= memory;
+        let chosen = choose(before, self, &keys);
+        let [of_before, of_now] = &chosen;
+        let is_small = self.bytes_to_compare(of_now).saturating_add(before.bytes_to_compare(of_before)) <= memory;
         let mut found = match is_small || self.is_view() || before.is_view() {
-            true => self.diff_in_memory(before, &keys, options.exact).await?,
-            false => self.diff_in_parts(before, &keys, options, memory).await?,
+            true => self.diff_in_memory(before, &keys, &chosen, options.exact).await?,
+            false => self.diff_in_parts(before, &keys, &chosen, options, memory).await?,
         };
         (found.columns_added, found.columns_removed) = columns(before.schema(), self.schema());
         found.keys = keys;
+        // The rows of segments that were not read are equal.
+        found.rows = [before.rows(), self.rows()];
+        found.unchanged = self.rows() - (found.added.len() + found.changed.len()) as u64;
         Ok(found)
     }
 
-    async fn diff_in_memory(&self, before: &Self, keys: &[String], exact: bool) -> Result<Diff> {
-        let progress = Arc::new(Progress::new("reading hashes", self.rows() + before.rows()));
-        let (new, old) = try_join(self.rows_to_compare(keys, &progress), before.rows_to_compare(keys, &progress)).await?;
+    /// Returns the number of rows of some segments.
+    pub(super) fn rows_of(&self, chosen: &[SegmentToCompare]) -> u64 {
+        chosen.iter().filter_map(|chosen| self.manifest().segments.get(chosen.segment)).map(|segment| segment.rows).sum()
+    }
+
+    async fn diff_in_memory(&self, before: &Self, keys: &[String], chosen: &Chosen, exact: bool) -> Result<Diff> {
+        let [of_before, of_now] = chosen;
+        let progress = Arc::new(Progress::new("reading hashes", self.rows_of(of_now) + before.rows_of(of_before)));
+        let (new, old) =
+            try_join(self.rows_to_compare(keys, of_now, &progress), before.rows_to_compare(keys, of_before, &progress)).await?;
         let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
         if exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
@@ -263,12 +284,20 @@ impl Table {
     }
 
     /// Compares partitions of the rows, one after the other.
-    async fn diff_in_parts(&self, before: &Self, keys: &[String], options: &DiffOptions, memory: u64) -> Result<Diff> {
+    async fn diff_in_parts(
+        &self,
+        before: &Self,
+        keys: &[String],
+        chosen: &Chosen,
+        options: &DiffOptions,
+        memory: u64,
+    ) -> Result<Diff> {
         let folder = Folder::new("diff", options.temporary_folder.clone());
-        let parts = parts_for([self, before], memory);
-        let progress = Arc::new(Progress::new("reading hashes", self.rows() + before.rows()));
-        let new = Arc::new(RowsInParts::of(self, keys, parts, memory / 4, &folder, &progress).await?);
-        let old = Arc::new(RowsInParts::of(before, keys, parts, memory / 4, &folder, &progress).await?);
+        let [of_before, of_now] = chosen;
+        let parts = parts_for([(self, of_now), (before, of_before)], memory);
+        let progress = Arc::new(Progress::new("reading hashes", self.rows_of(of_now) + before.rows_of(of_before)));
+        let new = Arc::new(RowsInParts::of((self, of_now), keys, parts, memory / 4, &folder, &progress).await?);
+        let old = Arc::new(RowsInParts::of((before, of_before), keys, parts, memory / 4, &folder, &progress).await?);
         let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default(), options.exact).await?;
         if options.exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
@@ -278,13 +307,14 @@ impl Table {
         Ok(found)
     }
 
-    /// Estimates the bytes that it takes to compare the rows of this table in memory.
-    fn bytes_to_compare(&self) -> u64 {
-        let (schema, segments) = (&self.manifest().schema, &self.manifest().segments);
+    /// Estimates the bytes that it takes to compare the rows of these segments in memory.
+    fn bytes_to_compare(&self, chosen: &[SegmentToCompare]) -> u64 {
+        let schema = &self.manifest().schema;
         let each = ROW_BYTES + 8 * schema.index().len() as u64 + 9 * schema.groups().len() as u64;
+        let segments: Vec<&Segment> = chosen.iter().filter_map(|chosen| self.manifest().segments.get(chosen.segment)).collect();
         let blocks = segments.iter().flat_map(|segment| &segment.groups).map(|group| group.blocks);
         let objects = segments.iter().map(|segment| segment.index.bytes).chain(blocks.map(|blocks| blocks.saturating_mul(40)));
-        objects.fold(self.rows().saturating_mul(each), u64::saturating_add)
+        objects.fold(self.rows_of(chosen).saturating_mul(each), u64::saturating_add)
     }
 
     fn key(&self, name: &str) -> Result<&Column> {
@@ -295,25 +325,41 @@ impl Table {
         })
     }
 
-    async fn rows_to_compare(&self, keys: &[String], progress: &Arc<Progress>) -> Result<RowHashes> {
-        let (batches, groups) = try_join(self.index_batches(), self.prints()).await?;
-        let rows = usize::try_from(self.rows()).map_err(|_| Error::unsupported("too many rows to compare"))?;
-        let index = self.schema().index().map(|column| (column.name.clone(), Vec::with_capacity(rows))).collect();
-        let read = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() + groups.1;
-        let (keys, progress) = (keys.to_vec(), Arc::clone(progress));
-        let batches = batches.inspect(move |batch| progress.add(batch.as_ref().map_or(0, |batch| batch.num_rows() as u64)));
+    async fn rows_to_compare(&self, keys: &[String], chosen: &[SegmentToCompare], progress: &Arc<Progress>) -> Result<RowHashes> {
+        usize::try_from(self.rows_of(chosen)).map_err(|_| Error::unsupported("too many rows to compare"))?;
+        let index = self.schema().index().map(|column| (column.name.clone(), Vec::new())).collect();
+        let ((segments, of_index), (groups, of_groups)) = try_join(self.index_to_compare(chosen), self.prints(chosen)).await?;
+        let (keys, progress, schema) = (keys.to_vec(), Arc::clone(progress), self.manifest().schema.clone());
+        let places = seen_columns(self.manifest());
         // The two tables are hashed concurrently, each on its own thread.
-        let (keys, index) = offload(move |stop| hash_rows(batches, index, &keys, rows, stop)).await?;
-        Ok(RowHashes { numbers: None, keys, index, groups: groups.0, bytes: read })
+        let (numbers, keys, index) =
+            offload(move |stop| hash_rows(segments, (&schema, &places), index, &keys, (stop, &progress))).await?;
+        Ok(RowHashes { numbers, keys, index, groups, bytes: of_index + of_groups })
+    }
+
+    /// Returns the index of the rows of these segments, and the bytes read.
+    async fn index_to_compare(&self, chosen: &[SegmentToCompare]) -> Result<(Vec<SegmentRows>, u64)> {
+        let segments = chosen.iter().map(|chosen| self.segment(chosen.segment)).collect::<Result<Vec<_>>>()?;
+        let read = segments.iter().zip(chosen).filter(|(_, chosen)| chosen.pair.is_none()).map(|(segment, _)| &segment.index);
+        let bytes = read.clone().map(|index| index.bytes).sum();
+        let mut objects = self.objects_of("index", read.cloned()).await?.into_iter();
+        let rows = segments.into_iter().zip(chosen).map(|(segment, chosen)| {
+            let index = match chosen.pair {
+                Some(pair) => IndexOfRows::Paired(pair),
+                None => IndexOfRows::Read(objects.next().ok_or_else(|| Error::internal("fewer objects than were read"))?),
+            };
+            Ok(SegmentRows { first_row: segment.first_row, rows: segment.rows, index })
+        });
+        Ok((rows.collect::<Result<_>>()?, bytes))
     }
 
     /// Returns the hashes of each column group by its name, and the bytes read. A view has the groups of its sources.
-    async fn prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+    async fn prints(&self, chosen: &[SegmentToCompare]) -> Result<(BTreeMap<String, Prints>, u64)> {
         if self.view().is_none() {
-            return self.own_prints().await;
+            return self.own_prints(chosen).await;
         }
         let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
-        let found = try_join_all(tables.iter().map(Self::own_prints)).await?;
+        let found = try_join_all(tables.iter().map(|table| async move { table.own_prints(&whole(table)).await })).await?;
         let (mut groups, mut bytes) = (BTreeMap::new(), 0);
         for (number, (of_source, read)) in found.into_iter().enumerate() {
             bytes += read;
@@ -330,25 +376,25 @@ impl Table {
         Ok((groups, bytes))
     }
 
-    async fn own_prints(&self) -> Result<(BTreeMap<String, Prints>, u64)> {
+    /// Returns the hashes of each column group of the rows of these segments, and the bytes read.
+    async fn own_prints(&self, chosen: &[SegmentToCompare]) -> Result<(BTreeMap<String, Prints>, u64)> {
         let schema = &self.manifest().schema;
         let groups = schema.groups().iter().enumerate().map(|(number, group)| async move {
-            let (layout, hashes) = try_join(self.layout(number), self.hashes_of(number)).await?;
-            let (rows, alone) = prints_of(&group.name, layout.runs(), hashes.into_iter())?;
-            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
-            let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
+            let read: Vec<_> = chosen.iter().map(|chosen| self.segment_prints(chosen, number)).collect();
+            let mut read = stream::iter(read).buffered(SEGMENTS_AT_ONCE);
+            let (mut rows, mut alone, mut bytes) = (Vec::new(), Vec::new(), 0);
+            while let Some((of_rows, are_alone, of_segment)) = read.try_next().await? {
+                rows.extend(of_rows);
+                alone.extend(are_alone);
+                bytes += of_segment;
+            }
+            let (columns, valid) = columns_of(schema, group);
             let origin = Some(Origin { table: self.clone(), group: number, at: None });
-            Ok::<_, Error>((group.name.clone(), Prints { columns, rows, alone, origin }))
+            Ok::<_, Error>((group.name.clone(), Prints { columns, valid, rows, alone, origin }, bytes))
         });
-        let groups = try_join_all(groups).await?.into_iter().collect();
-        let stored = self.manifest().segments.iter().flat_map(|segment| &segment.groups);
-        Ok((groups, stored.map(|group| group.layout.bytes + group.hashes.bytes).sum()))
-    }
-
-    /// Reads the first 8 bytes of the logical hash of each block of a group.
-    async fn hashes_of(&self, group: usize) -> Result<Vec<u64>> {
-        let read = self.manifest().segments.iter().map(|segment| self.segment_hashes(segment, group));
-        Ok(try_join_all(read).await?.into_iter().flatten().collect())
+        let groups = try_join_all(groups).await?;
+        let bytes = groups.iter().map(|(_, _, bytes)| bytes).sum();
+        Ok((groups.into_iter().map(|(name, prints, _)| (name, prints)).collect(), bytes))
     }
 
     /// Reads the first 8 bytes of the logical hash of each block of a group in one segment.
@@ -358,11 +404,19 @@ impl Table {
         Ok(hashes.into_iter().map(|hash| hash.first_u64()).collect())
     }
 
-    /// Returns the hash of each row of a group in one segment, and whether the row has a block of its own.
-    pub(super) async fn segment_prints(&self, segment: &Segment, group: usize) -> Result<(Vec<u64>, Vec<bool>)> {
+    /// Returns the hash of each row of a group in one segment, whether the row has a block of its own, and the bytes read. What is not
+    /// compared has the hash 0.
+    pub(super) async fn segment_prints(&self, chosen: &SegmentToCompare, group: usize) -> Result<(Vec<u64>, Vec<bool>, u64)> {
+        let segment = self.segment(chosen.segment)?;
+        if !chosen.groups.contains(&group) {
+            let rows = usize::try_from(segment.rows).unwrap_or_default();
+            return Ok((vec![0; rows], vec![true; rows], 0));
+        }
         let (runs, hashes) = try_join(self.segment_layout(segment, group), self.segment_hashes(segment, group)).await?;
         let name = self.manifest().schema.groups().get(group).map_or_else(String::new, |group| group.name.clone());
-        offload(move |_| prints_of(&name, &runs, hashes.into_iter())).await
+        let bytes = segment.groups.get(group).map_or(0, |stored| stored.layout.bytes + stored.hashes.bytes);
+        let (rows, alone) = offload(move |_| prints_of(&name, &runs, hashes.into_iter())).await?;
+        Ok((rows, alone, bytes))
     }
 }
 
@@ -473,7 +527,7 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
             groups.push(GroupDiff { name: name.clone(), changed: None, exact: false });
             continue;
         }
-        compared.extend(olds.columns.iter().chain(&news.columns));
+        compared.extend(news.valid.iter().filter(|column| olds.valid.contains(column)));
         let known = same.get(name);
         let changed = mark(&olds.rows, &news.rows, known);
         let is_open =
@@ -491,7 +545,7 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
         }
     }
     let of = |rows: &RowHashes| -> BTreeSet<Typed> {
-        rows.groups.values().flat_map(|prints| &prints.columns).filter(|column| !compared.contains(column)).cloned().collect()
+        rows.groups.values().flat_map(|prints| &prints.valid).filter(|column| !compared.contains(column)).cloned().collect()
     };
     let not_compared = of(old).intersection(&of(new)).map(|(name, _)| name.clone()).collect();
     let changed: Vec<u64> = (0..).zip(&differs).filter(|(_, differs)| **differs).map(|(row, _)| new.number(row)).collect();
@@ -512,9 +566,6 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
     };
     (diff, doubts)
 }
-
-/// Name and type of a column.
-type Typed = (String, String);
 
 /// Returns the columns that only the new schema has, and those that only the old one has.
 fn columns(old: &Schema, new: &Schema) -> (Vec<Typed>, Vec<Typed>) {

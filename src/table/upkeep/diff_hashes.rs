@@ -2,28 +2,43 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use arrow_array::{Array, ArrayRef, cast::AsArray};
+use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use super::diff_rows::Origin;
+use super::{diff_rows::Origin, diff_segments::paired_key};
 use crate::{
     error::{Error, Result},
-    format::LayoutRun,
+    format::{LayoutRun, index_columns_reader},
     offload::Stop,
+    progress::Progress,
+    schema::{ColumnGroup, ColumnId, Schema},
     table::{lists::Lists, reading::source::NO_ROW},
 };
 
 /// Bytes of a row of a table while rows are compared, beside the hashes of its columns.
 pub(super) const ROW_BYTES: u64 = 96;
 
+/// Name and type of a column.
+pub(super) type Typed = (String, String);
+
+/// Returns the columns of a group, and those of them that are no masked copies.
+pub(super) fn columns_of(schema: &Schema, group: &ColumnGroup) -> (Vec<Typed>, Vec<Typed>) {
+    let typed = |is_wanted: &dyn Fn(&ColumnId) -> bool| -> Vec<Typed> {
+        let columns = group.columns.iter().filter(|id| is_wanted(id)).filter_map(|id| schema.column(*id));
+        columns.map(|column| (column.name.clone(), column.ty.to_string())).collect()
+    };
+    (typed(&|_| true), typed(&|id| !group.masked.contains(id)))
+}
+
 /// Name of each column, and a hash for each row.
 pub(super) type Hashes = Vec<(String, Vec<u64>)>;
 
-/// All rows of a table, or those of a partition, reduced to hashes for the comparison.
+/// Rows of a table, or of a partition of them, reduced to hashes for the comparison.
 #[derive(Default)]
 pub(super) struct RowHashes {
-    /// The ascending numbers of the rows; `None` for all rows of the table.
-    pub(super) numbers: Option<Vec<u64>>,
+    /// The ascending numbers of the rows.
+    pub(super) numbers: Vec<u64>,
     pub(super) keys: Vec<u128>,
     /// Index columns that are not keys.
     pub(super) index: Hashes,
@@ -36,6 +51,8 @@ pub(super) struct RowHashes {
 pub(super) struct Prints {
     /// Names and types of the columns.
     pub(super) columns: Vec<(String, String)>,
+    /// Those of them that readers read here: a masked copy is read from another group.
+    pub(super) valid: Vec<(String, String)>,
     /// A hash for each row: equal if the blocks and the places of the rows in their blocks are equal.
     pub(super) rows: Vec<u64>,
     /// Whether each row has a block of its own.
@@ -51,7 +68,7 @@ impl RowHashes {
 
     /// Returns the number in the table of the row at a place.
     pub(super) fn number(&self, place: usize) -> u64 {
-        self.numbers.as_ref().map_or(place as u64, |numbers| numbers.get(place).copied().unwrap_or_default())
+        self.numbers.get(place).copied().unwrap_or_default()
     }
 }
 
@@ -77,30 +94,65 @@ impl Prints {
         let rows = at.iter().map(together).collect();
         let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
         let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
-        Self { columns: self.columns, rows, alone, origin }
+        Self { columns: self.columns, valid: self.valid, rows, alone, origin }
     }
 }
 
-/// Hashes the index columns, whose names `index` has. Returns the key of each row, and the hashes of the columns that are not
-/// keys.
+/// The rows of a segment.
+pub(super) struct SegmentRows {
+    pub(super) first_row: u64,
+    pub(super) rows: u64,
+    pub(super) index: IndexOfRows,
+}
+
+/// The index of the rows of a segment.
+pub(super) enum IndexOfRows {
+    /// The index object.
+    Read(Bytes),
+    /// Equal to that of a segment of the other table: the number of the pair.
+    Paired(u64),
+}
+
+/// Hashes the index columns at these places of the rows of some segments, in order. `index` has the names of the columns. Returns the
+/// number and the key of each row, and the hashes of the columns that are not keys: 0 in paired segments.
 pub(super) fn hash_rows(
-    batches: impl Iterator<Item = Result<RecordBatch>>,
+    segments: Vec<SegmentRows>,
+    (schema, places): (&Schema, &[usize]),
     mut index: Hashes,
     keys: &[String],
-    rows: usize,
-    stop: &Stop,
-) -> Result<(Vec<u128>, Hashes)> {
-    for batch in batches {
-        stop.check()?;
-        for ((_, hashes), array) in index.iter_mut().zip(batch?.columns()) {
-            hash_values(array, hashes);
+    (stop, progress): (&Stop, &Progress),
+) -> Result<(Vec<u64>, Vec<u128>, Hashes)> {
+    let (mut numbers, mut pairs) = (Vec::new(), Vec::new());
+    for segment in segments {
+        let start = numbers.len();
+        numbers.extend(segment.first_row..segment.first_row + segment.rows);
+        match segment.index {
+            IndexOfRows::Read(bytes) => {
+                for batch in index_columns_reader(bytes, schema, segment.rows, places)? {
+                    stop.check()?;
+                    let batch = batch?;
+                    progress.add(batch.num_rows() as u64);
+                    for ((_, hashes), array) in index.iter_mut().zip(batch.columns()) {
+                        hash_values(array, hashes);
+                    }
+                }
+            }
+            IndexOfRows::Paired(pair) => {
+                progress.add(segment.rows);
+                index.iter_mut().for_each(|(_, hashes)| hashes.resize(numbers.len(), 0));
+                pairs.push((start..numbers.len(), pair));
+            }
         }
     }
     let of_key = |key: &String| index.iter().find(|(name, _)| name == key).map(|(_, hashes)| hashes.as_slice());
     let columns: Vec<&[u64]> = keys.iter().filter_map(of_key).collect();
     let mut bytes = Vec::with_capacity(8 * columns.len());
-    let of_rows = (0..rows).map(|row| key_of(&columns, row, row as u64, &mut bytes)).collect();
-    Ok((of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
+    let mut of_rows: Vec<u128> =
+        numbers.iter().enumerate().map(|(place, number)| key_of(&columns, place, *number, &mut bytes)).collect();
+    for (places, pair) in pairs.into_iter().filter(|_| !keys.is_empty()) {
+        of_rows.get_mut(places).into_iter().flatten().zip(0..).for_each(|(key, place)| *key = paired_key(pair, place));
+    }
+    Ok((numbers, of_rows, index.into_iter().filter(|(name, _)| !keys.contains(name)).collect()))
 }
 
 /// Returns the key of a row by the hashes of its key columns, in which the row is at `place`. Without key columns, the key is the

@@ -14,17 +14,17 @@ use std::{
     ops::Range,
 };
 
-use arrow_array::RecordBatch;
-
 use super::{
-    diff_hashes::{Prints, ROW_BYTES, RowHashes, hash_values, key_of},
+    diff_hashes::{IndexOfRows, Prints, ROW_BYTES, RowHashes, SegmentRows, columns_of, hash_values, key_of},
     diff_rows::Origin,
+    diff_segments::{SegmentToCompare, paired_key},
 };
 use crate::{
     error::{Error, Result, counted},
     format::index_columns_reader,
     offload::{Stop, offload},
     progress::Progress,
+    schema::Schema,
     table::{
         table::Table,
         temporary::{Counted, Folder},
@@ -37,8 +37,9 @@ const MOST_PARTS: u64 = 1024;
 const BUFFER: Range<u64> = 4 << 10..1 << 20;
 
 /// Returns the number of partitions of two tables, so that a partition of both takes about half of the memory.
-pub(super) fn parts_for(tables: [&Table; 2], memory: u64) -> usize {
-    let bytes = |table: &Table| table.rows().saturating_mul(ROW_BYTES + width(table) as u64);
+pub(super) fn parts_for(tables: [(&Table, &[SegmentToCompare]); 2], memory: u64) -> usize {
+    let bytes =
+        |(table, chosen): (&Table, &[SegmentToCompare])| table.rows_of(chosen).saturating_mul(ROW_BYTES + width(table) as u64);
     let bytes = tables.into_iter().map(bytes).fold(0, u64::saturating_add);
     (bytes.saturating_mul(2) / memory.max(1)).clamp(1, MOST_PARTS) as usize
 }
@@ -64,13 +65,14 @@ pub(super) struct RowsInParts {
 /// A column group.
 struct Group {
     name: String,
-    /// Names and types of the columns.
+    /// Names and types of the columns, and of those that are no masked copies.
     columns: Vec<(String, String)>,
+    valid: Vec<(String, String)>,
     origin: Origin,
 }
 
 impl RowsInParts {
-    /// Reads the index, the layouts and the hashes of a table, which is no view, segment by segment. `memory` bounds the buffers.
+    /// Reads what is compared of a table, which is no view, segment by segment. `memory` bounds the buffers.
     ///
     /// # Errors
     /// - `Unavailable`: the file cannot be written. The message names the folder and the bytes written.
@@ -78,7 +80,7 @@ impl RowsInParts {
     /// - `Corrupt`: an index, layout or hashes object is damaged.
     /// - Errors of the store.
     pub(super) async fn of(
-        table: &Table,
+        (table, chosen): (&Table, &[SegmentToCompare]),
         keys: &[String],
         parts: usize,
         memory: u64,
@@ -91,30 +93,36 @@ impl RowsInParts {
         let of_keys: Vec<usize> = keys.iter().filter_map(|key| names.iter().position(|name| name == key)).collect();
         let others: Vec<usize> = (0..names.len()).filter(|place| !of_keys.contains(place)).collect();
         let groups = schema.groups().iter().enumerate().map(|(number, group)| {
-            let columns = group.columns.iter().filter_map(|id| schema.column(*id));
-            let columns = columns.map(|column| (column.name.clone(), column.ty.to_string())).collect();
-            Group { name: group.name.clone(), columns, origin: Origin { table: table.clone(), group: number, at: None } }
+            let (columns, valid) = columns_of(schema, group);
+            Group { name: group.name.clone(), columns, valid, origin: Origin { table: table.clone(), group: number, at: None } }
         });
         let groups: Vec<Group> = groups.collect();
         let mut out = Parts::new(folder, parts, memory)?;
         let every: Vec<usize> = (0..names.len()).collect();
         let mut bytes = 0;
-        for segment in &table.manifest().segments {
+        for chosen in chosen {
+            let segment = table.segment(chosen.segment)?;
             let mut prints = Vec::with_capacity(groups.len());
             for number in 0..groups.len() {
-                prints.push(table.segment_prints(segment, number).await?);
+                let (rows, alone, read) = table.segment_prints(chosen, number).await?;
+                prints.push((rows, alone));
+                bytes += read;
             }
-            let object = table.object("index", &segment.index).await?;
-            let batches = index_columns_reader(object, schema, segment.rows, &every)?;
-            let (first, of_keys, others) = (segment.first_row, of_keys.clone(), others.clone());
+            let index = match chosen.pair {
+                Some(pair) => IndexOfRows::Paired(pair),
+                None => {
+                    bytes += segment.index.bytes;
+                    IndexOfRows::Read(table.object("index", &segment.index).await?)
+                }
+            };
+            let rows = SegmentRows { first_row: segment.first_row, rows: segment.rows, index };
+            let (of_keys, others, every, schema) = (of_keys.clone(), others.clone(), every.clone(), schema.clone());
             out = offload(move |stop| {
-                write(&mut out, batches, first, (&of_keys, &others), &prints, stop)?;
+                write(&mut out, rows, (&schema, &every), (&of_keys, &others), &prints, stop)?;
                 Ok(out)
             })
             .await?;
             progress.add(segment.rows);
-            let stored = segment.groups.iter().map(|group| group.layout.bytes + group.hashes.bytes);
-            bytes += segment.index.bytes + stored.sum::<u64>();
         }
         let (file, parts) = out.finish()?;
         let index = others.iter().filter_map(|place| names.get(*place)).cloned().collect();
@@ -162,11 +170,11 @@ impl RowsInParts {
             }
         }
         let groups = self.groups.iter().zip(prints).map(|(group, (rows, alone))| {
-            let (columns, origin) = (group.columns.clone(), Some(group.origin.clone()));
-            (group.name.clone(), Prints { columns, rows, alone, origin })
+            let (columns, valid, origin) = (group.columns.clone(), group.valid.clone(), Some(group.origin.clone()));
+            (group.name.clone(), Prints { columns, valid, rows, alone, origin })
         });
         let (groups, index) = (groups.collect(), self.index.iter().cloned().zip(index).collect());
-        Ok(RowHashes { numbers: Some(numbers), keys, index, groups, bytes: 0 })
+        Ok(RowHashes { numbers, keys, index, groups, bytes: 0 })
     }
 }
 
@@ -175,17 +183,44 @@ fn number_of(rest: &mut &[u8]) -> u64 {
     rest.split_off(..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// Writes the records of a segment, whose first row is `first`. `keys` and `others` are places of index columns. `prints` has a hash
-/// for each row of each group, and whether the row has a block of its own.
+/// Writes the records of a segment. `keys` and `others` are places of index columns. `prints` has a hash for each row of each group, and
+/// whether the row has a block of its own.
 fn write(
     out: &mut Parts,
-    batches: impl Iterator<Item = Result<RecordBatch>>,
-    first: u64,
+    segment: SegmentRows,
+    (schema, places): (&Schema, &[usize]),
     (keys, others): (&[usize], &[usize]),
     prints: &[(Vec<u64>, Vec<bool>)],
     stop: &Stop,
 ) -> Result<()> {
-    let (mut record, mut bytes, mut before) = (Vec::new(), Vec::new(), 0_usize);
+    let SegmentRows { first_row, rows, index } = segment;
+    let mut record = Vec::new();
+    let mut put = |key: u128, place: usize, hashes: &dyn Fn(usize) -> u64| {
+        record.clear();
+        record.extend((first_row + place as u64).to_le_bytes());
+        record.extend(((key >> 64) as u64).to_le_bytes());
+        record.extend((key as u64).to_le_bytes());
+        others.iter().for_each(|other| record.extend(hashes(*other).to_le_bytes()));
+        for (hashes, alone) in prints {
+            record.extend(hashes.get(place).copied().unwrap_or_default().to_le_bytes());
+            record.push(u8::from(alone.get(place) == Some(&true)));
+        }
+        out.push(key, &record)
+    };
+    let batches = match index {
+        IndexOfRows::Read(bytes) => index_columns_reader(bytes, schema, rows, places)?,
+        IndexOfRows::Paired(pair) => {
+            for place in 0..rows {
+                if place % 8192 == 0 {
+                    stop.check()?;
+                }
+                let key = if keys.is_empty() { (first_row + place).into() } else { paired_key(pair, place) };
+                put(key, usize::try_from(place).unwrap_or_default(), &|_| 0)?;
+            }
+            return Ok(());
+        }
+    };
+    let (mut bytes, mut before) = (Vec::new(), 0_usize);
     for batch in batches {
         stop.check()?;
         let batch = batch?;
@@ -201,21 +236,8 @@ fn write(
         let of_keys: Vec<&[u64]> = keys.iter().filter_map(|place| hashes.get(*place)).map(Vec::as_slice).collect();
         for place in 0..batch.num_rows() {
             let in_segment = before + place;
-            let row = first + in_segment as u64;
-            let key = key_of(&of_keys, place, row, &mut bytes);
-            record.clear();
-            record.extend(row.to_le_bytes());
-            record.extend(((key >> 64) as u64).to_le_bytes());
-            record.extend((key as u64).to_le_bytes());
-            for other in others {
-                let hash = hashes.get(*other).and_then(|hashes| hashes.get(place)).copied().unwrap_or_default();
-                record.extend(hash.to_le_bytes());
-            }
-            for (hashes, alone) in prints {
-                record.extend(hashes.get(in_segment).copied().unwrap_or_default().to_le_bytes());
-                record.push(u8::from(alone.get(in_segment) == Some(&true)));
-            }
-            out.push(key, &record)?;
+            let key = key_of(&of_keys, place, first_row + in_segment as u64, &mut bytes);
+            put(key, in_segment, &|other| hashes.get(other).and_then(|hashes| hashes.get(place)).copied().unwrap_or_default())?;
         }
         before += batch.num_rows();
     }
