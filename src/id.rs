@@ -134,8 +134,8 @@ impl ObjectRef {
     }
 }
 
-/// Hashes numbers and texts as bytes that no other numbers and texts have: 8 bytes for each number, 16 for a wide one, low byte first, and for a text its
-/// length and its UTF-8.
+/// Hashes a list of numbers and texts. Different lists have different bytes: 8 for a number, 16 for a wide one, low byte first, and for a
+/// text its length and its UTF-8.
 #[derive(Default)]
 pub(crate) struct Digest(blake3::Hasher);
 

@@ -45,7 +45,7 @@ pub(super) struct MadeOf {
     pub(super) tables: String,
     #[serde(default)]
     pub(super) content: String,
-    /// What format 1 has instead of the content. It is read to be refused by its number.
+    /// A field of format 1, which has the versions instead of the content. It is parsed so that the error names the format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) versions: Option<String>,
     pub(super) rows: String,

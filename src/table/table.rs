@@ -75,7 +75,7 @@ pub(super) struct Inner {
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// The values of each index column that a row loader has read.
     pub(super) index_values: Mutex<BTreeMap<ColumnId, Arc<Once<ArrayRef>>>>,
-    /// What loaders have spent on reading values of the index for single rows, in bytes.
+    /// The bytes that loaders have read for index values of single rows, as an estimate.
     pub(super) spent_on_rows: AtomicU64,
     /// The store of each entry of the manifest's `stores`.
     foreign: Vec<Once<Store>>,

@@ -2,10 +2,10 @@
 //! the table itself.
 //!
 //! [`Gatherer::plan`] finds the blocks that must move so that every window of neighbouring rows stays within the locality bound,
-//! by the rules that writers use, and those of small chunks side by side, which become one chunk. It assumes that they will lie side by side; the caller plans again when the new chunks are
-//! known. [`Gatherer::write`] copies exactly these blocks. If the new chunk has the same
-//! codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and encoded again. Blocks of
-//! other tables are always decoded and compared with their logical hashes.
+//! by the rules that writers use, and those of small chunks side by side, which become one chunk. It assumes that they will lie
+//! side by side; the caller plans again when the new chunks are known. [`Gatherer::write`] copies exactly these blocks. If the
+//! new chunk has the same codec chains, the stored pages are copied and get new checksums; otherwise the pages are decoded and
+//! encoded again. Blocks of other tables are always decoded and compared with their logical hashes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,8 +36,8 @@ use crate::{
 
 /// Maximum bytes of blocks that are fetched in one batch.
 const FETCHED: u64 = 16 << 20;
-/// A chunk is small if it has at most this part of the bytes of the smallest chunk of a writer. Those count logical bytes and these stored
-/// ones, so that a chunk which compresses well is not taken for small.
+/// A chunk is small if its stored bytes are at most a sixteenth of `chunk_min`. `chunk_min` counts logical bytes: the sixteenth leaves out
+/// large chunks that compress well.
 const SMALL: u64 = 16;
 /// Maximum number of blocks that stay where they are and wait for a chunk to end.
 const WAITING: usize = 1 << 14;
@@ -334,8 +334,8 @@ fn ends_chunk(run: &LayoutRun) -> bool {
     run.first_offset + run.stored_bytes() + 8 * blocks + 8 + 24 == run.chunk_bytes
 }
 
-/// Collects small chunks side by side, given by their bytes and blocks, that are joined: each has at most half of the bytes of the new chunk.
-/// So a chunk to which little is appended again and again is copied rarely.
+/// Adds to `found` the neighbours among these chunks, given by their bytes and blocks, that become one chunk. None of them has more than
+/// half of its bytes, so that a chunk is not copied each time a little is appended behind it.
 fn joinable(chunks: &[(u64, Range<usize>)], found: &mut Vec<(u64, Range<usize>)>) {
     let [(_, first), .., (_, last)] = chunks else { return };
     let total: u64 = chunks.iter().map(|(bytes, _)| bytes).sum();

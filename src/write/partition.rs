@@ -38,7 +38,7 @@ const FEW_ROWS: usize = 4 << 10;
 /// Maximum number of column groups whose objects are stored together.
 const GROUPS_TOGETHER: usize = 32;
 
-/// What a session does before each step that stores objects: at first it puts the file by which it begins.
+/// A function that a partition calls before each step that stores objects. The first call puts the begin file of the session.
 pub(crate) type Begin = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
 /// Writes one partition.

@@ -196,7 +196,7 @@ fn refusals_of_every_second_request_cost_a_request_each() {
     assert_eq!(server.take_requests().len(), 2 * READS);
 }
 
-/// Whoever asks again before the time is refused again.
+/// The server refuses every request of the first two seconds and asks to wait for two. A client that obeys sends two requests.
 #[test]
 fn nothing_is_sent_to_a_host_before_the_time_that_it_asks_for() {
     let server = s3::server();

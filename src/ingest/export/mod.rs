@@ -52,7 +52,8 @@ const FIRST_ROWS: usize = 64;
 /// Writes a table or a view as a file into `out`. Returns the number of rows. `progress` receives the number of rows written so
 /// far.
 ///
-/// Memory holds the stored index, or that of the rows of up to 16 segments if rows are chosen, two batches of about 8 MiB, and for Parquet the current row group of up to 64 MiB.
+/// Memory holds the stored index, or that of the rows of up to 16 segments if rows are chosen, two batches of about 8 MiB, and
+/// for Parquet the current row group of up to 64 MiB.
 ///
 /// # Errors
 /// After an error `out` holds a part of the file.

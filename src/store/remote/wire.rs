@@ -1,10 +1,10 @@
 //! Rate control, timeouts and bounds between a remote backend and the network.
 //!
 //! An answer 429 or 503 halves the number of concurrent requests to a host, and each success increases it again. If it has the
-//! header `Retry-After`, no request is sent there before that time. All stores at one host that one runtime drives share this. The
-//! backoff of the backend spaces out the retries of one request. Time decides how long a request is sent again, not a count. Timeouts follow progress: an answer must begin within a time that grows
-//! with the size of the upload, and each further piece must come within the idle timeout. So a large body on a slow line is not
-//! cut off, and a dead connection is noticed.
+//! header `Retry-After`, no request is sent there before that time. All stores at one host that one runtime drives share this.
+//! The backoff of the backend spaces out the retries of one request. Time decides how long a request is sent again, not a count.
+//! Timeouts follow progress: an answer must begin within a time that grows with the size of the upload, and each further piece
+//! must come within the idle timeout. So a large body on a slow line is not cut off, and a dead connection is noticed.
 //!
 //! Requests that have the same effect once and twice are sent again after any failure of the connection; failures that cannot
 //! change are not. Every body has a bound: that of a range is checked by its reader, an answer that succeeds has at most

@@ -41,8 +41,8 @@ impl Table {
 
     /// Merges segments as [`Table::compact`] does, and gathers scattered blocks: copies them side by side into new chunks of this
     /// table, as long as that brings windows of neighbouring rows nearer to `bound`. Small chunks of the table that lie side by side become
-    /// one chunk, also if their rows are of several sequences. Many versions, patches, small appends and
-    /// writers without a bound scatter blocks. New chunks end by their content, so a few windows may stay beyond the bound:
+    /// one chunk, also if their rows are of several sequences. Many versions, patches, small appends and writers without a bound
+    /// scatter blocks. New chunks end by their content, so a few windows may stay beyond the bound:
     /// [`Gathered::after`] says by how much.
     ///
     /// Only the blocks that must move are copied. Pages are copied as stored if the new chunk has the same codecs, and encoded

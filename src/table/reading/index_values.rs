@@ -77,14 +77,16 @@ impl LoaderSource {
     /// rows alone, until they have read as much as the index has: then all values are loaded.
     pub(in crate::table) async fn index_at(&self, id: ColumnId, rows: &[Option<u64>]) -> Result<ArrayRef> {
         let failed = |error| Error::internal(format!("index rows: {error}"));
-        let mut wanted: Vec<u64> = rows.iter().flatten().copied().collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        if !self.table.is_index_loaded(id) && self.table.reads_index_by_rows(&wanted) {
-            let found = self.table.take_index_of(&[self.table.index_place(id)?], &wanted).await?;
-            let places: UInt64Array =
-                rows.iter().map(|row| row.and_then(|row| wanted.binary_search(&row).ok()).map(|place| place as u64)).collect();
-            return take(found.column(0), &places, None).map_err(failed);
+        if !self.table.is_index_loaded(id) {
+            let mut wanted: Vec<u64> = rows.iter().flatten().copied().collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            if self.table.reads_index_by_rows(&wanted) {
+                let found = self.table.take_index_of(&[self.table.index_place(id)?], &wanted).await?;
+                let place = |row: u64| wanted.binary_search(&row).ok().map(|place| place as u64);
+                let places: UInt64Array = rows.iter().map(|row| row.and_then(place)).collect();
+                return take(found.column(0), &places, None).map_err(failed);
+            }
         }
         let values = self.table.index_values(id).await?;
         let rows = UInt64Array::from(rows.to_vec());

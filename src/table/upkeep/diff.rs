@@ -1,7 +1,8 @@
 //! Compares two tables or versions: finds the rows that were added, removed or changed. Compares index columns and logical block
-//! hashes of the segments that differ (`diff_segments.rs`), and reads no payload. The logical hash of a block (`format-spec/canonical.md#logical-block-hash`) does not depend on
-//! codec, chunk or table. If rows share blocks, `diff_rows.rs` reads these rows on request. If the hashes of all rows do not fit into
-//! memory, `diff_parts.rs` partitions them on disk by their keys, and each partition is compared alone.
+//! hashes of the segments that differ (`diff_segments.rs`), and reads no payload. The logical hash of a block
+//! (`format-spec/canonical.md#logical-block-hash`) does not depend on codec, chunk or table. If rows share blocks, `diff_rows.rs`
+//! reads these rows on request. If the hashes of all rows do not fit into memory, `diff_parts.rs` partitions them on disk by
+//! their keys, and each partition is compared alone.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

@@ -12,7 +12,7 @@ use crate::{
     table::table::Table,
 };
 
-/// What is read of a segment.
+/// A segment that is compared, and the parts of it that the comparison reads.
 #[derive(Clone, Debug)]
 pub(super) struct SegmentToCompare {
     pub(super) segment: usize,
@@ -44,7 +44,7 @@ pub(super) fn choose(before: &Table, now: &Table, keys: &[String]) -> Chosen {
             (Some(old), Some(new)) => (old.layout.blake3, old.hashes.blake3) == (new.layout.blake3, new.hashes.blake3),
             _ => false,
         };
-    // Segments of the table before that no segment now is paired with, by their index.
+    // The segments of the older table that have no partner yet, by their index.
     let mut rest: BTreeMap<(Hash, u64, u64), VecDeque<usize>> = BTreeMap::new();
     let name = |segment: &Segment| (segment.index.blake3, segment.rows, if keys.is_empty() { segment.first_row } else { 0 });
     for (number, segment) in before.manifest().segments.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn choose(before: &Table, now: &Table, keys: &[String]) -> Chosen {
     }
     let (olds, news) = (&before.manifest().segments, &now.manifest().segments);
     let mut partners: Vec<Option<usize>> = vec![None; news.len()];
-    // First those that are equal, so that they are not paired with others.
+    // Equal segments find each other first, before others with the same index.
     for only_equal in [true, false] {
         for (segment, partner) in news.iter().zip(&mut partners).filter(|(_, partner)| partner.is_none()) {
             let Some(left) = rest.get_mut(&name(segment)) else { continue };
