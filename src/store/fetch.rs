@@ -144,9 +144,13 @@ impl Inner {
     async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<BytesMut> {
         let name = &*request.name;
         let location = self.locate(name)?;
+        if self.sends_no_ranges() {
+            return self.part_of_whole(&request, part, buffer).await;
+        }
         let options = measured(GetOptions::new().with_range(Some(GetRange::Bounded(part.clone()))));
         let answer = match self.objects.get_opts(&location, options).await {
             Ok(answer) => answer,
+            Err(error) if self.found_no_ranges(&error) => return self.part_of_whole(&request, part, buffer).await,
             Err(error) => {
                 let error = self.fail(error, Doing::Reading, name);
                 // Each backend has another message for a range past the end of an object. The size tells whether that is

@@ -13,9 +13,10 @@ use super::{
     name,
     options::{Service, StoreOptions},
     remote::{
-        backend::Machine,
+        backend::{Bulk, Machine},
         wire::{Wire, reading},
     },
+    wholes::Wholes,
 };
 use crate::{Error, Result, machine, once::Once};
 
@@ -59,6 +60,10 @@ pub(super) struct Reached {
     pub(super) single_writer: bool,
     /// Whether the connection is plain HTTP.
     pub(super) plain: bool,
+    /// Present if the service may know requests that delete many objects.
+    pub(super) bulk: Option<Arc<Bulk>>,
+    /// Of a web server that sends no ranges.
+    pub(super) wholes: Arc<Wholes>,
     /// Set once a check has shown that the store honours create-only puts.
     pub(super) keeps_conditions: Arc<Once<()>>,
     /// Present if the credentials come from the metadata service of the machine.

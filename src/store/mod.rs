@@ -13,6 +13,7 @@ mod ranges;
 
 mod buffers;
 mod cache;
+mod deletes;
 mod fetch;
 mod folders;
 mod inner;
@@ -25,6 +26,7 @@ mod size;
 mod store;
 mod upload;
 mod urls;
+mod wholes;
 
 mod selftest;
 mod testing;

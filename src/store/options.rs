@@ -51,7 +51,7 @@ const OWN: [&str; 15] = [
     "tetrys_cache_memory",
 ];
 /// Options that the message about an unknown option lists.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 23] = [
     "region",
     "endpoint",
     "access_key_id",
@@ -71,10 +71,13 @@ const KNOWN: [&str; 22] = [
     "max_retries",
     "retry_timeout",
     "ca_bundle",
+    AUTHORIZATION,
     "cache",
     "cache_size",
     "cache_memory",
 ];
+/// The header `Authorization` for web servers.
+pub(super) const AUTHORIZATION: &str = "authorization";
 /// Minimum length of a secret. A shorter value (`true`, `30s`, `443`) is a setting.
 const SHORTEST_SECRET: usize = 6;
 
@@ -93,6 +96,7 @@ const SHORTEST_SECRET: usize = 6;
 /// | `read_timeout` | idle timeout of one attempt: 15 s for a read, 30 s for a write |
 /// | `timeout`, `connect_timeout` | total time of a request and time to connect |
 /// | `ca_bundle` (S3 in the environment `AWS_CA_BUNDLE`, in a profile `ca_bundle`) | PEM file of authorities that are trusted instead of those of the system |
+/// | `authorization` (web servers) | the header `Authorization` of each request, such as `Bearer TOKEN`; redirected requests do not have it |
 /// | `single_writer` | promises that there are no other writers |
 /// | `cache` (in the environment `TETRYS_CACHE`) | folder of the cache of remote reads; default: no cache |
 /// | `cache_size` (`TETRYS_CACHE_SIZE`) | maximum size of the cache on disk, such as `512MiB` or `20GB`; default 10 GiB |
@@ -318,6 +322,7 @@ fn canonical(service: Service, name: &str) -> Option<String> {
             "connection_string" | "azure_storage_connection_string" => "azure_storage_connection_string".to_owned(),
             _ => AzureConfigKey::from_str(name).ok()?.as_ref().to_owned(),
         },
+        Service::Http if name == AUTHORIZATION => name.to_owned(),
         Service::Http => ClientConfigKey::from_str(name).ok()?.as_ref().to_owned(),
     };
     Some(key)

@@ -149,9 +149,9 @@ impl Store {
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
-        let Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed } = remote;
+        let Remote { objects, bulk, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed } = remote;
         let (keeps_conditions, identity, secrets) = (Arc::default(), identity.into(), secrets.into());
-        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, plain, keeps_conditions, machine });
+        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, plain, keeps_conditions, machine, bulk, wholes: Arc::default() });
         let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
         let (options, allowed) = (options.clone(), allowed.into());
         Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))
@@ -599,27 +599,6 @@ impl Store {
     pub(crate) fn close_files(&self) {
         if let Some(files) = &self.inner.files {
             files.forget_all();
-        }
-    }
-
-    /// Deletes an object. Deleting an object that does not exist is not an error.
-    ///
-    /// # Errors
-    /// - `Denied`, `Unavailable`: the store refuses or does not answer, or a folder below the root of a local directory is a link.
-    /// - `Unsupported`: the store is a web server.
-    pub async fn delete(&self, name: &str) -> Result<()> {
-        self.inner.beyond_http(Doing::Deleting)?;
-        let location = self.inner.locate(name)?;
-        let owned = name.to_owned();
-        if let Some(()) = self.inner.on_disk(move |files| files.remove(&owned)).await? {
-            return Ok(());
-        }
-        match self.inner.objects.delete(&location).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => match self.inner.fail(error, Doing::Deleting, name) {
-                error if error.kind() == ErrorKind::NotFound => Ok(()),
-                error => Err(error),
-            },
         }
     }
 }

@@ -20,6 +20,8 @@ use rustls::{
 pub enum Answer {
     /// These bytes, from the status line on.
     Whole(String),
+    /// These headers and this body.
+    Body(String, Vec<u8>),
     /// The first text, and then the second again and again: until the client hangs up, or for a quarter of a GiB.
     Endless(String, String),
 }
@@ -156,6 +158,10 @@ impl Shared {
         };
         match (self.answer)(number, &text) {
             Answer::Whole(text) => stream.write_all(text.as_bytes())?,
+            Answer::Body(head, body) => {
+                stream.write_all(head.as_bytes())?;
+                stream.write_all(&body)?;
+            }
             Answer::Endless(first, again) => {
                 stream.write_all(first.as_bytes())?;
                 let piece = again.repeat(1 + (64 << 10) / again.len());

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use http::HeaderValue;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -27,7 +28,7 @@ use crate::{
     store::{
         allowed::Place,
         failure::{self, UNCOUNTED},
-        options::{Resolved, Service, StoreOptions, secrets},
+        options::{AUTHORIZATION, Resolved, Service, StoreOptions, secrets},
     },
 };
 
@@ -38,6 +39,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A remote backend and its settings.
 pub(in crate::store) struct Remote {
     pub(in crate::store) objects: Arc<dyn ObjectStore>,
+    /// The same backend, which deletes many objects with one request; `None` if the service has no such requests.
+    pub(in crate::store) bulk: Option<Arc<Bulk>>,
     /// Path of the root in the backend.
     pub(in crate::store) prefix: Path,
     pub(in crate::store) service: Service,
@@ -56,6 +59,9 @@ pub(in crate::store) struct Remote {
     /// Places that tables in this store may refer to.
     pub(in crate::store) allowed: Vec<Place>,
 }
+
+/// A backend that is built where it is needed; `None` if it cannot be.
+pub(in crate::store) type Bulk = LazyLock<Option<Arc<dyn ObjectStore>>, Box<dyn FnOnce() -> Option<Arc<dyn ObjectStore>> + Send>>;
 
 /// The metadata service of this machine, which provides credentials if none are configured.
 #[derive(Clone, Debug)]
@@ -142,6 +148,7 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
         patience: patience(&values)?,
         retries: retry.max_retries,
         redirects: Redirects { service, allowed: allowed.clone() },
+        authorization: values.get(AUTHORIZATION).map(|value| authorization(value)).transpose().map_err(|error| error.at(&public))?,
         authorities: bundle,
     });
     // A timeout for a whole body would cut off large bodies on slow lines. The option `timeout` sets one.
@@ -154,15 +161,21 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     let plain = allow_http || emulator;
     let client = if allow_http { client.with_allow_http(true) } else { client };
     let for_backend = values.iter().filter(|(name, _)| name.as_str() != "read_timeout");
+    let mut bulk = None;
     let objects: Arc<dyn ObjectStore> = match service {
         Service::S3 => {
-            // Each call deletes one object, many calls at a time. A plain DELETE does that; the bulk request would carry one name,
-            // and have a body to parse.
-            let builder = AmazonS3Builder::new().with_disable_bulk_delete(true).with_client_options(client);
+            let builder = AmazonS3Builder::new().with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AmazonS3ConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
-            Arc::new(builder.build().map_err(clean)?)
+            // One object is deleted by a plain DELETE.
+            let single = builder.clone().with_disable_bulk_delete(true).build().map_err(clean)?;
+            if values.get("aws_disable_bulk_delete").is_none_or(|value| !value.eq_ignore_ascii_case("true")) {
+                let builder = builder.with_credentials(Arc::clone(single.credentials()));
+                let build = move || builder.build().ok().map(|objects| Arc::new(objects) as Arc<dyn ObjectStore>);
+                bulk = Some(Arc::new(Bulk::new(Box::new(build))));
+            }
+            Arc::new(single)
         }
         Service::Gcs => {
             let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
@@ -189,7 +202,19 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
     let single_writer = values.get("single_writer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     // The metadata service, and where credentials were looked for before.
     let machine = looked.map(|looked| Machine::of(looked, &values));
-    Ok(Remote { objects, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed })
+    Ok(Remote { objects, bulk, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed })
+}
+
+/// Returns the value of the header `Authorization`.
+///
+/// # Errors
+/// - `Invalid`: no header may have this value.
+fn authorization(value: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        Error::invalid("store option authorization: expected the value of the header, such as `Bearer TOKEN`, of printable ASCII characters")
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Returns the identity of a bucket, the same for every reader: service, address and bucket name.

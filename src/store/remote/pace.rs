@@ -1,8 +1,7 @@
 //! How many requests go to a host at a time, and when: the rate control of all stores there.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -36,21 +35,25 @@ struct State {
     paused: Option<Instant>,
 }
 
-/// The rate controls of each process and host, by the runtimes.
-type Paces = BTreeMap<(u32, String), Vec<(Lane, Weak<Pace>)>>;
+/// A host as one runtime of one process reaches it.
+type Reached = (Lane, Authority);
+
+/// Number of rate controls that are kept although nobody uses them.
+const KEPT: usize = 256;
 
 /// Returns the rate control of a host, which all stores share that one runtime of this process drives. A runtime that rests sends nothing,
 /// so others must not wait for its turns; and in a forked process the requests of its parent never end.
 pub(super) fn pace_of(lane: Lane, host: &Authority) -> Arc<Pace> {
-    static PACES: Mutex<Paces> = Mutex::new(Paces::new());
+    static PACES: Mutex<Vec<(Reached, Arc<Pace>)>> = Mutex::new(Vec::new());
     let Some(mut paces) = flight::patiently(&PACES) else { return Arc::new(Pace::new()) };
-    let paces = paces.entry((lane.0, host.to_string())).or_default();
-    paces.retain(|(_, pace)| pace.strong_count() > 0);
-    if let Some(pace) = paces.iter().find(|(of, _)| *of == lane).and_then(|(_, pace)| pace.upgrade()) {
-        return pace;
+    if let Some((_, pace)) = paces.iter().find(|((of, name), _)| *of == lane && name == host) {
+        return Arc::clone(pace);
+    }
+    if paces.len() >= KEPT {
+        paces.retain(|(_, pace)| Arc::strong_count(pace) > 1);
     }
     let pace = Arc::new(Pace::new());
-    paces.push((lane, Arc::downgrade(&pace)));
+    paces.push(((lane, host.clone()), Arc::clone(&pace)));
     pace
 }
 
@@ -162,6 +165,20 @@ mod tests {
         assert!(left > Duration::from_secs(86_000), "{left:?}");
         assert!(pace.turn(Duration::from_secs(86_400)).now_or_never().is_none(), "it waits");
         assert_eq!(pace.lock().waiting, 0, "and has given up");
+    }
+
+    #[tokio::test]
+    async fn a_host_keeps_its_pace_while_nothing_is_sent_and_the_number_of_paces_is_bounded() {
+        let host = |name: &str| name.parse::<Authority>().expect("a host");
+        let kept = host("kept-host:9000");
+        pace_of(flight::lane(), &kept).lock().limit = 7.0;
+        assert_eq!(pace_of(flight::lane(), &kept).lock().limit, 7.0);
+        let used = pace_of(flight::lane(), &kept);
+        (0..3 * KEPT).for_each(|number| drop(pace_of(flight::lane(), &host(&format!("host-{number}:9000")))));
+        assert!(Arc::ptr_eq(&used, &pace_of(flight::lane(), &kept)), "one that is used stays");
+        drop(used);
+        (0..3 * KEPT).for_each(|number| drop(pace_of(flight::lane(), &host(&format!("other-{number}:9000")))));
+        assert_eq!(pace_of(flight::lane(), &kept).lock().limit, FIRST, "one that nobody uses goes at last");
     }
 
     #[test]

@@ -14,14 +14,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{StatusCode, Uri, uri::Authority};
+use http::{HeaderValue, StatusCode, Uri, header::AUTHORIZATION};
 use http_body::{Body, Frame, SizeHint};
 use object_store::ClientOptions;
 use object_store::client::{
@@ -38,7 +38,7 @@ use super::{
 use crate::{
     ErrorKind,
     error::counted,
-    flight::{self, Lane},
+    flight,
     machine,
     store::failure::{self, Known},
 };
@@ -163,8 +163,6 @@ fn answered(request: &HttpRequest) -> Result<(), Known> {
 /// An HTTP connector over `reqwest` with rate control and timeouts.
 #[derive(Clone)]
 pub(in crate::store) struct Wire {
-    /// The host to which the first request went, with its rate control there.
-    first: Arc<OnceLock<(Lane, Authority, Arc<Pace>)>>,
     sent: Arc<AtomicU64>,
     rules: Arc<Rules>,
 }
@@ -175,6 +173,8 @@ pub(in crate::store) struct Rules {
     /// Number of retries of a request.
     pub(in crate::store) retries: usize,
     pub(in crate::store) redirects: Redirects,
+    /// The header `Authorization` of each request to a web server. No redirected request has it.
+    pub(in crate::store) authorization: Option<HeaderValue>,
     /// Certificates of authorities that take the place of those of the system.
     pub(in crate::store) authorities: Option<Vec<reqwest::Certificate>>,
 }
@@ -182,7 +182,7 @@ pub(in crate::store) struct Rules {
 impl Wire {
     /// Creates a connector with these rules.
     pub(in crate::store) fn new(rules: Rules) -> Self {
-        Self { first: Arc::default(), sent: Arc::default(), rules: Arc::new(rules) }
+        Self { sent: Arc::default(), rules: Arc::new(rules) }
     }
 
     /// Returns the number of HTTP requests sent, including retries.
@@ -191,11 +191,8 @@ impl Wire {
     }
 
     /// Returns the rate control of the host of a request.
-    fn pace(&self, uri: &Uri) -> Arc<Pace> {
-        let Some(host) = uri.authority() else { return Arc::new(Pace::new()) };
-        let lane = flight::lane();
-        let (of, first, pace) = self.first.get_or_init(|| (lane, host.clone(), pace_of(lane, host)));
-        if (*of, first) == (lane, host) { Arc::clone(pace) } else { pace_of(lane, host) }
+    fn pace(uri: &Uri) -> Arc<Pace> {
+        uri.authority().map_or_else(|| Arc::new(Pace::new()), |host| pace_of(flight::lane(), host))
     }
 }
 
@@ -225,8 +222,11 @@ impl fmt::Debug for Paced {
 
 #[async_trait]
 impl HttpService for Paced {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         cause::check_runtime().map_err(cause::last)?;
+        if let Some(authorization) = &self.wire.rules.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
         let mut next = Some(request.clone());
         for _ in 0..=HOPS {
             let Some(sent) = next.take() else { break };
@@ -255,7 +255,7 @@ impl Paced {
     async fn send_patiently(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (uri, idempotent) = (request.uri().clone(), cause::is_idempotent(&request));
         let Rules { patience, retries, .. } = &*self.wire.rules;
-        let limit = if self.wire.pace(&uri).reached.load(Ordering::Relaxed) { patience.failures } else { patience.unreached };
+        let limit = if Wire::pace(&uri).reached.load(Ordering::Relaxed) { patience.failures } else { patience.unreached };
         let (begin, mut wait, mut tries) = (machine::timer_now(), FIRST_WAIT, 0);
         loop {
             let error = match self.send(request.clone()).await {
@@ -282,7 +282,7 @@ impl Paced {
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let (pace, patience) = (self.wire.pace(request.uri()), &self.wire.rules.patience);
+        let (pace, patience) = (Wire::pace(request.uri()), &self.wire.rules.patience);
         let (_turn, paused) = match pace.turn(patience.failures).await {
             Ok(turn) => turn,
             Err(left) => {
@@ -580,20 +580,11 @@ mod tests {
 
     #[tokio::test]
     async fn stores_at_one_host_share_their_pace_in_one_runtime() {
-        let uri = |text: &str| text.parse::<Uri>().expect("a URL");
-        let rules = || Rules {
-            patience: Patience::DEFAULT,
-            retries: 1,
-            redirects: Redirects { service: crate::store::options::Service::S3, allowed: Vec::new() },
-            authorities: None,
-        };
-        let (one, other) = (Wire::new(rules()), Wire::new(rules()));
-        let pace = one.pace(&uri("http://shared-host:9000/a"));
-        assert!(Arc::ptr_eq(&pace, &other.pace(&uri("http://shared-host:9000/b"))));
-        assert!(!Arc::ptr_eq(&pace, &one.pace(&uri("http://shared-host:9001/a"))));
-        let held = one.pace(&uri("http://shared-host:9001/a"));
-        assert!(Arc::ptr_eq(&held, &other.pace(&uri("http://shared-host:9001/"))));
-        let elsewhere = std::thread::spawn(move || one.pace(&uri("http://shared-host:9000/a"))).join().expect("a pace");
-        assert!(!Arc::ptr_eq(&pace, &elsewhere), "outside of the runtime");
+        let pace = |text: &str| Wire::pace(&text.parse::<Uri>().expect("a URL"));
+        let shared = pace("http://shared-host:9000/a");
+        assert!(Arc::ptr_eq(&shared, &pace("http://shared-host:9000/b")));
+        assert!(!Arc::ptr_eq(&shared, &pace("http://shared-host:9001/a")));
+        let elsewhere = std::thread::spawn(move || pace("http://shared-host:9000/a")).join().expect("a pace");
+        assert!(!Arc::ptr_eq(&shared, &elsewhere), "outside of the runtime");
     }
 }

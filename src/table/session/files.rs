@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use crate::{error::Result, id::Hash, store::Store, table::objects::together};
+use crate::{error::Result, id::Hash, store::Store};
 
 /// Returns the name of the file by which a session begins.
 pub(in crate::table) fn begin_name(session: Uuid, since: u64) -> String {
@@ -57,7 +57,7 @@ pub(in crate::table) async fn sweep(store: &Store, session: Uuid) -> Result<()> 
     let listed = listed.into_iter().map(|(name, _)| name).filter(|name| is_session_file(name));
     let (parts, first): (Vec<_>, Vec<_>) = listed.partition(|name| name.ends_with(".parquet"));
     for names in [first, parts] {
-        together(names.into_iter().map(|name| async move { store.delete(&name).await })).await?;
+        store.delete_all(names).await?;
     }
     remove_empty_folders(store).await;
     Ok(())

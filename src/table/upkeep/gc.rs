@@ -221,14 +221,15 @@ impl Survey {
         // Delete the manifests before the objects that they name, so that no reader opens an incomplete version.
         let (manifests, rest): (Vec<String>, Vec<String>) =
             self.plan.sweep.keys().cloned().partition(|name| name.starts_with("manifests/"));
-        delete_all(store, &manifests).await?;
-        if !manifests.is_empty() || !self.plan.delete.is_empty() {
+        let settles = !manifests.is_empty() || !self.plan.delete.is_empty();
+        delete_all(store, manifests).await?;
+        if settles {
             // A power cut must not bring back a manifest whose objects are gone, here or in the tables that it used. An earlier call may
             // have deleted it.
             store.settle("manifests").await?;
         }
-        delete_all(store, &self.plan.delete.keys().cloned().collect::<Vec<_>>()).await?;
-        delete_all(store, &rest).await?;
+        delete_all(store, self.plan.delete.keys().cloned().collect()).await?;
+        delete_all(store, rest).await?;
         remove_empty_folders(store).await;
         self.plan.done = true;
         Ok(self.plan)
@@ -258,27 +259,22 @@ impl Survey {
 async fn collect_abandoned(store: &Store, before: i64) -> Result<GcPlan> {
     let mut plan = abandoned(store, before).await?;
     let (parts, rest): (Vec<String>, Vec<String>) = plan.sweep.keys().cloned().partition(|name| name.starts_with("sessions/"));
-    delete_all(store, &parts).await?;
+    delete_all(store, parts).await?;
     if !rest.is_empty() {
         // A writer that is still active has written something since.
         let nobody = commit::newest_version(store).await?.is_none() && abandoned(store, before).await?.waiting == 0;
         if !nobody {
             return Err(Error::conflict(format!("{}: another writer is writing the first version; retry later", store.url())));
         }
-        delete_all(store, &rest).await?;
+        delete_all(store, rest).await?;
     }
     remove_empty_folders(store).await;
     plan.done = !plan.sweep.is_empty();
     Ok(plan)
 }
 
-async fn delete_all(store: &Store, names: &[String]) -> Result<()> {
-    let delete = |name: String| async move {
-        match name.contains('#') {
-            true => store.delete_unfinished(&name).await,
-            false => store.delete(&name).await,
-        }
-    };
-    let deletes: Vec<_> = names.iter().cloned().map(delete).collect();
-    together(deletes).await.map(drop)
+async fn delete_all(store: &Store, names: Vec<String>) -> Result<()> {
+    let (unfinished, objects): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| name.contains('#'));
+    store.delete_all(objects).await?;
+    together(unfinished.into_iter().map(|name| async move { store.delete_unfinished(&name).await })).await.map(drop)
 }

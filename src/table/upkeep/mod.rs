@@ -13,6 +13,7 @@ pub(in crate::table) mod repair;
 pub(in crate::table) mod usage;
 pub(in crate::table) mod users;
 pub(in crate::table) mod verify;
+mod verify_groups;
 
 pub use crate::machine::now_ms;
 pub use diff::{ColumnDiff, Diff, DiffOptions, GroupDiff};

@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use arrow_array::RecordBatch;
@@ -16,15 +16,14 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{
-        BlockDirectory, BloomFilter, Bounds, ChunkDirectory, ChunkHeader, GroupSegment, IndexTail, LayoutRun, PackedLengths,
-        PagePlace, Segment, SequenceTracker, StoredFilter, ViewSource, decode_page, index_columns_reader, index_reader,
-        logical_block_hash, page_range, read_hashes,
+        BloomFilter, Bounds, GroupSegment, IndexTail, PackedLengths, Segment, SequenceTracker, StoredFilter, ViewSource,
+        index_columns_reader, index_reader,
     },
-    id::{ChunkId, Hash, ObjectRef},
+    id::{Hash, ObjectRef},
     offload::{offload, yield_now},
     read::Sequences,
     schema::{ColumnType, Schema},
-    store::{Listed, Store},
+    store::Listed,
     table::{
         objects::together,
         seen::seen_columns,
@@ -70,7 +69,7 @@ pub struct Damage {
 impl Verification {
     /// Records damage and continues. Returns any other error, such as missing rights or no answer, which says nothing about the
     /// stored bytes.
-    fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
+    pub(super) fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported) => {
@@ -113,7 +112,7 @@ impl Table {
         // Verify the stored objects themselves, not cached copies.
         let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
         let mut found = Verification::default();
-        let mut seen = Seen::default();
+        let seen = Seen::default();
         let mut tables = vec![(String::new(), this.clone())];
         match commit::existing(this.store()).await {
             Ok(versions) => {
@@ -164,7 +163,7 @@ impl Table {
         let mut work = Work { done: 0, total: parts.into_values().sum(), tell: progress };
         for (prefix, table) in tables {
             let before = found.damage.len();
-            table.verify_stored(&mut found, &mut seen, &mut work).await?;
+            table.verify_stored(&mut found, &seen, &mut work).await?;
             for damage in found.damage.iter_mut().skip(before) {
                 damage.object.insert_str(0, &prefix);
             }
@@ -225,13 +224,13 @@ impl Table {
 
     /// Returns a hash that identifies the stored bytes of a column group in a segment, and the types and owners by which they are
     /// read.
-    fn group_part(&self, number: usize, rows: u64, group: &GroupSegment) -> Part {
+    pub(super) fn group_part(&self, number: usize, rows: u64, group: &GroupSegment) -> Part {
         let stores = &self.manifest().stores;
         let (url, types) = (self.url(), self.types_of(number));
         Hash::of(format!("{url} {types:?} {rows} {group:?} {stores:?}").as_bytes())
     }
 
-    fn types_of(&self, number: usize) -> Vec<ColumnType> {
+    pub(super) fn types_of(&self, number: usize) -> Vec<ColumnType> {
         let columns = self.schema().groups().get(number).into_iter().flat_map(|group| &group.columns);
         columns.filter_map(|id| self.schema().column(*id)).map(|column| column.ty.clone()).collect()
     }
@@ -247,7 +246,7 @@ impl Table {
     async fn verify_stored(
         &self,
         found: &mut Verification,
-        seen: &mut Seen,
+        seen: &Seen,
         work: &mut Work<impl FnMut(u64, u64)>,
     ) -> Result<()> {
         let manifest = self.manifest();
@@ -266,15 +265,12 @@ impl Table {
         if manifest.view.is_some() {
             self.verify_view(found, seen, work).await?;
         }
-        for number in 0..manifest.schema.groups().len() {
-            self.verify_group(number, found, seen, work).await?;
-        }
-        Ok(())
+        self.verify_groups(found, seen, work).await
     }
 
     /// Checks the join maps of a view and the manifests of its sources. The sources are tables that can be verified by
     /// themselves.
-    async fn verify_view(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
+    async fn verify_view(&self, found: &mut Verification, seen: &Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
         let sources = self.view().map(|view| view.sources.as_slice()).unwrap_or_default();
         let before = found.damage.len();
         // Collected into a vector, because a future that holds this iterator would not be `Send`.
@@ -301,7 +297,7 @@ impl Table {
 
     /// Reads each index object once. Checks the new ones, and compares the recorded sequences, which windows rely on, with the
     /// values of the `sequence_by` columns.
-    async fn verify_index(&self, found: &mut Verification, seen: &mut Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
+    async fn verify_index(&self, found: &mut Verification, seen: &Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
         let segments = &self.manifest().segments;
         let before = found.damage.len();
         let mut starts = Some(SequenceStarts::new(self.schema()));
@@ -331,95 +327,10 @@ impl Table {
         }
         Ok(())
     }
-
-    /// Checks the stored objects of a column group, except for segments that were checked in another version.
-    async fn verify_group(
-        &self,
-        number: usize,
-        found: &mut Verification,
-        seen: &mut Seen,
-        work: &mut Work<impl FnMut(u64, u64)>,
-    ) -> Result<()> {
-        let types = self.types_of(number);
-        let place = format!("layout of column group `{}`", self.schema().groups()[number].name);
-        // Several runs may lie in one chunk, which is read once.
-        let mut chunks: BTreeMap<(u32, ChunkId), Vec<CheckedRun>> = BTreeMap::new();
-        for segment in &self.manifest().segments {
-            let stored = &segment.groups[number];
-            if !seen.is_new(self.group_part(number, segment.rows, stored)) {
-                continue;
-            }
-            let name = stored.hashes.name_in("hashes");
-            let read = self.object("hashes", &stored.hashes).await.and_then(|bytes| read_hashes(bytes, stored.blocks));
-            let hashes = found.note(&name, read)?;
-            found.objects += 2;
-            found.bytes += stored.layout.bytes + stored.hashes.bytes;
-            work.add(stored.layout.bytes + stored.hashes.bytes);
-            let runs = self.segment_layout(segment, number).await;
-            let Some(runs) = found.note(&place, runs)? else {
-                work.add(stored.stored_bytes);
-                continue;
-            };
-            let mut block = 0;
-            for run in runs {
-                let end = block + run.lengths.len();
-                let of_run = (block..end).map(|block| hashes.as_ref().and_then(|hashes| hashes.get(block).copied())).collect();
-                block = end;
-                chunks.entry((run.owner, run.chunk)).or_default().push((run, of_run));
-            }
-        }
-        for ((owner, chunk), runs) in chunks {
-            let name = chunk.object_name();
-            let bytes = runs.iter().map(|(run, _)| run.stored_bytes()).sum();
-            if let Some(store) = found.note(&name, self.store_of(owner).await)? {
-                let new = runs.into_iter().filter(|run| seen.is_new(run_part(store.url(), &types, run))).collect();
-                self.verify_runs(&store, chunk, &types, new, found).await?;
-            }
-            work.add(bytes);
-        }
-        Ok(())
-    }
-
-    /// Reads a chunk and checks it against these runs, if there are any.
-    async fn verify_runs(
-        &self,
-        store: &Store,
-        chunk: ChunkId,
-        types: &[ColumnType],
-        runs: Vec<CheckedRun>,
-        found: &mut Verification,
-    ) -> Result<()> {
-        let Some((first, _)) = runs.first() else { return Ok(()) };
-        let (name, size) = (chunk.object_name(), first.chunk_bytes);
-        let read = || async {
-            let bytes = store.get_exact(&name, size).await?;
-            let hash = if store.is_local() { chunk.0 } else { Hash::of(&bytes) };
-            match hash == chunk.0 {
-                true => Ok(bytes),
-                false => Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}"))),
-            }
-        };
-        let bytes = store.twice_where_damaged(read).await;
-        let Some(bytes) = found.note(&name, bytes)? else { return Ok(()) };
-        (found.objects, found.chunks, found.bytes) = (found.objects + 1, found.chunks + 1, found.bytes + bytes.len() as u64);
-        let types = types.to_vec();
-        let checked = offload(move |_| verify_chunk(chunk, &bytes, &types, runs)).await;
-        found.blocks += found.note(&name, checked)?.unwrap_or(0);
-        Ok(())
-    }
 }
-
-/// A run of blocks in a chunk, and the hash of each block; `None` if the hashes object could not be read.
-type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 
 /// Hash that identifies a part to check.
-type Part = Hash;
-
-/// Returns a hash that identifies a run and its hashes. It does not depend on the owner number, which does not change the bytes.
-fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part {
-    let run = LayoutRun { owner: 0, ..run.clone() };
-    Hash::of(format!("{url} {types:?} {run:?} {hashes:?}").as_bytes())
-}
+pub(super) type Part = Hash;
 
 /// Returns the bytes to read for a column group of a segment.
 fn bytes_of(group: &GroupSegment) -> u64 {
@@ -427,14 +338,14 @@ fn bytes_of(group: &GroupSegment) -> u64 {
 }
 
 /// Progress of a verification, in bytes as the manifests count them.
-struct Work<F> {
+pub(super) struct Work<F> {
     done: u64,
     total: u64,
     tell: F,
 }
 
 impl<F: FnMut(u64, u64)> Work<F> {
-    fn add(&mut self, bytes: u64) {
+    pub(super) fn add(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes).min(self.total);
         (self.tell)(self.done, self.total);
     }
@@ -442,16 +353,17 @@ impl<F: FnMut(u64, u64)> Work<F> {
 
 /// The parts that were checked already; versions of a table share most parts. `Seen` remembers at most [`Seen::MOST`] parts,
 /// which take a few tens of MiB. A part that it does not remember is checked again.
-#[derive(Default)]
-struct Seen(BTreeSet<Part>);
+#[derive(Clone, Default)]
+pub(super) struct Seen(Arc<Mutex<BTreeSet<Part>>>);
 
 impl Seen {
     const MOST: usize = 1 << 20;
 
-    fn is_new(&mut self, part: Part) -> bool {
-        match self.0.len() < Self::MOST {
-            true => self.0.insert(part),
-            false => !self.0.contains(&part),
+    pub(super) fn is_new(&self, part: Part) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.len() < Self::MOST {
+            true => seen.insert(part),
+            false => !seen.contains(&part),
         }
     }
 }
@@ -610,75 +522,4 @@ fn bounds_hold(tail: &IndexTail, schema: &Schema, first: u64, batch: &RecordBatc
         }
     }
     Ok(())
-}
-
-/// Checks a whole chunk against the runs that point into it. Returns the number of blocks checked.
-fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>) -> Result<u64> {
-    let hash = Hash::of(bytes);
-    if hash != chunk.0 {
-        return Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}")));
-    }
-    let header = ChunkHeader::parse(bytes)?;
-    let directory = ChunkDirectory::parse(bytes, &header)?;
-    if !header.columns.iter().map(|(ty, _)| ty).eq(types) {
-        return Err(Error::corrupt("chunk header: the column types differ from those of the column group"));
-    }
-    let mut checked = 0;
-    for (run, hashes) in runs {
-        if header.seed != run.seed || !header.columns.iter().map(|(_, chain)| chain).eq(run.chains.iter()) {
-            return Err(Error::corrupt("chunk header: the seed or the codec chains differ from those of the layout"));
-        }
-        for (number, hash) in hashes.into_iter().enumerate() {
-            let ordinal = run.first_block as usize + number;
-            let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
-            let end = start + 8 * u64::from(run.lengths.get(number));
-            let place = format!("block {ordinal} at {start}..{end}");
-            let expected = (start as usize..end as usize, run.block_rows.get(number));
-            if directory.blocks.get(ordinal) != Some(&expected) {
-                return Err(Error::corrupt(format!("{place}: the chunk's directory has {:?}", directory.blocks.get(ordinal))));
-            }
-            let block = bytes.slice(expected.0);
-            verify_page_lengths(&header, &run, number, &block).map_err(|error| error.at(&place))?;
-            verify_block(&header, ordinal as u32, expected.1, block, hash).map_err(|error| error.at(place))?;
-            checked += 1;
-        }
-    }
-    Ok(checked)
-}
-
-/// Checks that the pages of a block lie where the layout says, if the layout has page lengths.
-fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, block: &Bytes) -> Result<()> {
-    if run.pages.is_none() {
-        return Ok(());
-    }
-    let directory = BlockDirectory::parse(block, header.seed, run.first_block + number as u32, header.columns.len())?;
-    let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
-    for page in 0..header.columns.len() {
-        let found = page_range(&directory, page)?;
-        let said = run.page_range(number, page);
-        if said != Some(start + found.start as u64..start + found.end as u64) {
-            return Err(Error::corrupt(format!("page {page} at {found:?} in its block, the layout says {said:?} in the chunk")));
-        }
-    }
-    Ok(())
-}
-
-fn verify_block(header: &ChunkHeader, ordinal: u32, rows: u32, block: Bytes, hash: Option<Hash>) -> Result<()> {
-    let directory = BlockDirectory::parse(&block, header.seed, ordinal, header.columns.len())?;
-    if directory.rows != rows {
-        return Err(Error::corrupt(format!("{}, the layout says {rows}", counted(directory.rows, "row"))));
-    }
-    let mut pages = Vec::new();
-    for (page, (ty, chain)) in header.columns.iter().enumerate() {
-        let stored = block.slice(page_range(&directory, page)?);
-        let place = PagePlace { seed: header.seed, ordinal, page: page as u16, rows, ty, chain };
-        let decoded = decode_page(stored, place)?;
-        decoded.to_array(ty)?;
-        pages.push((ty.to_string(), decoded.to_canonical()));
-    }
-    let found = logical_block_hash(rows, pages.iter().map(|(ty, page)| (ty.as_str(), page)));
-    match hash {
-        Some(hash) if hash != found => Err(Error::corrupt(format!("logical hash {found}, the hashes object says {hash}"))),
-        _ => Ok(()),
-    }
 }

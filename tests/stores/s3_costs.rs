@@ -1,0 +1,108 @@
+//! What changes and collections of a table on S3 cost, as the server counts them: requests by their kind, and at `--nocapture` the longest
+//! chain of dependent ones. `tests/tables/costs.rs` counts the same in memory, with bytes.
+
+use std::{collections::BTreeMap, fmt::Write, ops::Range, sync::Arc, time::Duration};
+
+use crate::common::{
+    self, s3,
+    tables::{self, block_on},
+};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use tetrys::{
+    Schema, Store, Table, WriteOptions,
+    table::{GcSettings, now_ms},
+};
+use tetrys_s3_server::{Latency, Server, dependent};
+
+/// Requests by their kind, such as `GET`, `LIST` or `PUT manifest`.
+type Kinds = BTreeMap<String, usize>;
+
+fn batch(rows: Range<i64>) -> RecordBatch {
+    let values = |add: i64| Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| row + add))) as ArrayRef;
+    RecordBatch::try_from_iter([("id", values(0)), ("x", values(1)), ("y", values(2))]).unwrap()
+}
+
+async fn append(table: &Table, rows: Range<i64>) -> tetrys::Result<Table> {
+    let writer = table.append(WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    partition.write(&batch(rows)).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+struct Meter<'a> {
+    server: &'a Server,
+    store: Store,
+    found: Vec<(&'static str, Kinds, usize)>,
+}
+
+impl Meter<'_> {
+    async fn count<T>(&mut self, what: &'static str, work: impl AsyncFnOnce(&Table) -> tetrys::Result<T>) -> T {
+        let table = Table::open_in(self.store.clone()).await.unwrap();
+        self.server.take_served();
+        let done = work(&table).await.unwrap();
+        let served = self.server.take_served();
+        let mut kinds = Kinds::new();
+        for request in served.iter().map(|served| &served.request) {
+            let kind = if request.is_list() { "LIST" } else { request.method.as_str() };
+            *kinds.entry(kind.to_owned()).or_default() += 1;
+        }
+        self.found.push((what, kinds, dependent(&served)));
+        done
+    }
+
+    fn requests(&self, what: &str) -> usize {
+        self.found.iter().filter(|(name, ..)| *name == what).flat_map(|(_, kinds, _)| kinds.values()).sum()
+    }
+}
+
+/// Counts in a table of so many versions, each of which appended a row.
+async fn costs(server: &Server, versions: i64) -> Meter<'_> {
+    const ROWS: i64 = 1_000;
+    let store = s3::store(server, &format!("of-{versions}"));
+    let schema = Schema::builder().index("id", "i64").group("a", [("x", "i64")]).group("b", [("y", "i64")]).build().unwrap();
+    let mut table = tables::write(store.clone(), schema, WriteOptions::default(), &[batch(0..ROWS)]).await.unwrap();
+    for row in 1..versions {
+        table = append(&table, ROWS + row..ROWS + row + 1).await.unwrap();
+    }
+    server.set_latency(Latency { per_request: Duration::from_millis(if common::full() { 30 } else { 0 }), bytes_per_second: None });
+    let settings = GcSettings { keep_versions: 2, age: Duration::from_secs(3600) };
+    let later = |hours: i64| now_ms() + 3_600_000 * hours;
+    let mut meter = Meter { server, store, found: Vec::new() };
+    meter.count("open", async |table| Table::open_in(table.store().clone()).await).await;
+    meter.count("edit", async |table| table.edit().set_property("a", 1).commit().await).await;
+    meter.count("append a row", async |table| append(table, 5_000..5_001).await).await;
+    let patch = batch(ROWS / 2..ROWS / 2 + 1).project(&[0, 2]).unwrap();
+    meter.count("patch a row", async |table| table.patch(&["id"], &patch, WriteOptions::default()).await).await;
+    meter.count("delete a row", async |table| table.delete([ROWS as u64 / 3], WriteOptions::default()).await).await;
+    meter.count("verify", async |table| table.verify(|_, _| {}).await).await;
+    let collect = async |table: &Table, hours| Table::collect_garbage(table.store(), settings, later(hours)).await;
+    meter.count("gc: gives up", async |table| collect(table, 2).await).await;
+    let deleted = meter.count("gc: deletes", async |table| collect(table, 4).await).await;
+    assert!(!deleted.delete.is_empty(), "{deleted:?}");
+    meter.count("gc: forgets", async |table| collect(table, 6).await).await;
+    meter.count("gc of nothing", async |table| collect(table, 8).await).await;
+    server.set_latency(Latency::default());
+    meter
+}
+
+#[test]
+fn a_change_on_s3_takes_few_requests_and_no_more_where_there_are_more_versions() {
+    let server = s3::server();
+    let [few, many] = [1, if common::full() { 100 } else { 12 }];
+    let all = [few, many].map(|versions| block_on(costs(&server, versions)));
+    let mut text = format!("{:16}{:>58}{:>58}", "", format!("versions: {few}"), many);
+    for (number, (what, ..)) in all[0].found.iter().enumerate() {
+        write!(text, "\n{what:16}").unwrap();
+        for meter in &all {
+            let (_, kinds, rounds) = &meter.found[number];
+            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            write!(text, "{:>5} in {rounds:>3}: {:<46}", meter.requests(what), kinds.join(", ")).unwrap();
+        }
+    }
+    println!("requests in dependent rounds (without TETRYS_FULL=1 of a server without latency, where rounds are too many)\n{text}");
+    let [few, many] = &all;
+    for (what, most) in [("open", 2), ("edit", 4), ("append a row", 20)] {
+        assert!(few.requests(what) <= most, "{what}: {}", few.requests(what));
+        assert_eq!(few.requests(what), many.requests(what), "{what}");
+    }
+}
