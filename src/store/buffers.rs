@@ -23,7 +23,7 @@ const VARIABLE: &str = "TETRYS_BUFFERS";
 /// The maximum if the variable is not set: eight windows of ten sweeps of 3 MB.
 const KEPT: usize = 256 << 20;
 /// Minimum length of a recycled buffer. The allocator recycles shorter ones itself.
-const LONG: usize = 64 << 10;
+pub(super) const LONG: usize = 64 << 10;
 /// Length of a time span. The recent peak is the peak of the current and the previous span.
 const SPAN: Duration = Duration::from_secs(2);
 

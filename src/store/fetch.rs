@@ -9,6 +9,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 
 use super::{
+    buffers::{self, Lent},
     failure::{self, Doing},
     inner::{Inner, blocking},
     ranges::{RangeRequest, SPLIT_ABOVE},
@@ -65,7 +66,7 @@ impl Inner {
             return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
         }
         let buffer = BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?));
-        Ok(fill(buffer, bytes, answer, fail, wrong).await?.freeze())
+        Ok(Filled::join([fill(Filled::Part(buffer), bytes, answer, fail, wrong).await?].into_iter()))
     }
 
     pub(super) async fn read_files(self: &Arc<Self>, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
@@ -129,19 +130,12 @@ impl Inner {
             }
             counts.push(fetches.len() - before);
         }
-        let parts: Vec<BytesMut> = stream::iter(fetches).buffered(CONCURRENT).try_collect().await?;
+        let parts: Vec<Filled> = stream::iter(fetches).buffered(CONCURRENT).try_collect().await?;
         let mut parts = parts.into_iter();
-        Ok(counts
-            .into_iter()
-            .map(|count| {
-                let mut whole = BytesMut::new();
-                parts.by_ref().take(count).for_each(|part| whole.unsplit(part));
-                whole.freeze()
-            })
-            .collect())
+        Ok(counts.into_iter().map(|count| Filled::join(parts.by_ref().take(count))).collect())
     }
 
-    async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<BytesMut> {
+    async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<Filled> {
         let name = &*request.name;
         let location = self.locate(name)?;
         if self.sends_no_ranges() {
@@ -173,11 +167,53 @@ impl Inner {
         if answer.range != part {
             return Err(wrong(answer.range.end.saturating_sub(answer.range.start)));
         }
-        let buffer = match buffer {
-            Some(buffer) => buffer,
-            None => BytesMut::from(Bytes::from(failure::reserve(bytes, name, &self.url)?)),
-        };
+        let buffer = self.buffer(buffer, bytes, name)?;
         fill(buffer, bytes, answer, |error| self.fail(error, Doing::Reading, name), wrong).await
+    }
+}
+
+impl Inner {
+    /// Returns the buffer of a part: `given`, or one for `bytes` bytes that is recycled.
+    pub(super) fn buffer(&self, given: Option<BytesMut>, bytes: u64, name: &str) -> Result<Filled> {
+        if let Some(given) = given {
+            return Ok(Filled::Part(given));
+        }
+        let kept = usize::try_from(bytes).ok().and_then(buffers::take);
+        Ok(Filled::Whole(match kept {
+            Some(mut kept) => {
+                kept.clear();
+                kept
+            }
+            None => Lent::from(failure::reserve(bytes, name, &self.url)?),
+        }))
+    }
+}
+
+/// The bytes of a range, or of a part of a long range, whose parts share one buffer.
+pub(super) enum Filled {
+    Whole(Lent),
+    Part(BytesMut),
+}
+
+impl Filled {
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Whole(buffer) => buffer.extend_from_slice(bytes),
+            Self::Part(buffer) => buffer.extend_from_slice(bytes),
+        }
+    }
+
+    /// Joins the parts of a range, zero-copy.
+    fn join(parts: impl Iterator<Item = Self>) -> Bytes {
+        let mut joined = BytesMut::new();
+        for part in parts {
+            match part {
+                // Such a range has one part.
+                Self::Whole(buffer) => return Bytes::from_owner(buffer),
+                Self::Part(part) => joined.unsplit(part),
+            }
+        }
+        joined.freeze()
     }
 }
 
@@ -189,12 +225,12 @@ fn measured(mut options: GetOptions) -> GetOptions {
 
 /// Appends the body of `answer` to `buffer`: exactly `bytes` bytes, and never more memory than that.
 async fn fill(
-    mut buffer: BytesMut,
+    mut buffer: Filled,
     bytes: u64,
     answer: GetResult,
     fail: impl Fn(object_store::Error) -> Error,
     wrong: impl Fn(u64) -> Error,
-) -> Result<BytesMut> {
+) -> Result<Filled> {
     let mut found = 0;
     let mut body = match answer.payload {
         GetResultPayload::Stream(body) => body,
@@ -206,7 +242,7 @@ async fn fill(
         if found > bytes {
             return Err(wrong(found));
         }
-        buffer.extend_from_slice(&piece);
+        buffer.extend(&piece);
     }
     if found == bytes { Ok(buffer) } else { Err(wrong(found)) }
 }

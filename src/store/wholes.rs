@@ -13,7 +13,8 @@ use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 
 use super::{
-    failure::{self, length},
+    failure::length,
+    fetch::Filled,
     inner::Inner,
     options::Service,
     ranges::RangeRequest,
@@ -60,7 +61,7 @@ impl Inner {
         request: &RangeRequest,
         part: Range<u64>,
         buffer: Option<BytesMut>,
-    ) -> Result<BytesMut> {
+    ) -> Result<Filled> {
         let (name, bytes, url) = (&request.name, request.object_bytes, &self.url);
         if bytes > MOST {
             return Err(Error::unsupported(format!(
@@ -95,11 +96,8 @@ impl Inner {
         };
         let content = content.get_or_load(load).await?;
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(content.len());
-        let mut buffer = match buffer {
-            Some(buffer) => buffer,
-            None => BytesMut::from(Bytes::from(failure::reserve(part.end - part.start, name, url)?)),
-        };
-        buffer.extend_from_slice(&content[place(part.start)..place(part.end)]);
+        let mut buffer = self.buffer(buffer, part.end - part.start, name)?;
+        buffer.extend(&content[place(part.start)..place(part.end)]);
         Ok(buffer)
     }
 }

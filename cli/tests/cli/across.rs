@@ -80,9 +80,16 @@ impl Lab {
         ended(command.args(["-e", "-c", script]))
     }
 
-    /// Returns the requests since the last call.
+    /// Returns the requests since the last call. In the place of one that deletes many objects there is one for each.
     pub(crate) fn take_requests(&self) -> Vec<tetrys_s3_server::Request> {
-        self.server.take_requests()
+        let mut requests = self.server.take_requests();
+        let bulk = requests.extract_if(.., |request| request.method == "POST" && request.query == "delete").last();
+        let deleted = self.server.take_deleted().into_iter();
+        requests.extend(deleted.filter_map(|(bucket, key)| {
+            let method = "DELETE".to_owned();
+            Some(tetrys_s3_server::Request { method, bucket, key, ..bulk.clone()? })
+        }));
+        requests
     }
 
     /// Copies a table within the server.

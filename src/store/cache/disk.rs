@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::{
     entry::{FrameKey, HEADER, ObjectKey, cost_of, parse_file},
@@ -19,7 +19,7 @@ use super::{
     space::Space,
     warn,
 };
-use crate::machine;
+use crate::{machine, store::buffers::Lent};
 
 /// Minimum interval between updates of the time of last use of an entry.
 const TOUCH: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ impl Found {
             return only.clone();
         }
         let length = usize::try_from(self.range.end - self.range.start).unwrap_or_default();
-        let mut whole = BytesMut::with_capacity(length);
+        let mut whole = Lent::with_capacity(length);
         for (first, bytes) in &self.pieces {
             if *first < missing.start {
                 whole.extend_from_slice(bytes);
@@ -86,7 +86,7 @@ impl Found {
                 whole.extend_from_slice(bytes);
             }
         }
-        whole.freeze()
+        Bytes::from_owner(whole)
     }
 }
 
@@ -182,7 +182,7 @@ impl Disk {
         let content = match found.len() == expected {
             true => {
                 let mut file = File::open(&path).ok()?;
-                let mut bytes = Vec::with_capacity(usize::try_from(expected).ok()?);
+                let mut bytes = Lent::with_capacity(usize::try_from(expected).ok()?);
                 Read::by_ref(&mut file).take(expected).read_to_end(&mut bytes).ok()?;
                 let content = frame.content(part, bytes);
                 let now = machine::time_of_day();

@@ -11,7 +11,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::store::ranges::RangeRequest;
+use crate::store::{buffers::Lent, ranges::RangeRequest};
 
 /// Bytes of a frame.
 pub(super) const FRAME: u64 = 1 << 20;
@@ -97,10 +97,10 @@ impl FrameKey {
     }
 
     /// Returns the content of a file if the file is this entry, undamaged.
-    pub(super) fn content(self, part: &Range<u32>, file: Vec<u8>) -> Option<Bytes> {
+    pub(super) fn content(self, part: &Range<u32>, file: Lent) -> Option<Bytes> {
         let (header, content) = file.split_at_checked(HEADER)?;
         let whole = content.len() as u64 == u64::from(part.end.checked_sub(part.start)?);
-        (whole && header == self.header(part, content)).then(|| Bytes::from(file).slice(HEADER..))
+        (whole && header == self.header(part, content)).then(|| Bytes::from_owner(file).slice(HEADER..))
     }
 }
 
@@ -181,16 +181,16 @@ mod tests {
         assert_eq!(parse_file(&frame.file(&part)), Some((frame.stem().as_str(), part.clone())));
         let content = b"twenty bytes of data";
         let file: Vec<u8> = frame.header(&part, content).iter().chain(content).copied().collect();
-        assert_eq!(frame.content(&part, file.clone()).unwrap(), &content[..]);
+        assert_eq!(frame.content(&part, file.clone().into()).unwrap(), &content[..]);
         for place in 0..file.len() {
             let mut changed = file.clone();
             changed[place] ^= 1 << (place % 8);
-            assert_eq!(frame.content(&part, changed), None, "byte {place}");
-            assert_eq!(frame.content(&part, file[..place].to_vec()), None, "cut at {place}");
+            assert_eq!(frame.content(&part, changed.into()), None, "byte {place}");
+            assert_eq!(frame.content(&part, file[..place].to_vec().into()), None, "cut at {place}");
         }
-        assert_eq!(frame.content(&(6..26), file.clone()), None);
+        assert_eq!(frame.content(&(6..26), file.clone().into()), None);
         let (other, ..) = key("one", "t/chunks/b").frames(5..25).next().unwrap();
-        assert_eq!(other.content(&part, file), None);
+        assert_eq!(other.content(&part, file.into()), None);
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct Objects {
     pub(crate) uploads: HashMap<String, Upload>,
     /// Whether conditional puts are done as if they had no condition, as some servers do.
     pub(crate) ignores_conditions: bool,
+    /// The buckets and names of what requests for many objects deleted.
+    pub(crate) deleted: Vec<(String, String)>,
     /// Whether unsigned reads are answered.
     pub(crate) anybody_reads: bool,
 }

@@ -238,6 +238,11 @@ impl Server {
         self.take_served().into_iter().map(|served| served.request).collect()
     }
 
+    /// Returns the bucket and the name of each object that a request for many has deleted since the last call.
+    pub fn take_deleted(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.shared.service.lock().deleted)
+    }
+
     /// Returns every request since the last call, with the times of arrival and answer.
     pub fn take_served(&self) -> Vec<Served> {
         std::mem::take(&mut held(&self.shared.seen))

@@ -217,10 +217,10 @@ impl S3 for Service {
     async fn delete_objects(&self, req: S3Request<DeleteObjectsInput>) -> S3Result<S3Response<DeleteObjectsOutput>> {
         let mut objects = self.lock();
         let bucket = objects.buckets.get_mut(&req.input.bucket).ok_or_else(|| s3_error!(NoSuchBucket))?;
-        let deleted = req.input.delete.objects.into_iter().map(|object| {
-            bucket.remove(&object.key);
-            DeletedObject { key: Some(object.key), ..Default::default() }
-        });
+        let keys: Vec<String> = req.input.delete.objects.into_iter().map(|object| object.key).collect();
+        keys.iter().for_each(|key| drop(bucket.remove(key)));
+        objects.deleted.extend(keys.iter().map(|key| (req.input.bucket.clone(), key.clone())));
+        let deleted = keys.into_iter().map(|key| DeletedObject { key: Some(key), ..Default::default() });
         Ok(S3Response::new(DeleteObjectsOutput { deleted: Some(deleted.collect()), ..Default::default() }))
     }
 
