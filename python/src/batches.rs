@@ -232,6 +232,7 @@ impl DataLoader {
         found.set_item("cached_blocks", stats.cached_blocks)?;
         found.set_item("consumer_waited", stats.consumer_waited.as_secs_f64())?;
         found.set_item("loader_waited", stats.loader_waited.as_secs_f64())?;
+        found.set_item("wait_share", stats.wait_share())?;
         Ok(found)
     }
 

@@ -470,6 +470,7 @@ def test_traces_progress_and_statistics(index: tt.Index, tmp_path: Path, capfd: 
     assert stats["samples"] == 18 and stats["batches"] == len(batches) == 6
     assert stats["requests"] > 0 and stats["requested_bytes"] > 0 and stats["blocks"] >= stats["cached_blocks"]
     assert stats["planned_requests"] >= stats["requests"] and stats["planned_bytes"] >= stats["requested_bytes"]
+    assert stats["wait_share"] == pytest.approx(stats["consumer_waited"] / (stats["consumer_waited"] + stats["loader_waited"]))
     with pytest.raises(tt.Exists, match="trace"):
         tt.DataLoader(index, batch_size=3, trace=trace)
 
@@ -566,6 +567,7 @@ def test_mixes_of_different_parts_are_refused_and_windows_of_all_columns_mixed(i
     many = tt.mix([loader(seed) for seed in range(60)], weights=[1] * 60)
     assert len(next(iter(many))["positions"]) == 4
     assert tt.mix([loader(), loader(1)], weights=[1, 1]).stats()["requests"] == 0
+    assert tt.mix([loader(), loader(1)], weights=[1, 1]).stats()["wait_share"] is None
 
 
 def end(batch: dict[str, Any]) -> dict[str, Any]:

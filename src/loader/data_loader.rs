@@ -15,6 +15,7 @@ use super::{
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
+    prepared::{Key, Prepared},
     shards::{Shards, Share},
     source::Source,
     state::{LoaderState, MadeOf},
@@ -39,7 +40,8 @@ pub(super) const PLANS: usize = 16;
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
 /// The order depends on the seed and the epoch alone, not on ranks, batch sizes or threads. Batches are read ahead on the
-/// library's threads, up to a bound in bytes, and handed out in order.
+/// library's threads, up to a bound in bytes, and handed out in order. Before an epoch ends, the first batches of the next one are read,
+/// if they are at most a tenth of it.
 ///
 /// A clone is at the same place, and goes on from there by itself. Clones share what [`DataLoader::stats`] counts, and the trace.
 #[derive(Debug)]
@@ -56,6 +58,7 @@ pub struct DataLoader {
     offset: u64,
     run: Option<Run>,
     delivered: Arc<Delivered>,
+    prepared: Prepared<Run>,
 }
 
 /// Counts what a loader and its clones have delivered. Times are in nanoseconds.
@@ -81,7 +84,7 @@ fn nanoseconds(time: Duration) -> u64 {
 
 impl Clone for DataLoader {
     fn clone(&self) -> Self {
-        let Self { sources, mix, shards, prefetch, on_error, trace, epoch, offset, run: _, delivered } = self;
+        let Self { sources, mix, shards, prefetch, on_error, trace, epoch, offset, run: _, delivered, prepared } = self;
         Self {
             sources: sources.clone(),
             mix: mix.clone(),
@@ -93,6 +96,7 @@ impl Clone for DataLoader {
             offset: *offset,
             run: None,
             delivered: Arc::clone(delivered),
+            prepared: prepared.clone(),
         }
     }
 }
@@ -123,6 +127,26 @@ pub struct LoaderStats {
     pub loader_waited: Duration,
 }
 
+impl LoaderStats {
+    /// Returns the share of the consumer's time that it waited for batches, from 0 to 1; `None` if it has asked for none.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use tetrys::loader::LoaderStats;
+    ///
+    /// let stats = LoaderStats {
+    ///     consumer_waited: Duration::from_secs(1),
+    ///     loader_waited: Duration::from_secs(99),
+    ///     ..LoaderStats::default()
+    /// };
+    /// assert_eq!(stats.wait_share(), Some(0.01));
+    /// ```
+    pub fn wait_share(&self) -> Option<f64> {
+        let all = self.consumer_waited + self.loader_waited;
+        (!all.is_zero()).then(|| self.consumer_waited.as_secs_f64() / all.as_secs_f64())
+    }
+}
+
 /// The requests that the read plans of a loader name, for all blocks that are not in its block cache. Fewer are sent
 /// ([`LoaderStats::requests`]) if the cache of the store has some of the bytes, or if reads share a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +160,7 @@ pub struct PlannedReads {
 
 /// The reads of an epoch under way.
 #[derive(Debug)]
-struct Run {
+pub(super) struct Run {
     drawing: Drawing,
     /// Offset of the first step that is not planned yet.
     planned: u64,
@@ -147,6 +171,27 @@ struct Run {
     ready: VecDeque<Result<ReadBatch>>,
     skipped: u64,
     last_call: Option<Instant>,
+    /// Whether the next epoch was prepared, if it was worth it.
+    has_prepared: bool,
+}
+
+impl Run {
+    fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
+        let drawing = Drawing::new(sources, mix, epoch);
+        let (reads, ready) = Default::default();
+        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, has_prepared: false }
+    }
+
+    /// Returns the bytes that are read ahead, as estimated.
+    fn waiting(&self, batch_bytes: u64) -> u64 {
+        self.bytes + self.ready.len() as u64 * batch_bytes
+    }
+
+    fn add(&mut self, planned: u64, estimate: u64, read: Ahead<Plan>) {
+        self.planned = planned;
+        self.bytes += estimate;
+        self.reads.push_back((estimate, read));
+    }
 }
 
 /// The batches of one read plan.
@@ -260,8 +305,8 @@ impl DataLoader {
     }
 
     fn of(sources: Sources, mix: Option<Mix>, shards: Shards, prefetch: u64, on_error: OnError) -> Self {
-        let delivered = Arc::default();
-        Self { sources, mix, shards, prefetch, on_error, trace: None, epoch: 0, offset: 0, run: None, delivered }
+        let (delivered, prepared) = Default::default();
+        Self { sources, mix, shards, prefetch, on_error, trace: None, epoch: 0, offset: 0, run: None, delivered, prepared }
     }
 
     /// Records what the loader does from here on.
@@ -362,45 +407,79 @@ impl DataLoader {
 
     /// Starts reads until the bytes under way reach the bound.
     async fn read_ahead(&mut self) {
-        let len = self.samples();
         if self.run.is_none() {
-            let drawing = Drawing::new(&self.sources, self.mix.as_ref(), self.epoch);
-            let (reads, ready) = Default::default();
-            self.run = Some(Run { drawing, planned: self.offset, reads, bytes: 0, ready, skipped: 0, last_call: None });
+            let prepared = (self.offset == 0).then(|| self.prepared.take(&self.key(self.epoch, self.mix.clone()))).flatten();
+            self.run = Some(prepared.unwrap_or_else(|| Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset)));
         }
-        let Some(run) = &mut self.run else { return };
         loop {
-            let sample_bytes = self.delivered.sample_bytes.load(Ordering::Relaxed);
-            let batch_bytes = sample_bytes.saturating_mul(self.shards.batch_size);
-            let waiting = run.bytes + run.ready.len() as u64 * batch_bytes;
-            let planner = Planner { shards: self.shards, samples: len, batch_bytes, prefetch: self.prefetch };
+            let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
+            let waiting = run.waiting(planner.batch_bytes);
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
-            let is_full = waiting + planner.plan_bytes(&run.drawing, run.planned).max(batch_bytes) > self.prefetch;
-            if !is_idle && (batch_bytes == 0 || is_full || run.reads.len() >= PLANS) {
+            let least = planner.plan_bytes(&run.drawing, run.planned).max(planner.batch_bytes);
+            let is_full = waiting + least > self.prefetch;
+            if !is_idle && (planner.batch_bytes == 0 || is_full || run.reads.len() >= PLANS) {
                 return;
             }
             let (batches, planned) = planner.plan(&mut run.drawing, run.planned);
             if batches.is_empty() {
-                return;
+                return self.prepare().await;
             }
-            let estimate = batch_bytes.saturating_mul(batches.len() as u64);
-            let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
-            let filling = Filling { mix: self.mix.clone(), epoch: self.epoch, samples: len, ranks: self.shards.world_size };
-            let read = Ahead::start(async move {
-                let (began, samples) = (machine::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
-                let read = batch::read(&sources, batches, on_error, &filling).await?;
-                if let Some(trace) = trace {
-                    let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
-                    trace.record("read", began, machine::now(), &[("samples", samples), ("bytes", bytes)]);
-                }
-                Ok(read)
-            });
-            let read = read.await;
+            let (estimate, read) = self.start(batches, self.epoch, &planner).await;
             // Behind the await: a caller that stops waiting has planned nothing.
-            run.planned = planned;
-            run.bytes += estimate;
-            run.reads.push_back((estimate, read));
+            let Some(run) = &mut self.run else { return };
+            run.add(planned, estimate, read);
         }
+    }
+
+    /// Starts to read the first batches of the next epoch, once, where all of this one is planned and half of the bound is free. They are
+    /// at most a tenth of an epoch, so that a loader that runs no other one has read little for nothing.
+    async fn prepare(&mut self) {
+        let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
+        let half = self.prefetch / 2;
+        if run.has_prepared || planner.batch_bytes == 0 || planner.batch_bytes > half || run.waiting(planner.batch_bytes) > half {
+            return;
+        }
+        run.has_prepared = true;
+        let (epoch, mix) = (self.epoch.wrapping_add(1), self.mix.clone().map(Mix::fresh));
+        let mut next = Run::new(&self.sources, mix.as_ref(), epoch, 0);
+        let (batches, planned) = planner.plan(&mut next.drawing, 0);
+        if batches.is_empty() || batches.len() as u64 > self.len() / 10 {
+            return;
+        }
+        let (estimate, read) = self.start(batches, epoch, &planner).await;
+        next.add(planned, estimate, read);
+        self.prepared.put(self.key(epoch, mix), next);
+    }
+
+    /// Starts to read batches of an epoch. Returns also their bytes, as estimated.
+    async fn start(&self, batches: Vec<Planned>, epoch: u64, planner: &Planner) -> (u64, Ahead<Plan>) {
+        let estimate = planner.batch_bytes.saturating_mul(batches.len() as u64);
+        let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
+        let filling = Filling { mix: self.mix.clone(), epoch, samples: planner.samples, ranks: self.shards.world_size };
+        let read = Ahead::start(async move {
+            let (began, samples) = (machine::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
+            let read = batch::read(&sources, batches, on_error, &filling).await?;
+            if let Some(trace) = trace {
+                let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
+                trace.record("read", began, machine::now(), &[("samples", samples), ("bytes", bytes)]);
+            }
+            Ok(read)
+        });
+        (estimate, read.await)
+    }
+
+    fn planner(&self) -> Planner {
+        let sample_bytes = self.delivered.sample_bytes.load(Ordering::Relaxed);
+        let batch_bytes = sample_bytes.saturating_mul(self.shards.batch_size);
+        Planner { shards: self.shards, samples: self.samples(), batch_bytes, prefetch: self.prefetch }
+    }
+
+    fn key(&self, epoch: u64, mix: Option<Mix>) -> Key {
+        Key::new(epoch, self.seeds(), mix)
+    }
+
+    fn seeds(&self) -> Vec<u64> {
+        self.sources.0.iter().map(|source| source.order.seed()).collect()
     }
 
     /// Forgets the reads under way and starts them again: a forked child does not have the threads that read for its parent.
@@ -408,6 +487,7 @@ impl DataLoader {
         // Dropping the reads would wake threads that do not exist here. The trace is the parent's.
         std::mem::forget(self.run.take());
         std::mem::forget(self.trace.take());
+        self.prepared.leave();
     }
 
     /// Returns the number of batches that this rank gets until the end of the epoch.
@@ -446,8 +526,7 @@ impl DataLoader {
 
     /// Returns the state behind the last batch that was handed out. All ranks save it at the same step.
     pub fn state(&self) -> LoaderState {
-        let seeds: Vec<u64> = self.sources.0.iter().map(|source| source.order.seed()).collect();
-        LoaderState::new(&seeds, self.epoch, self.offset, self.made_of(), self.mix.as_ref().map(Mix::change))
+        LoaderState::new(&self.seeds(), self.epoch, self.offset, self.made_of(), self.mix.as_ref().map(Mix::change))
     }
 
     fn made_of(&self) -> MadeOf {
@@ -476,6 +555,7 @@ impl DataLoader {
             epoch: state.epoch,
             offset: state.offset,
             delivered: Arc::clone(&self.delivered),
+            prepared: self.prepared.clone(),
             ..Self::of(sources, mix, self.shards, self.prefetch, self.on_error)
         };
         if state.offset > loader.samples() {

@@ -9,6 +9,7 @@ mod mix;
 mod options;
 mod order;
 mod permutation;
+mod prepared;
 mod shards;
 mod source;
 mod state;

@@ -22,7 +22,7 @@ use super::{
 use crate::{Error, Result, error::counted, once::Once};
 
 /// The largest object that is read whole, in bytes.
-const MOST: u64 = 64 << 20;
+const MOST: u64 = 256 << 20;
 
 /// Whether a web server sends no ranges, and the object that was read last.
 #[derive(Default)]
@@ -54,7 +54,7 @@ impl Inner {
     /// Reads an object whole, or takes the one that was read last, and returns a part of it.
     ///
     /// # Errors
-    /// - `Unsupported`: the object is larger than 64 MiB.
+    /// - `Unsupported`: the object is larger than 256 MiB.
     /// - Errors of [`Inner::whole`].
     pub(super) async fn part_of_whole(
         self: &Arc<Self>,

@@ -13,7 +13,7 @@ use futures::{StreamExt, TryStreamExt};
 use polars::prelude::{col, lit};
 use tetrys::{
     Edge, ErrorKind, Offsets, Preset, RowLoader, Schema, Table, Window, WriteOptions,
-    loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle, Stop},
+    loader::{Batch, DataLoader, Last, LoaderOptions, LoaderState, OnError, Shuffle, Stop, Trace},
     store::{CountingStore, Fault, Faults, FaultyStore},
     table::Coalesce,
 };
@@ -247,6 +247,70 @@ fn the_state_of_another_loader_is_refused_by_name() {
     assert!(loader.load_state(&beyond).unwrap_err().to_string().contains("offset 140 in an epoch of 139 samples"));
     // The loader goes on as before.
     assert_eq!(rest(&mut loader).len(), 17);
+}
+
+/// Returns the samples of all reads in a trace.
+fn read_in(trace: &Path) -> u64 {
+    let text = fs::read_to_string(trace).unwrap();
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u64>().unwrap();
+    let found = text.split("\"samples\":").skip(1).map(|rest| digits(rest.trim_start()));
+    // Two events of each read: its begin and its end.
+    found.sum::<u64>() / 2
+}
+
+/// Waits until reads that nobody waits for have read as many samples.
+fn wait_for(trace: &Path, samples: u64) -> u64 {
+    let begun = std::time::Instant::now();
+    loop {
+        let read = read_in(trace);
+        if read >= samples {
+            return read;
+        }
+        assert!(begun.elapsed().as_secs() < 600, "{read} samples are read, expected {samples}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_first_batches_of_the_next_epoch_are_read_before_an_epoch_ends_and_only_once() {
+    let (table, folder) = (table(), tempfile::tempdir().unwrap());
+    let rows = table.row_loader().columns(["ego.pose"]).unwrap();
+    let options = || LoaderOptions::new(1).prefetch(1200).seed(5);
+    let expected = |epoch: u64| {
+        let mut alone = block_on(DataLoader::new(rows.clone(), options())).unwrap();
+        alone.set_epoch(epoch);
+        positions(&rest(&mut alone))
+    };
+    let trace = folder.path().join("trace.json");
+    let mut loader = block_on(DataLoader::new(rows.clone(), options())).unwrap();
+    loader.set_trace(Trace::create(&trace).unwrap());
+    let mut rng = Rng(common::seed());
+    assert_eq!(positions(&rest(&mut loader)), expected(0));
+    let ahead = wait_for(&trace, ROWS + 1) - ROWS;
+    assert!((1..=13).contains(&ahead), "{ahead} samples are at most a tenth of an epoch");
+    // A clone, a loader with the state, or the loader itself runs the next epoch, with the batches that are there.
+    for epoch in 1..6 {
+        let clone = match rng.below(3) {
+            0 => loader.clone(),
+            1 => {
+                let mut other = loader.clone();
+                other.load_state(&loader.state()).unwrap();
+                other
+            }
+            _ => std::mem::replace(&mut loader, block_on(DataLoader::new(rows.clone(), options())).unwrap()),
+        };
+        loader = clone;
+        assert_eq!(positions(&rest(&mut loader)), expected(epoch), "epoch {epoch}");
+        assert_eq!(wait_for(&trace, (epoch + 1) * ROWS + 1), (epoch + 1) * ROWS + ahead, "epoch {epoch}: each batch is read once");
+    }
+    // Another seed, and an epoch that does not follow, have batches of their own.
+    let mut seeded = block_on(DataLoader::new(rows.clone(), options().seed(6))).unwrap();
+    let state = seeded.state();
+    let other = positions(&rest(&mut seeded));
+    loader.load_state(&state).unwrap();
+    assert_eq!(positions(&rest(&mut loader)), other);
+    loader.set_epoch(9);
+    assert_ne!(positions(&rest(&mut loader)), expected(9), "of the other seed");
 }
 
 #[test]

@@ -232,8 +232,9 @@ class Loader:
         Returns a dict with `batches`, `samples`, `bytes` (of the decoded columns), `skipped` (samples left out by `on_error`),
         `requests` and `requested_bytes` (sent to the stores; of a local table, reads of files), `planned_requests` and
         `planned_bytes` (what the read plans name; a cache of the store, and reads that share a request, send fewer), `blocks` and
-        `cached_blocks` (needed, and found in the block cache), `consumer_waited` (seconds that the loop waited for batches) and
-        `loader_waited` (seconds that the loop body took). Requests for the index and the layouts of a table do not count.
+        `cached_blocks` (needed, and found in the block cache), `consumer_waited` (seconds that the loop waited for batches),
+        `loader_waited` (seconds that the loop body took) and `wait_share` (the share of both that the loop waited, from 0 to 1; None
+        before the first batch). Requests for the index and the layouts of a table do not count.
         """
         return self._base.stats()
 

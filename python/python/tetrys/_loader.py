@@ -84,7 +84,8 @@ class DataLoader(Loader):
         decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
             all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
             Random crops, flips and colours follow `seed`.
-        prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`.
+        prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`. Before an epoch ends, the first batches of the
+            next one are read too, if they are at most a tenth of it.
         cache_bytes: Bound of the decoded blocks that are kept in memory for later batches, in bytes, or as text: `"4GiB"`; default
             64 MiB, and 0 keeps none. It is for blocks of several small rows, of which a batch of a global shuffle needs one or two: if
             the decoded columns fit, an epoch reads each of these blocks once, and the next epoch none of them. A block that a batch

@@ -76,6 +76,11 @@ pub struct GcPlan {
 }
 
 impl GcPlan {
+    /// Whether a version is committed that records what this collection decides.
+    pub fn writes_version(&self) -> bool {
+        self.publishes
+    }
+
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.condemn.is_empty() && self.delete.is_empty() && self.sweep.is_empty() && !self.publishes
