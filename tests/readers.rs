@@ -442,8 +442,10 @@ fn sized(rows: i64, bytes: usize) -> RecordBatch {
 }
 
 /// How many times as many rows are read and written where the processor time is compared: it is told in hundredths of a second,
-/// and an optimised build needs more rows for as many of them.
-const MORE: i64 = if cfg!(debug_assertions) { 2 } else { 20 };
+/// and an optimised build needs more rows for as many of them. The long suites are optimised, and have assertions too.
+fn more() -> i64 {
+    if cfg!(debug_assertions) && !common::full() { 2 } else { 20 }
+}
 
 /// Returns the processor time of this thread and of the process, however busy the machine is; the time of the clock where the
 /// system tells neither.
@@ -490,7 +492,7 @@ fn assert_leaves(what: &str, took: Duration, longest: Duration) {
 #[test]
 fn a_long_local_read_leaves_the_executor_to_others_and_ends_when_it_is_dropped() {
     let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
-    let (_folder, table) = local(60_000 * MORE, 60, Preset::Balanced);
+    let (_folder, table) = local(60_000 * more(), 60, Preset::Balanced);
     let all: Vec<u64> = (0..table.rows()).map(|row| row * 7_919 % table.rows()).collect();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let loader = table.row_loader();
@@ -498,7 +500,7 @@ fn a_long_local_read_leaves_the_executor_to_others_and_ends_when_it_is_dropped()
         let (rows, took, longest) = standstill(loader.take(&all)).await;
         assert_eq!(rows.unwrap().len(), all.len());
         assert_leaves("take", took, longest);
-        let windows: Vec<u64> = all[..6_000 * MORE as usize].to_vec();
+        let windows: Vec<u64> = all[..6_000 * more() as usize].to_vec();
         let (rows, took_windows, longest) = standstill(loader.get_windows(&windows, -9..=0)).await;
         assert_eq!(rows.unwrap().len(), windows.len());
         assert_leaves("get_windows", took_windows, longest);
@@ -513,7 +515,7 @@ fn a_long_local_read_leaves_the_executor_to_others_and_ends_when_it_is_dropped()
     assert!(spent < took * 2 / 3, "the read went on for {spent:?} of {took:?}");
 
     // Other executors: none, a `LocalSet`, and one thread of a multi-threaded runtime.
-    let few = &all[..40_000 * MORE as usize];
+    let few = &all[..40_000 * more() as usize];
     let turns = AtomicU64::new(0);
     let others = async {
         loop {
@@ -566,7 +568,7 @@ fn a_long_write_leaves_the_executor_to_others_and_ends_when_it_is_dropped() {
     let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let batch = sized(40_000 * MORE, 200);
+    let batch = sized(40_000 * more(), 200);
     let took = runtime.block_on(async {
         let writer = Table::create(folder.path().join("t").to_str().unwrap(), sizes(), WriteOptions::default()).await.unwrap();
         let mut partition = writer.partition().unwrap();
@@ -633,7 +635,7 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (raw, store) = memory();
-        let rows = sized(60_000 * MORE, 8);
+        let rows = sized(60_000 * more(), 8);
         write(store, sizes(), WriteOptions::default(), std::slice::from_ref(&rows)).await.unwrap();
         let open = || Table::open_in(over(raw.clone()));
         #[cfg(feature = "frame")]
@@ -648,7 +650,7 @@ fn opening_a_large_table_and_explaining_many_rows_leave_the_executor_to_others()
         let table = open().await.unwrap();
         let loader = seen(&table);
         loader.get_row(0).await.unwrap();
-        let all: Vec<u64> = (0..50_000 * MORE as u64).map(|row| row * 7_919 % table.rows()).collect();
+        let all: Vec<u64> = (0..50_000 * more() as u64).map(|row| row * 7_919 % table.rows()).collect();
         let call = async || {
             let (cost, turns) = turns_during(loader.explain_take(&all)).await;
             assert!(cost.unwrap().ranges > 0);

@@ -151,6 +151,14 @@ impl Lent {
         }
     }
 
+    /// Converts the buffer to bytes, zero-copy. The memory is recycled after its last slice is dropped.
+    pub(super) fn into_bytes(mut self) -> Bytes {
+        match self.buffer.capacity() < LONG {
+            true => Bytes::from(std::mem::take(&mut self.buffer)),
+            false => Bytes::from_owner(self),
+        }
+    }
+
     /// Converts the buffer to an Arrow buffer, zero-copy. The memory is recycled after its last slice is dropped.
     pub(crate) fn into_arrow(mut self) -> Buffer {
         self.count();

@@ -34,7 +34,7 @@ impl Store {
     }
 
     /// Deletes objects as [`Store::delete`] does. On S3, a request deletes up to 1,000, if the service knows such requests. Tries all of
-    /// them, whatever fails.
+    /// them where one is refused, and ends where the store does not answer.
     ///
     /// # Errors
     /// - Those of [`Store::delete`], for the first object that could not be deleted.
@@ -42,17 +42,20 @@ impl Store {
         self.inner.beyond_http(Doing::Deleting)?;
         let locations = names.iter().map(|name| self.inner.locate(name)).collect::<Result<Vec<_>>>()?;
         if self.inner.files.is_some() {
-            let remove = |files: &LocalFiles, names: &[String]| names.iter().map(|name| files.remove(name)).fold(Ok(()), Result::and);
+            let remove =
+                |files: &LocalFiles, names: &[String]| names.iter().map(|name| files.remove(name)).fold(Ok(()), Result::and);
             let mut deleted = Ok(());
             for some in names.chunks(FILES).map(<[String]>::to_vec) {
                 deleted = deleted.and(self.inner.on_disk(move |files| remove(files, &some)).await.map(drop));
             }
             return deleted;
         }
-        if let Some(bulk) = self.inner.remote.as_ref().and_then(|remote| remote.bulk.as_deref()).and_then(|bulk| (**bulk).as_ref())
+        if let Some(bulk) =
+            self.inner.remote.as_ref().and_then(|remote| remote.bulk.as_deref()).and_then(|bulk| (**bulk).as_ref())
             && let [first, _, ..] = &names[..]
         {
-            let deleted = bulk.delete_stream(stream::iter(locations.into_iter().map(Ok)).boxed()).try_for_each(|_| async { Ok(()) }).await;
+            let deleted =
+                bulk.delete_stream(stream::iter(locations.into_iter().map(Ok)).boxed()).try_for_each(|_| async { Ok(()) }).await;
             match deleted.map_err(|error| self.inner.fail(error, Doing::Deleting, first)) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use futures::FutureExt;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
@@ -12,15 +13,19 @@ use super::{
     buffers::{self, Lent},
     failure::{self, Doing},
     inner::{Inner, blocking},
+    options::Service,
     ranges::{RangeRequest, SPLIT_ABOVE},
     remote::wire::{Measured, reading},
     sent::Sent,
     store::Store,
+    wholes::Wholes,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, error::counted};
 
 /// Maximum number of concurrent requests of one call.
 const CONCURRENT: usize = 64;
+/// The largest object of a web server without ranges that is read, in bytes: it is read whole.
+const MOST_WHOLE: u64 = 256 << 20;
 /// Limits in ranges and bytes up to which local reads run on the calling thread. Larger batches run on `READERS`
 /// blocking threads.
 const INLINE_RANGES: usize = 8;
@@ -138,14 +143,18 @@ impl Inner {
     async fn fetch(self: Arc<Self>, request: RangeRequest, part: Range<u64>, buffer: Option<BytesMut>) -> Result<Filled> {
         let name = &*request.name;
         let location = self.locate(name)?;
-        if self.sends_no_ranges() {
-            return self.part_of_whole(&request, part, buffer).await;
+        let wholes = self.remote.as_ref().filter(|remote| remote.service == Service::Http).map(|remote| &remote.wholes);
+        if let Some(wholes) = wholes.filter(|wholes| wholes.are_needed()) {
+            return self.part_of_whole(wholes, &request, part, buffer).await;
         }
         let options = measured(GetOptions::new().with_range(Some(GetRange::Bounded(part.clone()))));
         let answer = match self.objects.get_opts(&location, options).await {
             Ok(answer) => answer,
-            Err(error) if self.found_no_ranges(&error) => return self.part_of_whole(&request, part, buffer).await,
             Err(error) => {
+                if let (Some(wholes), object_store::Error::NotSupported { .. }) = (wholes, &error) {
+                    wholes.set_needed();
+                    return self.part_of_whole(wholes, &request, part, buffer).await;
+                }
                 let error = self.fail(error, Doing::Reading, name);
                 // Each backend has another message for a range past the end of an object. The size tells whether that is
                 // the cause.
@@ -173,8 +182,47 @@ impl Inner {
 }
 
 impl Inner {
+    /// Reads an object of a web server whole, or takes the one that was read last, and returns a part of it.
+    ///
+    /// # Errors
+    /// - `Unsupported`: the object is larger than 256 MiB.
+    /// - Errors of [`Inner::whole`].
+    async fn part_of_whole(
+        self: &Arc<Self>,
+        wholes: &Wholes,
+        request: &RangeRequest,
+        part: Range<u64>,
+        buffer: Option<BytesMut>,
+    ) -> Result<Filled> {
+        let (name, bytes, url) = (&request.name, request.object_bytes, &self.url);
+        if bytes > MOST_WHOLE {
+            return Err(Error::unsupported(format!(
+                "{name} in {url}: the web server sends no ranges of bytes (it ignores the header Range), and the object has {}; at most \
+                 {MOST_WHOLE} are read whole: serve the folder with a server that sends ranges",
+                counted(bytes, "byte")
+            )));
+        }
+        let (inner, owned) = (Arc::clone(self), Arc::clone(name));
+        let load = move || {
+            async move {
+                let (url, of) = (inner.url.clone(), Arc::clone(&owned));
+                let accept = move |found| match found == bytes {
+                    true => Ok(()),
+                    false => Err(failure::length(&of, &url, "the whole object", bytes, found)),
+                };
+                inner.whole(&owned, accept).await
+            }
+            .boxed()
+        };
+        let content = wholes.content(name, bytes).get_or_load(load).await?;
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(content.len());
+        let mut buffer = self.buffer(buffer, part.end - part.start, name)?;
+        buffer.extend(&content[place(part.start)..place(part.end)]);
+        Ok(buffer)
+    }
+
     /// Returns the buffer of a part: `given`, or one for `bytes` bytes that is recycled.
-    pub(super) fn buffer(&self, given: Option<BytesMut>, bytes: u64, name: &str) -> Result<Filled> {
+    fn buffer(&self, given: Option<BytesMut>, bytes: u64, name: &str) -> Result<Filled> {
         if let Some(given) = given {
             return Ok(Filled::Part(given));
         }
@@ -190,13 +238,13 @@ impl Inner {
 }
 
 /// The bytes of a range, or of a part of a long range, whose parts share one buffer.
-pub(super) enum Filled {
+enum Filled {
     Whole(Lent),
     Part(BytesMut),
 }
 
 impl Filled {
-    pub(super) fn extend(&mut self, bytes: &[u8]) {
+    fn extend(&mut self, bytes: &[u8]) {
         match self {
             Self::Whole(buffer) => buffer.extend_from_slice(bytes),
             Self::Part(buffer) => buffer.extend_from_slice(bytes),
@@ -209,7 +257,7 @@ impl Filled {
         for part in parts {
             match part {
                 // Such a range has one part.
-                Self::Whole(buffer) => return Bytes::from_owner(buffer),
+                Self::Whole(buffer) => return buffer.into_bytes(),
                 Self::Part(part) => joined.unsplit(part),
             }
         }

@@ -149,9 +149,22 @@ impl Store {
     }
 
     fn of_remote(remote: Remote, url: &str, options: &StoreOptions) -> Result<Self> {
-        let Remote { objects, bulk, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed } = remote;
+        let Remote { objects, bulk, prefix, service, retry, wire, secrets, identity, single_writer, plain, machine, allowed } =
+            remote;
         let (keeps_conditions, identity, secrets) = (Arc::default(), identity.into(), secrets.into());
-        let remote = Some(Reached { service, retry, wire, secrets, identity, single_writer, plain, keeps_conditions, machine, bulk, wholes: Arc::default() });
+        let remote = Some(Reached {
+            service,
+            retry,
+            wire,
+            secrets,
+            identity,
+            single_writer,
+            plain,
+            keeps_conditions,
+            machine,
+            bulk,
+            wholes: Arc::default(),
+        });
         let (url, cache) = (failure::public_url(url.trim_end_matches('/')), Cache::of(options)?);
         let (options, allowed) = (options.clone(), allowed.into());
         Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }))

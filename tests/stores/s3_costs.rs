@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, fmt::Write, ops::Range, sync::Arc, time::Durati
 
 use crate::common::{
     self, s3,
-    tables::{self, block_on},
+    tables::{self, Rng, block_on, cut_by},
 };
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, RecordBatch};
 use tetrys::{
     Schema, Store, Table, WriteOptions,
-    table::{GcSettings, now_ms},
+    table::{Cuts, GcSettings, now_ms},
 };
-use tetrys_s3_server::{Latency, Server, dependent};
+use tetrys_s3_server::{Fault, Latency, Server, dependent};
 
 /// Requests by their kind, such as `GET`, `LIST` or `PUT manifest`.
 type Kinds = BTreeMap<String, usize>;
@@ -64,14 +64,16 @@ async fn costs(server: &Server, versions: i64) -> Meter<'_> {
     for row in 1..versions {
         table = append(&table, ROWS + row..ROWS + row + 1).await.unwrap();
     }
-    server.set_latency(Latency { per_request: Duration::from_millis(if common::full() { 30 } else { 0 }), bytes_per_second: None });
+    server
+        .set_latency(Latency { per_request: Duration::from_millis(if common::full() { 30 } else { 0 }), bytes_per_second: None });
     let settings = GcSettings { keep_versions: 2, age: Duration::from_secs(3600) };
     let later = |hours: i64| now_ms() + 3_600_000 * hours;
     let mut meter = Meter { server, store, found: Vec::new() };
     meter.count("open", async |table| Table::open_in(table.store().clone()).await).await;
     meter.count("edit", async |table| table.edit().set_property("a", 1).commit().await).await;
     meter.count("append a row", async |table| append(table, 5_000..5_001).await).await;
-    let patch = batch(ROWS / 2..ROWS / 2 + 1).project(&[0, 2]).unwrap();
+    let of = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+    let patch = RecordBatch::try_from_iter([("id", of(ROWS / 2)), ("y", of(7))]).unwrap();
     meter.count("patch a row", async |table| table.patch(&["id"], &patch, WriteOptions::default()).await).await;
     meter.count("delete a row", async |table| table.delete([ROWS as u64 / 3], WriteOptions::default()).await).await;
     meter.count("verify", async |table| table.verify(|_, _| {}).await).await;
@@ -99,10 +101,88 @@ fn a_change_on_s3_takes_few_requests_and_no_more_where_there_are_more_versions()
             write!(text, "{:>5} in {rounds:>3}: {:<46}", meter.requests(what), kinds.join(", ")).unwrap();
         }
     }
-    println!("requests in dependent rounds (without TETRYS_FULL=1 of a server without latency, where rounds are too many)\n{text}");
+    println!(
+        "requests, and the longest chain of dependent ones (too long without TETRYS_FULL=1: the server then has no latency)\n{text}"
+    );
     let [few, many] = &all;
-    for (what, most) in [("open", 2), ("edit", 4), ("append a row", 20)] {
+    for (what, most) in [("open", 3), ("edit", 4), ("append a row", 20)] {
         assert!(few.requests(what) <= most, "{what}: {}", few.requests(what));
         assert_eq!(few.requests(what), many.requests(what), "{what}");
     }
+}
+
+/// Collects the garbage of a table until nothing is left. Returns the folders of the objects that stay.
+fn collected(server: &Server, path: &str) -> Vec<String> {
+    let store = s3::store(server, path);
+    let settings = GcSettings { keep_versions: 1, age: Duration::from_secs(3600) };
+    for hours in [2, 4, 6, 8] {
+        block_on(Table::collect_garbage(&store, settings, now_ms() + 3_600_000 * hours)).unwrap();
+    }
+    let names = server.names("data").into_iter();
+    let mut folders: Vec<String> =
+        names.filter_map(|name| Some(name.strip_prefix(path)?.split('/').nth(1)?.to_owned())).collect();
+    folders.sort_unstable();
+    folders
+}
+
+#[test]
+fn one_request_deletes_many_objects_and_a_service_without_such_requests_is_asked_for_each() {
+    let server = s3::server();
+    let makes = |path: &str| {
+        block_on(async {
+            let schema = Schema::builder().index("id", "i64").group("a", [("x", "i64")]).build().unwrap();
+            let rows = batch(0..50).project(&[0, 1]).unwrap();
+            let mut table = tables::write(s3::store(&server, path), schema, WriteOptions::default(), std::slice::from_ref(&rows))
+                .await
+                .unwrap();
+            for row in 0..20 {
+                table = table.delete([row], WriteOptions::default()).await.unwrap();
+            }
+        });
+        server.take_requests();
+        let left = collected(&server, path);
+        let requests = server.take_requests();
+        let count = |of: fn(&tetrys_s3_server::Request) -> bool| requests.iter().filter(|request| of(request)).count();
+        (
+            left,
+            count(|request| request.method == "DELETE"),
+            count(|request| request.method == "POST" && request.query == "delete"),
+        )
+    };
+    let (bulk, single, many) = makes("bulk");
+    let deleted = server.take_deleted().len();
+    assert!(deleted >= 80 && many <= 6 && single <= many, "{deleted} objects: {many} requests for many, {single} for one");
+    for (path, code, name) in [("without-501", 501, "NotImplemented"), ("without-405", 405, "MethodNotAllowed")] {
+        let refused = move |request: &tetrys_s3_server::Request| request.query == "delete" && request.method == "POST";
+        server.on_request(move |request| refused(request).then_some(Fault::Refuse(code, name)));
+        let (left, single, many) = makes(path);
+        assert!(single >= 80 && many <= 6, "{code}: {many} requests for many, {single} for one");
+        assert_eq!(left, bulk, "{code}: what is left");
+    }
+}
+
+#[test]
+fn a_verification_reads_many_chunks_at_a_time() {
+    let server = s3::server();
+    block_on(async {
+        let schema = Schema::builder().index("id", "i64").group("a", [("x", "binary")]).build().unwrap();
+        let mut rng = Rng(common::seed());
+        let bytes: Vec<Vec<u8>> = (0..24).map(|_| rng.bytes(9_000)).collect();
+        let column = Arc::new(LargeBinaryArray::from_iter_values(&bytes)) as ArrayRef;
+        let ids = Arc::new(Int64Array::from_iter_values(0..24)) as ArrayRef;
+        let rows = RecordBatch::try_from_iter([("id", ids), ("x", column)]).unwrap();
+        let cuts = Cuts { block_min: 1, block_target: 64, ..Cuts::default() }.with_chunk_max(9_200).unwrap();
+        let table = tables::write(s3::store(&server, "t"), schema, cut_by(cuts), &[rows]).await.unwrap();
+        let chunks = table.info().await.unwrap().chunks;
+        assert!((12..=32).contains(&chunks), "{chunks}");
+        let table = Table::open_in(s3::store(&server, "t")).await.unwrap();
+        // A listing; a manifest; the index; layout and hashes; all chunks, none of which is answered before the last one is asked for;
+        // the pins.
+        server.answer_in_waves(&[1, 1, 1, 2, chunks as usize, 1]);
+        let found = table.verify(|_, _| {}).await;
+        let waves = server.take_waves();
+        let found = found.unwrap_or_else(|error| panic!("{error}: {waves:?}"));
+        assert!(found.damage.is_empty() && found.chunks == chunks, "{found:?}");
+        assert!(waves[4].iter().all(|request| request.key.contains("/chunks/")) && waves[6].is_empty(), "{waves:?}");
+    });
 }

@@ -301,7 +301,11 @@ fn the_first_batches_of_the_next_epoch_are_read_before_an_epoch_ends_and_only_on
         };
         loader = clone;
         assert_eq!(positions(&rest(&mut loader)), expected(epoch), "epoch {epoch}");
-        assert_eq!(wait_for(&trace, (epoch + 1) * ROWS + 1), (epoch + 1) * ROWS + ahead, "epoch {epoch}: each batch is read once");
+        assert_eq!(
+            wait_for(&trace, (epoch + 1) * ROWS + 1),
+            (epoch + 1) * ROWS + ahead,
+            "epoch {epoch}: each batch is read once"
+        );
     }
     // Another seed, and an epoch that does not follow, have batches of their own.
     let mut seeded = block_on(DataLoader::new(rows.clone(), options().seed(6))).unwrap();

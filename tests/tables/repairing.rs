@@ -117,7 +117,7 @@ fn whatever_was_damaged_is_again_as_it_was() {
             for _ in 0..=rng.below(4) {
                 let name = *rng.pick(&names);
                 // Before the first collection, a manifest that is gone was deleted, as far as anybody can tell.
-                if table.join(name).is_file() && !name.starts_with("manifests/") {
+                if !done.contains_key(name) && !name.starts_with("manifests/") {
                     done.insert(name.clone(), damage(&table.join(name), &mut rng));
                 }
             }
@@ -125,9 +125,12 @@ fn whatever_was_damaged_is_again_as_it_was() {
             let in_the_way: Vec<&String> = done.iter().filter(|(_, how)| **how == "a folder").map(|(name, _)| name).collect();
             let mut left: Vec<&String> = repair.damage.iter().map(|damage| &damage.object).collect();
             left.sort_unstable();
-            // What is not damaged is not replaced; a layout behind a folder does not tell its chunks.
+            // What is not damaged is not replaced. A layout behind a folder does not tell its chunks, which may have folders in the way too.
             assert!(repair.repaired.iter().all(|name| done.contains_key(name)), "{done:?}: {repair:?}");
-            assert_eq!(left, in_the_way, "{done:?}: {repair:?}");
+            let is_hidden =
+                |name: &&String| name.starts_with("chunks/") && in_the_way.iter().any(|other| other.starts_with("layout/"));
+            let told = in_the_way.iter().filter(|name| left.contains(name) || !is_hidden(name)).copied();
+            assert_eq!(left, told.collect::<Vec<_>>(), "{done:?}: {repair:?}");
             for name in in_the_way {
                 fs::remove_dir(table.join(name)).unwrap();
             }

@@ -86,7 +86,7 @@ impl Found {
                 whole.extend_from_slice(bytes);
             }
         }
-        Bytes::from_owner(whole)
+        whole.into_bytes()
     }
 }
 

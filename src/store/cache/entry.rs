@@ -100,7 +100,7 @@ impl FrameKey {
     pub(super) fn content(self, part: &Range<u32>, file: Lent) -> Option<Bytes> {
         let (header, content) = file.split_at_checked(HEADER)?;
         let whole = content.len() as u64 == u64::from(part.end.checked_sub(part.start)?);
-        (whole && header == self.header(part, content)).then(|| Bytes::from_owner(file).slice(HEADER..))
+        (whole && header == self.header(part, content)).then(|| file.into_bytes().slice(HEADER..))
     }
 }
 

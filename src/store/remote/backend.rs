@@ -148,7 +148,11 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
         patience: patience(&values)?,
         retries: retry.max_retries,
         redirects: Redirects { service, allowed: allowed.clone() },
-        authorization: values.get(AUTHORIZATION).map(|value| authorization(value)).transpose().map_err(|error| error.at(&public))?,
+        authorization: values
+            .get(AUTHORIZATION)
+            .map(|value| authorization(value))
+            .transpose()
+            .map_err(|error| error.at(&public))?,
         authorities: bundle,
     });
     // A timeout for a whole body would cut off large bodies on slow lines. The option `timeout` sets one.
@@ -211,7 +215,9 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
 /// - `Invalid`: no header may have this value.
 fn authorization(value: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
-        Error::invalid("store option authorization: expected the value of the header, such as `Bearer TOKEN`, of printable ASCII characters")
+        Error::invalid(
+            "store option authorization: expected the value of the header, such as `Bearer TOKEN`, of printable ASCII characters",
+        )
     })?;
     value.set_sensitive(true);
     Ok(value)

@@ -38,8 +38,7 @@ use super::{
 use crate::{
     ErrorKind,
     error::counted,
-    flight,
-    machine,
+    flight, machine,
     store::failure::{self, Known},
 };
 
@@ -323,6 +322,11 @@ impl Paced {
             Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
                 let after = answer.as_ref().ok().and_then(retry_after).unwrap_or_default().min(LONGEST_PAUSE);
                 pace.refused(machine::timer_now(), after);
+            }
+            // The backend would send it again: its status is above 500.
+            Some(StatusCode::NOT_IMPLEMENTED) => {
+                let text = "the store answers 501 Not Implemented".to_owned();
+                return Err(cause::last(Known { kind: ErrorKind::Unsupported, text }));
             }
             Some(status) if status.is_success() => pace.answered(),
             _ => {}

@@ -243,12 +243,7 @@ impl Table {
         fresh
     }
 
-    async fn verify_stored(
-        &self,
-        found: &mut Verification,
-        seen: &Seen,
-        work: &mut Work<impl FnMut(u64, u64)>,
-    ) -> Result<()> {
+    async fn verify_stored(&self, found: &mut Verification, seen: &Seen, work: &mut Work<impl FnMut(u64, u64)>) -> Result<()> {
         let manifest = self.manifest();
         found.objects += 1;
         self.verify_index(found, seen, work).await?;

@@ -15,8 +15,8 @@ use crate::{
     ahead::Ahead,
     error::{Error, Result, counted},
     format::{
-        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, Segment, decode_page, logical_block_hash, page_range,
-        read_hashes,
+        BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, Segment, decode_page,
+        logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
     offload::{offload, offload_large},
@@ -75,7 +75,8 @@ impl Table {
         work: &mut Work<impl FnMut(u64, u64)>,
     ) -> Result<()> {
         let checks = Checks { table: self.clone(), seen: seen.clone(), room: Arc::new(Semaphore::new(ROOM as usize)) };
-        let groups = self.schema().groups().len();
+        // A view has none of its own.
+        let groups = self.manifest().schema.groups().len();
         let mut running = VecDeque::new();
         let mut next = Ahead::start(checks.clone().group(0)).await;
         for number in 0..groups {
@@ -120,7 +121,7 @@ impl Checks {
     /// Reads the layouts and the hashes of a column group.
     async fn group(self, number: usize) -> Result<(Checked, ChunkRuns)> {
         let (table, mut checked, mut chunks) = (&self.table, Checked::default(), ChunkRuns::new());
-        let Some(group) = table.schema().groups().get(number) else { return Ok((checked, chunks)) };
+        let Some(group) = table.manifest().schema.groups().get(number) else { return Ok((checked, chunks)) };
         let place = format!("layout of column group `{}`", group.name);
         let segments = table.manifest().segments.iter();
         let new: Vec<(&Segment, &GroupSegment)> = segments
@@ -178,7 +179,8 @@ impl Checks {
         let read = || async {
             let bytes = store.get_exact(&name, size).await?;
             let read = bytes.clone();
-            let hash = if store.is_local() { chunk.0 } else { offload_large(size as usize / 4, move |_| Ok(Hash::of(&read))).await? };
+            let hash =
+                if store.is_local() { chunk.0 } else { offload_large(size as usize / 4, move |_| Ok(Hash::of(&read))).await? };
             match hash == chunk.0 {
                 true => Ok(bytes),
                 false => Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}"))),
