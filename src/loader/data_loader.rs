@@ -171,15 +171,17 @@ pub(super) struct Run {
     ready: VecDeque<Result<ReadBatch>>,
     skipped: u64,
     last_call: Option<Instant>,
-    /// Whether the next epoch was prepared, if it was worth it.
+    /// Whether [`DataLoader::prepare`] has decided about the next epoch.
     has_prepared: bool,
+    /// Whether the first read began in the epoch before, and nobody has waited for it yet.
+    is_prepared: bool,
 }
 
 impl Run {
     fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
         let drawing = Drawing::new(sources, mix, epoch);
         let (reads, ready) = Default::default();
-        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, has_prepared: false }
+        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, has_prepared: false, is_prepared: false }
     }
 
     /// Returns the bytes that are read ahead, as estimated.
@@ -371,12 +373,15 @@ impl DataLoader {
             run.bytes -= estimate;
             match read.done().await {
                 Ok(read) => {
+                    run.is_prepared = false;
                     for ReadBatch { batch, bytes, .. } in read.iter().flatten() {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
                         self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
                     }
                     run.ready.extend(read);
                 }
+                // It may have failed long ago: this epoch reads again.
+                Err(_) if run.is_prepared => self.run = None,
                 // Not an error of a sample: the next call begins again behind the last batch that was handed out.
                 Err(error) => {
                     self.run = None;
@@ -408,8 +413,11 @@ impl DataLoader {
     /// Starts reads until the bytes under way reach the bound.
     async fn read_ahead(&mut self) {
         if self.run.is_none() {
-            let prepared = (self.offset == 0).then(|| self.prepared.take(&self.key(self.epoch, self.mix.clone()))).flatten();
-            self.run = Some(prepared.unwrap_or_else(|| Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset)));
+            let prepared = self.prepared.take(&self.key()).filter(|_| self.offset == 0);
+            self.run = Some(match prepared {
+                Some(run) => Run { is_prepared: true, ..run },
+                None => Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset),
+            });
         }
         loop {
             let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
@@ -424,7 +432,7 @@ impl DataLoader {
             if batches.is_empty() {
                 return self.prepare().await;
             }
-            let (estimate, read) = self.start(batches, self.epoch, &planner).await;
+            let (estimate, read) = self.start(batches, &planner).await;
             // Behind the await: a caller that stops waiting has planned nothing.
             let Some(run) = &mut self.run else { return };
             run.add(planned, estimate, read);
@@ -440,22 +448,24 @@ impl DataLoader {
             return;
         }
         run.has_prepared = true;
-        let (epoch, mix) = (self.epoch.wrapping_add(1), self.mix.clone().map(Mix::fresh));
-        let mut next = Run::new(&self.sources, mix.as_ref(), epoch, 0);
-        let (batches, planned) = planner.plan(&mut next.drawing, 0);
-        if batches.is_empty() || batches.len() as u64 > self.len() / 10 {
+        let mut next = self.clone();
+        next.set_epoch(self.epoch.wrapping_add(1));
+        let (planner, mut run) = (next.planner(), Run::new(&next.sources, next.mix.as_ref(), next.epoch, 0));
+        let (batches, planned) = planner.plan(&mut run.drawing, 0);
+        if batches.is_empty() || batches.len() as u64 > next.len() / 10 {
             return;
         }
-        let (estimate, read) = self.start(batches, epoch, &planner).await;
-        next.add(planned, estimate, read);
-        self.prepared.put(self.key(epoch, mix), next);
+        let (estimate, read) = next.start(batches, &planner).await;
+        run.add(planned, estimate, read);
+        self.prepared.put(next.key(), run);
     }
 
-    /// Starts to read batches of an epoch. Returns also their bytes, as estimated.
-    async fn start(&self, batches: Vec<Planned>, epoch: u64, planner: &Planner) -> (u64, Ahead<Plan>) {
+    /// Starts to read batches of this epoch. Returns also their bytes, as estimated.
+    async fn start(&self, batches: Vec<Planned>, planner: &Planner) -> (u64, Ahead<Plan>) {
         let estimate = planner.batch_bytes.saturating_mul(batches.len() as u64);
         let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
-        let filling = Filling { mix: self.mix.clone(), epoch, samples: planner.samples, ranks: self.shards.world_size };
+        let filling =
+            Filling { mix: self.mix.clone(), epoch: self.epoch, samples: planner.samples, ranks: self.shards.world_size };
         let read = Ahead::start(async move {
             let (began, samples) = (machine::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
             let read = batch::read(&sources, batches, on_error, &filling).await?;
@@ -474,8 +484,8 @@ impl DataLoader {
         Planner { shards: self.shards, samples: self.samples(), batch_bytes, prefetch: self.prefetch }
     }
 
-    fn key(&self, epoch: u64, mix: Option<Mix>) -> Key {
-        Key::new(epoch, self.seeds(), mix)
+    fn key(&self) -> Key {
+        Key::new(self.epoch, self.seeds(), self.mix.clone())
     }
 
     fn seeds(&self) -> Vec<u64> {

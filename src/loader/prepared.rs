@@ -4,13 +4,14 @@
 use std::{
     fmt,
     mem::forget,
+    process,
     sync::{Arc, Mutex},
 };
 
 use super::mix::Mix;
 use crate::flight::{Lane, lane, patiently};
 
-/// What decides the batches of an epoch, of loaders that share a place; and who reads them.
+/// Identifies the reads of an epoch: the epoch, what decides its batches, and the runtime that drives the reads.
 #[derive(PartialEq)]
 pub(super) struct Key {
     lane: Lane,
@@ -32,21 +33,31 @@ impl<R> Prepared<R> {
     /// Returns the reads of this epoch. Drops those of another one.
     pub(super) fn take(&self, key: &Key) -> Option<R> {
         let held = patiently(&self.0)?.take();
-        held.and_then(|(of, run)| (of == *key).then_some(run))
+        match held {
+            Some((of, run)) if of == *key => Some(run),
+            other => {
+                drop_or_leave(other);
+                None
+            }
+        }
     }
 
     /// Keeps the reads of an epoch, in the place of earlier ones.
     pub(super) fn put(&self, key: Key, run: R) {
-        let before = patiently(&self.0).and_then(|mut held| held.replace((key, run)));
-        drop(before);
+        drop_or_leave(patiently(&self.0).and_then(|mut held| held.replace((key, run))));
     }
 
-    /// Forgets the reads, in a forked child: dropping them would wake threads that do not exist here.
+    /// Gives up the place in a forked child, with the reads of the parent.
     pub(super) fn leave(&mut self) {
         let held = std::mem::take(self);
-        if let Some(run) = patiently(&held.0).and_then(|mut held| held.take()) {
-            forget(run);
-        }
+        drop_or_leave(patiently(&held.0).and_then(|mut held| held.take()));
+        forget(held);
+    }
+}
+
+/// Drops reads, unless this process is a forked child and they are its parent's: that would wake threads that do not exist here.
+fn drop_or_leave<R>(held: Option<(Key, R)>) {
+    if held.as_ref().is_some_and(|(key, _)| key.lane.0 != process::id()) {
         forget(held);
     }
 }

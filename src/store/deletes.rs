@@ -1,14 +1,12 @@
 //! Deletes: one object, or many.
 
-use futures::{StreamExt, TryStreamExt, stream};
-use object_store::ObjectStoreExt;
+use futures::{StreamExt, stream};
+use object_store::{ObjectStoreExt, path::Path};
 
-use super::{failure::Doing, local::LocalFiles, store::Store};
+use super::{failure::Doing, store::Store};
 use crate::{ErrorKind, Result};
 
-/// Number of files that one task deletes.
-const FILES: usize = 1_000;
-/// Number of requests at a time, where each deletes one object.
+/// Number of deletes of one object at a time.
 const REQUESTS: usize = 64;
 
 impl Store {
@@ -33,38 +31,40 @@ impl Store {
         }
     }
 
-    /// Deletes objects as [`Store::delete`] does. On S3, a request deletes up to 1,000, if the service knows such requests. Tries all of
-    /// them where one is refused, and ends where the store does not answer.
+    /// Deletes objects as [`Store::delete`] does. On S3, one request deletes up to 1,000 objects, if the service knows such requests.
+    /// Tries all objects, unless the store stops answering.
     ///
     /// # Errors
     /// - Those of [`Store::delete`], for the first object that could not be deleted.
     pub(crate) async fn delete_all(&self, names: Vec<String>) -> Result<()> {
         self.inner.beyond_http(Doing::Deleting)?;
         let locations = names.iter().map(|name| self.inner.locate(name)).collect::<Result<Vec<_>>>()?;
-        if self.inner.files.is_some() {
-            let remove =
-                |files: &LocalFiles, names: &[String]| names.iter().map(|name| files.remove(name)).fold(Ok(()), Result::and);
-            let mut deleted = Ok(());
-            for some in names.chunks(FILES).map(<[String]>::to_vec) {
-                deleted = deleted.and(self.inner.on_disk(move |files| remove(files, &some)).await.map(drop));
-            }
-            return deleted;
+        if names.len() > 1 && self.deletes_in_bulk(locations).await {
+            return Ok(());
         }
-        if let Some(bulk) =
-            self.inner.remote.as_ref().and_then(|remote| remote.bulk.as_deref()).and_then(|bulk| (**bulk).as_ref())
-            && let [first, _, ..] = &names[..]
-        {
-            let deleted =
-                bulk.delete_stream(stream::iter(locations.into_iter().map(Ok)).boxed()).try_for_each(|_| async { Ok(()) }).await;
-            match deleted.map_err(|error| self.inner.fail(error, Doing::Deleting, first)) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-                // The service does not know such requests, or refuses one of the objects: below, each has its own answer.
-                Err(_) => {}
-            }
-        }
+        // Each object has an answer of its own.
         let deletes: Vec<_> = names.iter().map(|name| self.delete(name)).collect();
-        let deleted: Vec<Result<()>> = stream::iter(deletes).buffered(REQUESTS).collect().await;
-        deleted.into_iter().collect()
+        let (mut deletes, mut refused) = (stream::iter(deletes).buffered(REQUESTS), Ok(()));
+        while let Some(deleted) = deletes.next().await {
+            match deleted {
+                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                deleted => refused = refused.and(deleted),
+            }
+        }
+        refused
+    }
+
+    /// Deletes many objects with each request. Returns whether all of them are gone: `false` also if the service has no such requests, or
+    /// if `object_store` cannot read its answers.
+    async fn deletes_in_bulk(&self, locations: Vec<Path>) -> bool {
+        let bulk = self.inner.remote.as_ref().and_then(|remote| remote.bulk.as_deref()).and_then(|bulk| (**bulk).as_ref());
+        let Some(bulk) = bulk else { return false };
+        let mut deleted = bulk.delete_stream(stream::iter(locations.into_iter().map(Ok)).boxed());
+        while let Some(one) = deleted.next().await {
+            if one.is_err() {
+                return false;
+            }
+        }
+        true
     }
 }

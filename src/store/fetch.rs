@@ -20,7 +20,7 @@ use super::{
     store::Store,
     wholes::Wholes,
 };
-use crate::{Error, ErrorKind, Result, error::counted};
+use crate::{Error, ErrorKind, Result, error::counted, id::Hash, offload::offload};
 
 /// Maximum number of concurrent requests of one call.
 const CONCURRENT: usize = 64;
@@ -145,7 +145,7 @@ impl Inner {
         let location = self.locate(name)?;
         let wholes = self.remote.as_ref().filter(|remote| remote.service == Service::Http).map(|remote| &remote.wholes);
         if let Some(wholes) = wholes.filter(|wholes| wholes.are_needed()) {
-            return self.part_of_whole(wholes, &request, part, buffer).await;
+            return self.part_of_whole(wholes, &location, &request, part, buffer).await;
         }
         let options = measured(GetOptions::new().with_range(Some(GetRange::Bounded(part.clone()))));
         let answer = match self.objects.get_opts(&location, options).await {
@@ -153,7 +153,7 @@ impl Inner {
             Err(error) => {
                 if let (Some(wholes), object_store::Error::NotSupported { .. }) = (wholes, &error) {
                     wholes.set_needed();
-                    return self.part_of_whole(wholes, &request, part, buffer).await;
+                    return self.part_of_whole(wholes, &location, &request, part, buffer).await;
                 }
                 let error = self.fail(error, Doing::Reading, name);
                 // Each backend has another message for a range past the end of an object. The size tells whether that is
@@ -190,6 +190,7 @@ impl Inner {
     async fn part_of_whole(
         self: &Arc<Self>,
         wholes: &Wholes,
+        location: &Path,
         request: &RangeRequest,
         part: Range<u64>,
         buffer: Option<BytesMut>,
@@ -210,11 +211,21 @@ impl Inner {
                     true => Ok(()),
                     false => Err(failure::length(&of, &url, "the whole object", bytes, found)),
                 };
-                inner.whole(&owned, accept).await
+                let content = inner.whole(&owned, accept).await?;
+                // What is kept answers later reads too, so a flipped bit must not be kept.
+                let Some(expected) = hash_in(&owned) else { return Ok(content) };
+                let hashed = content.clone();
+                let found = offload(move |_| Ok(Hash::of(&hashed))).await?;
+                match found == expected {
+                    true => Ok(content),
+                    false => {
+                        Err(Error::corrupt(format!("{owned} in {}: found blake3 {found}, its name has {expected}", inner.url)))
+                    }
+                }
             }
             .boxed()
         };
-        let content = wholes.content(name, bytes).get_or_load(load).await?;
+        let content = wholes.content(location, bytes).get_or_load(load).await?;
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(content.len());
         let mut buffer = self.buffer(buffer, part.end - part.start, name)?;
         buffer.extend(&content[place(part.start)..place(part.end)]);
@@ -263,6 +274,11 @@ impl Filled {
         }
         joined.freeze()
     }
+}
+
+/// Returns the hash in the name of an object that is named by its content.
+fn hash_in(name: &str) -> Option<Hash> {
+    name.rsplit('/').next()?.split('.').next()?.parse().ok()
 }
 
 /// Marks a request whose body is checked here, so that the connection does not bound it.

@@ -62,7 +62,7 @@ pub(super) struct Reached {
     pub(super) plain: bool,
     /// Present if the service may know requests that delete many objects.
     pub(super) bulk: Option<Arc<Bulk>>,
-    /// Of a web server that sends no ranges.
+    /// The objects that are read whole, if the store is a web server that sends no ranges.
     pub(super) wholes: Arc<Wholes>,
     /// Set once a check has shown that the store honours create-only puts.
     pub(super) keeps_conditions: Arc<Once<()>>,

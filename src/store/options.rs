@@ -219,6 +219,13 @@ impl StoreOptions {
         Self { given: given.collect(), ..self.clone() }
     }
 
+    /// Returns the options without the header `Authorization`.
+    pub(super) fn without_authorization(&self) -> Self {
+        let mut options = self.clone();
+        options.given.remove(AUTHORIZATION);
+        options
+    }
+
     /// Returns the value of a cache option: `tetrys_cache` or a name that begins so.
     pub(super) fn of_cache(&self, name: &str) -> Option<&str> {
         let alias = name.trim_start_matches("tetrys_");
@@ -295,7 +302,10 @@ impl Resolved {
 /// Returns the values of `options` that messages must not contain.
 pub(super) fn secrets(options: &BTreeMap<String, String>) -> Vec<String> {
     let hidden = options.iter().filter(|(name, value)| !PUBLIC.contains(&name.as_str()) && value.len() >= SHORTEST_SECRET);
-    let mut found: Vec<String> = hidden.map(|(_, value)| value.clone()).collect();
+    // A server may repeat `TOKEN` of `Bearer TOKEN`.
+    let bare = options.get(AUTHORIZATION).and_then(|value| value.split_once(' ')).map(|(_, token)| token.trim().to_owned());
+    let bare = bare.filter(|token| token.len() >= SHORTEST_SECRET);
+    let mut found: Vec<String> = hidden.map(|(_, value)| value.clone()).chain(bare).collect();
     // The longest first: a secret may contain a shorter one.
     found.sort_by_key(|value| std::cmp::Reverse(value.len()));
     found

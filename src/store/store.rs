@@ -83,7 +83,7 @@ impl Store {
     /// | `s3://bucket/path` | S3, or a compatible server at the option `endpoint` |
     /// | `gs://bucket/path` | Google Cloud Storage |
     /// | `az://container/path`, `abfss://container@account.dfs.core.windows.net/path` | Azure Blob Storage |
-    /// | `http://host/path`, `https://host/path` | any web server that supports byte ranges, read-only |
+    /// | `http://host/path`, `https://host/path` | a web server, read-only; without byte ranges, by whole objects of at most 256 MiB |
     ///
     /// A web server has no listings: open its tables as `URL@VERSION`.
     ///

@@ -46,8 +46,9 @@ impl Store {
             return Ok(Self::of(Inner { objects, prefix, url, files: None, remote, cache, options, allowed }));
         }
         match inner.files {
-            // A local store needs no options: the given options are for the stores that its tables refer to.
-            Some(_) => Self::open_with(url, &inner.options),
+            // A local store needs no options: the given options are for the stores that its tables refer to. A token is for a host that
+            // the caller names.
+            Some(_) => Self::open_with(url, &inner.options.without_authorization()),
             None => Self::open_with(url, &inner.options.ambient()),
         }
     }

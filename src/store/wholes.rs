@@ -1,13 +1,14 @@
-//! What a store keeps of a web server that sends no ranges of bytes, such as `python3 -m http.server`: the object that was read last.
+//! A web server that sends no ranges of bytes, such as `python3 -m http.server`: the store reads whole objects and keeps the last one.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
 use bytes::Bytes;
+use object_store::path::Path;
 
-use crate::once::Once;
+use crate::{flight::patiently, once::Once};
 
 /// Whether a web server sends no ranges, and the object that was read last.
 #[derive(Default)]
@@ -18,7 +19,7 @@ pub(super) struct Wholes {
 
 /// An object that is read whole.
 struct Whole {
-    name: Arc<str>,
+    location: Path,
     bytes: u64,
     content: Arc<Once<Bytes>>,
 }
@@ -34,14 +35,18 @@ impl Wholes {
         self.found.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the content of an object of this size, which the first caller loads. Forgets the object before.
-    pub(super) fn content(&self, name: &Arc<str>, bytes: u64) -> Arc<Once<Bytes>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the place for the content of an object of this size; the first caller loads the content. The place replaces that of the
+    /// object that was read before.
+    pub(super) fn content(&self, location: &Path, bytes: u64) -> Arc<Once<Bytes>> {
+        // Without the lock, which a forked child may find held for ever, the content is not kept.
+        let Some(mut last) = patiently(&self.last) else { return Arc::default() };
         match &*last {
-            Some(held) if (&held.name, held.bytes) == (name, bytes) => Arc::clone(&held.content),
+            Some(held) if (&held.location, held.bytes) == (location, bytes) => Arc::clone(&held.content),
             _ => {
                 let content = Arc::new(Once::default());
-                *last = Some(Whole { name: Arc::clone(name), bytes, content: Arc::clone(&content) });
+                let before = last.replace(Whole { location: location.clone(), bytes, content: Arc::clone(&content) });
+                drop(last);
+                drop(before);
                 content
             }
         }

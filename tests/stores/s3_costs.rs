@@ -1,5 +1,5 @@
-//! What changes and collections of a table on S3 cost, as the server counts them: requests by their kind, and at `--nocapture` the longest
-//! chain of dependent ones. `tests/tables/costs.rs` counts the same in memory, with bytes.
+//! The server counts the requests of changes and collections of a table on S3, by their kind. `--nocapture` prints them, with the longest
+//! chain of requests that depend on each other. `tests/tables/costs.rs` counts requests and bytes in memory.
 
 use std::{collections::BTreeMap, fmt::Write, ops::Range, sync::Arc, time::Duration};
 
@@ -152,7 +152,9 @@ fn one_request_deletes_many_objects_and_a_service_without_such_requests_is_asked
     let (bulk, single, many) = makes("bulk");
     let deleted = server.take_deleted().len();
     assert!(deleted >= 80 && many <= 6 && single <= many, "{deleted} objects: {many} requests for many, {single} for one");
-    for (path, code, name) in [("without-501", 501, "NotImplemented"), ("without-405", 405, "MethodNotAllowed")] {
+    for (path, code, name) in
+        [("without-501", 501, "NotImplemented"), ("without-405", 405, "MethodNotAllowed"), ("without-400", 400, "MalformedXML")]
+    {
         let refused = move |request: &tetrys_s3_server::Request| request.query == "delete" && request.method == "POST";
         server.on_request(move |request| refused(request).then_some(Fault::Refuse(code, name)));
         let (left, single, many) = makes(path);

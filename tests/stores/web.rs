@@ -24,7 +24,9 @@ fn without_ranges(objects: BTreeMap<String, Vec<u8>>, wanted: Option<&'static st
     let objects = Arc::new(objects);
     Raw::start(move |_, head| {
         if wanted.is_some_and(|wanted| !head.lines().any(|line| line == wanted)) {
-            return answer("401 Unauthorized", &[("WWW-Authenticate", "Bearer")], "");
+            // It repeats what it got.
+            let said = head.lines().find_map(|line| line.strip_prefix("authorization: bearer ")).unwrap_or("none");
+            return answer("401 Unauthorized", &[("WWW-Authenticate", "Bearer")], &format!("invalid token {said}"));
         }
         let path = head.split(' ').nth(1).unwrap_or_default();
         match path.strip_prefix("/t/").and_then(|name| objects.get(name)) {
@@ -86,12 +88,39 @@ fn a_server_that_wants_authorization_gets_it_and_no_message_repeats_it() {
         let url = format!("{}/t@1", server.url());
         let refused = Table::open_with(&url, &StoreOptions::only(NONE)).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Denied, "{refused}");
-        let table = Table::open_with(&url, &StoreOptions::only([("authorization", "Bearer canary-7f3a")])).await.unwrap();
+        let table = Table::open_with(&url, &StoreOptions::only([("authorization", "bearer canary-7f3a")])).await.unwrap();
         assert_rows(&table.row_loader().take(&[2]).await.unwrap(), &rows, &[Some(2)]);
-        let wrong = Table::open_with(&url, &StoreOptions::only([("authorization", "Bearer canary-8888")])).await.unwrap_err();
+        let wrong = Table::open_with(&url, &StoreOptions::only([("authorization", "bearer canary-8888")])).await.unwrap_err();
         assert!(wrong.kind() == ErrorKind::Denied && !format!("{wrong:?}").contains("canary"), "{wrong:?}");
         let broken = Store::open_with(&url, &StoreOptions::only([("authorization", "Bearer canary\n8888")])).unwrap_err();
         assert!(broken.kind() == ErrorKind::Invalid && !broken.to_string().contains("canary"), "{broken}");
+    });
+}
+
+#[test]
+fn two_roots_on_a_server_without_ranges_do_not_mix_and_what_is_garbled_is_not_kept() {
+    let content = |root: char| format!("{root}{root} of the root {root}");
+    let hash = "5c".repeat(32);
+    let named = format!("chunks/5c/{hash}");
+    let server = Raw::start(move |_, head| {
+        let root = head.split('/').nth(1).and_then(|root| root.chars().next()).unwrap_or('?');
+        answer("200 OK", &[("Last-Modified", "Tue, 24 Nov 2026 10:00:00 GMT"), ("ETag", "\"1\"")], &content(root))
+    });
+    block_on(async {
+        let options = StoreOptions::only(NONE);
+        let one = Store::open_with(&format!("{}/a", server.url()), &options).unwrap();
+        let bytes = content('a').len() as u64;
+        for _ in 0..2 {
+            assert_eq!(one.read(&[RangeRequest::new("x", bytes, 0..2)]).await.unwrap()[0], "aa");
+            let other = Store::open_with(&format!("{}/b", server.url()), &options).unwrap();
+            assert_eq!(other.read(&[RangeRequest::new("x", bytes, 0..2)]).await.unwrap()[0], "bb");
+        }
+        server.take_heads();
+        for _ in 0..2 {
+            let error = one.read(&[RangeRequest::new(named.as_str(), bytes, 0..2)]).await.unwrap_err();
+            assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&hash), "{error}");
+            assert_eq!(server.take_heads().len(), 1, "it is read again");
+        }
     });
 }
 

@@ -318,6 +318,33 @@ fn the_first_batches_of_the_next_epoch_are_read_before_an_epoch_ends_and_only_on
 }
 
 #[test]
+fn the_next_epoch_of_a_mix_is_that_of_its_weights_also_after_a_change_within_an_epoch() {
+    let table = table();
+    let rows = table.row_loader().columns(["ego.pose"]).unwrap();
+    let options = || LoaderOptions::new(1).prefetch(1200).seed(5);
+    let mixed = |weights: &[f64]| {
+        let loaders = [options(), options().seed(6)].map(|options| block_on(DataLoader::new(rows.clone(), options)).unwrap());
+        DataLoader::mix(&loaders, weights, Stop::First).unwrap()
+    };
+    let all = |batches: &[Batch]| -> Vec<_> {
+        batches.iter().map(|batch| (batch.positions.clone(), batch.sources.clone(), batch.padding.clone())).collect()
+    };
+    let mut rng = Rng(common::seed());
+    for _ in 0..6 {
+        let (mut first, weights) = (mixed(&[9.0, 1.0]), [1.0 + rng.below(9) as f64, 1.0]);
+        for _ in 0..rng.below(first.len()) {
+            block_on(first.next()).unwrap();
+        }
+        let mut changed = mixed(&weights);
+        changed.load_state(&first.state()).unwrap();
+        rest(&mut changed);
+        let mut alone = mixed(&weights);
+        alone.set_epoch(1);
+        assert_eq!(all(&rest(&mut changed)), all(&rest(&mut alone)), "{weights:?}");
+    }
+}
+
+#[test]
 fn impossible_options_are_refused_before_the_first_batch() {
     let table = table();
     let rows = || table.row_loader().columns(["ego.*"]).unwrap();

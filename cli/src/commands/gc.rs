@@ -98,7 +98,7 @@ impl Gc {
         writeln!(out, "{}  {}", verb("deleted", "to delete"), objects(&plan.delete))?;
         writeln!(out, "{}  {}", verb("swept", "to sweep"), objects(&plan.sweep))?;
         if plan.writes_version() && plan.condemn.is_empty() && plan.delete.is_empty() && plan.sweep.is_empty() {
-            writeln!(out, "{}  a version that records this", verb("written", "to write"))?;
+            writeln!(out, "{}  a version that lists what is given up or deleted", verb("written", "to write"))?;
         }
         if plan.waiting > 0 {
             writeln!(out, "too young  {}", text::counted(plan.waiting, "object"))?;

@@ -38,7 +38,7 @@ struct State {
 /// A host as one runtime of one process reaches it.
 type Reached = (Lane, Authority);
 
-/// Number of rate controls that are kept although nobody uses them.
+/// Number of rate controls from which on a new one replaces the oldest that nobody uses.
 const KEPT: usize = 256;
 
 /// Returns the rate control of a host, which all stores share that one runtime of this process drives. A runtime that rests sends nothing,
@@ -49,8 +49,10 @@ pub(super) fn pace_of(lane: Lane, host: &Authority) -> Arc<Pace> {
     if let Some((_, pace)) = paces.iter().find(|((of, name), _)| *of == lane && name == host) {
         return Arc::clone(pace);
     }
-    if paces.len() >= KEPT {
-        paces.retain(|(_, pace)| Arc::strong_count(pace) > 1);
+    if paces.len() >= KEPT
+        && let Some(oldest) = paces.iter().position(|(_, pace)| Arc::strong_count(pace) == 1)
+    {
+        paces.remove(oldest);
     }
     let pace = Arc::new(Pace::new());
     paces.push(((lane, host.clone()), Arc::clone(&pace)));

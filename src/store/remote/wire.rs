@@ -254,10 +254,11 @@ impl Paced {
     async fn send_patiently(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (uri, idempotent) = (request.uri().clone(), cause::is_idempotent(&request));
         let Rules { patience, retries, .. } = &*self.wire.rules;
-        let limit = if Wire::pace(&uri).reached.load(Ordering::Relaxed) { patience.failures } else { patience.unreached };
+        let pace = Wire::pace(&uri);
+        let limit = if pace.reached.load(Ordering::Relaxed) { patience.failures } else { patience.unreached };
         let (begin, mut wait, mut tries) = (machine::timer_now(), FIRST_WAIT, 0);
         loop {
-            let error = match self.send(request.clone()).await {
+            let error = match self.send(request.clone(), &pace).await {
                 Err(error) if failure::known(&error).is_none() => error,
                 done => return done,
             };
@@ -280,8 +281,8 @@ impl Paced {
         }
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let (pace, patience) = (Wire::pace(request.uri()), &self.wire.rules.patience);
+    async fn send(&self, request: HttpRequest, pace: &Pace) -> Result<HttpResponse, HttpError> {
+        let patience = &self.wire.rules.patience;
         let (_turn, paused) = match pace.turn(patience.failures).await {
             Ok(turn) => turn,
             Err(left) => {

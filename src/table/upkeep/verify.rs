@@ -72,13 +72,18 @@ impl Verification {
     pub(super) fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported) => {
+            Err(error) if is_damage(&error) => {
                 self.damage.push(Damage { object: object.to_owned(), problem: error.to_string() });
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether an error says something about the stored bytes.
+pub(super) fn is_damage(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound | ErrorKind::Unsupported)
 }
 
 impl Table {

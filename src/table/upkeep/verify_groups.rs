@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use tokio::sync::Semaphore;
 
-use super::verify::{Part, Seen, Verification, Work};
+use super::verify::{Part, Seen, Verification, Work, is_damage};
 use crate::{
     ahead::Ahead,
     error::{Error, Result, counted},
@@ -19,9 +19,10 @@ use crate::{
         logical_block_hash, page_range, read_hashes,
     },
     id::{ChunkId, Hash},
-    offload::{offload, offload_large},
+    offload::{Stop, offload, offload_large},
     schema::ColumnType,
     table::table::Table,
+    threads::threads,
 };
 
 /// Number of segments of a column group whose layouts and hashes are read at a time.
@@ -31,7 +32,7 @@ const CHUNKS: usize = 32;
 /// Most bytes of these chunks, in MiB. A larger chunk is read alone.
 const ROOM: u32 = 256;
 
-/// What was checked of an object, or of several.
+/// The result of the check of one object, or of several.
 #[derive(Default)]
 struct Checked {
     objects: u64,
@@ -40,14 +41,20 @@ struct Checked {
     bytes: u64,
     /// Bytes that are done, as the manifest counts them.
     done: u64,
-    /// The names of objects, and what is wrong with them.
+    /// The names of damaged objects, and their errors.
     failed: Vec<(String, Error)>,
 }
 
 impl Checked {
-    /// Returns the value, or takes note of what is wrong with an object.
-    fn note<T>(&mut self, object: &str, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.failed.push((object.to_owned(), error))).ok()
+    /// Records damage and continues, as [`Verification::note`] does.
+    fn note<T>(&mut self, object: &str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Err(error) if is_damage(&error) => {
+                self.failed.push((object.to_owned(), error));
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
     }
 }
 
@@ -57,13 +64,15 @@ type CheckedRun = (LayoutRun, Vec<Option<Hash>>);
 /// The chunks of a column group, with the runs that lie in them. Several runs may lie in one chunk, which is read once.
 type ChunkRuns = BTreeMap<(u32, ChunkId), Vec<CheckedRun>>;
 
-/// What the check of a chunk of a table needs.
+/// The table whose column groups are checked, and the bounds of these checks.
 #[derive(Clone)]
 struct Checks {
     table: Table,
     seen: Seen,
     /// The memory for chunks, in MiB.
     room: Arc<Semaphore>,
+    /// The threads that decode chunks.
+    threads: Arc<Semaphore>,
 }
 
 impl Table {
@@ -74,7 +83,12 @@ impl Table {
         seen: &Seen,
         work: &mut Work<impl FnMut(u64, u64)>,
     ) -> Result<()> {
-        let checks = Checks { table: self.clone(), seen: seen.clone(), room: Arc::new(Semaphore::new(ROOM as usize)) };
+        let checks = Checks {
+            table: self.clone(),
+            seen: seen.clone(),
+            room: Arc::new(Semaphore::new(ROOM as usize)),
+            threads: Arc::new(Semaphore::new(threads())),
+        };
         // A view has none of its own.
         let groups = self.manifest().schema.groups().len();
         let mut running = VecDeque::new();
@@ -131,11 +145,11 @@ impl Checks {
         let reads: Vec<_> = new.into_iter().map(|(segment, stored)| self.segment(number, segment, stored)).collect();
         let mut reads = stream::iter(reads).buffered(SEGMENTS);
         while let Some((stored, hashes, runs)) = reads.next().await {
-            let hashes = checked.note(&stored.hashes.name_in("hashes"), hashes);
+            let hashes = checked.note(&stored.hashes.name_in("hashes"), hashes)?;
             checked.objects += 2;
             checked.bytes += stored.layout.bytes + stored.hashes.bytes;
             checked.done += stored.layout.bytes + stored.hashes.bytes;
-            let Some(runs) = checked.note(&place, runs) else {
+            let Some(runs) = checked.note(&place, runs)? else {
                 checked.done += stored.stored_bytes;
                 continue;
             };
@@ -170,7 +184,7 @@ impl Checks {
         let (name, types) = (chunk.object_name(), self.table.types_of(number));
         let done = runs.iter().map(|(run, _)| run.stored_bytes()).sum();
         let mut checked = Checked { done, ..Checked::default() };
-        let Some(store) = checked.note(&name, self.table.store_of(owner).await) else { return Ok(checked) };
+        let Some(store) = checked.note(&name, self.table.store_of(owner).await)? else { return Ok(checked) };
         let mut runs = runs;
         runs.retain(|run| self.seen.is_new(run_part(store.url(), &types, run)));
         let Some(size) = runs.first().map(|(run, _)| run.chunk_bytes) else { return Ok(checked) };
@@ -187,10 +201,11 @@ impl Checks {
             }
         };
         let bytes = store.twice_where_damaged(read).await;
-        let Some(bytes) = checked.note(&name, bytes) else { return Ok(checked) };
+        let Some(bytes) = checked.note(&name, bytes)? else { return Ok(checked) };
         (checked.objects, checked.chunks, checked.bytes) = (1, 1, bytes.len() as u64);
-        let blocks = offload(move |_| verify_chunk(chunk, &bytes, &types, runs)).await;
-        checked.blocks = checked.note(&name, blocks).unwrap_or(0);
+        let _thread = self.threads.acquire().await.map_err(|_| Error::internal("the threads for chunks are closed"))?;
+        let blocks = offload(move |stop| verify_chunk(chunk, &bytes, &types, runs, stop)).await;
+        checked.blocks = checked.note(&name, blocks)?.unwrap_or(0);
         Ok(checked)
     }
 }
@@ -202,7 +217,7 @@ fn run_part(url: &str, types: &[ColumnType], (run, hashes): &CheckedRun) -> Part
 }
 
 /// Checks a whole chunk against the runs that point into it. Returns the number of blocks checked.
-fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>) -> Result<u64> {
+fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<CheckedRun>, stop: &Stop) -> Result<u64> {
     let hash = Hash::of(bytes);
     if hash != chunk.0 {
         return Err(Error::corrupt(format!("found blake3 {hash}, its name has {chunk}")));
@@ -218,6 +233,7 @@ fn verify_chunk(chunk: ChunkId, bytes: &Bytes, types: &[ColumnType], runs: Vec<C
             return Err(Error::corrupt("chunk header: the seed or the codec chains differ from those of the layout"));
         }
         for (number, hash) in hashes.into_iter().enumerate() {
+            stop.check()?;
             let ordinal = run.first_block as usize + number;
             let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
             let end = start + 8 * u64::from(run.lengths.get(number));

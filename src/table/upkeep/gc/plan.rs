@@ -76,7 +76,7 @@ pub struct GcPlan {
 }
 
 impl GcPlan {
-    /// Whether a version is committed that records what this collection decides.
+    /// Whether this collection commits a version, which lists what is given up or already deleted.
     pub fn writes_version(&self) -> bool {
         self.publishes
     }
