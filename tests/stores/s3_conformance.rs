@@ -116,9 +116,7 @@ async fn keeps_its_word(store: &Store) {
     assert_eq!(store.put_new("manifests/1", "one".into()).await.unwrap(), Put::Created);
     assert_eq!(store.put_new("manifests/1", "two".into()).await.unwrap(), Put::AlreadyThere);
     assert_eq!(store.get("manifests/1", 9).await.unwrap(), "one");
-    let racers = (0..16).map(|racer| store.put_new("manifests/2", format!("racer {racer}").into()));
-    let puts = futures::future::try_join_all(racers).await.unwrap();
-    assert_eq!(puts.iter().filter(|put| **put == Put::Created).count(), 1);
+    assert_eq!(store.put_new("manifests/2", "two".into()).await.unwrap(), Put::Created);
     let data: Vec<u8> = (0..20_000_003_usize).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();
     let file = || {
         use std::io::{Seek, Write};
@@ -149,9 +147,18 @@ async fn keeps_its_word(store: &Store) {
 #[test]
 fn a_store_keeps_its_word_on_our_server() {
     let server = s3::server();
-    block_on(keeps_its_word(&s3::store(&server, "some/where")));
+    let store = s3::store(&server, "some/where");
+    block_on(async {
+        let racers = (0..16).map(|racer| store.put_new("manifests/2", format!("racer {racer}").into()));
+        let puts = futures::future::try_join_all(racers).await.unwrap();
+        assert_eq!(puts.iter().filter(|put| **put == Put::Created).count(), 1);
+        store.delete("manifests/2").await.unwrap();
+        keeps_its_word(&store).await;
+    });
     assert_eq!(server.open_uploads(), 0);
 }
+
+// Without racing writers: moto looks whether an object is there, and stores it afterwards, so that two of them may create it.
 
 #[test]
 fn a_store_keeps_its_word_on_a_server_written_by_others() {
