@@ -19,6 +19,7 @@ use tetrys_s3_server::{Fault, Server};
 
 fn client(server: &Server, bucket: &str) -> AmazonS3 {
     server.create_bucket(bucket);
+    tetrys::store::install_crypto_provider();
     let builder = AmazonS3Builder::new()
         .with_endpoint(server.endpoint())
         .with_allow_http(true)
