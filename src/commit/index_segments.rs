@@ -120,7 +120,7 @@ impl IndexSegments {
 
     async fn stored(mut self, store: &Store) -> Result<Self> {
         if let Some(open) = self.open.take() {
-            let segment = open.finish(store, self.rows, Vec::new()).await?;
+            let segment = open.finish(store, self.rows).await?;
             self.rows += segment.rows;
             self.stored.push(segment);
         }

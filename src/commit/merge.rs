@@ -130,13 +130,17 @@ async fn merge_segment(
         let parts = parts.iter().filter_map(|(_, part)| part.groups.get(number));
         parts.fold(0_u64, |sum, group| sum.saturating_add(group.layout.bytes).saturating_add(group.hashes.bytes))
     };
-    let all = schema.groups().len();
-    let mut groups = Vec::with_capacity(all);
-    for wave in waves((0..all).map(bytes), GROUP_BYTES_TOGETHER, GROUPS_TOGETHER) {
-        let merged: Vec<_> = wave.map(|number| merge_group(from, schema, parts, (number, owners))).collect();
-        groups.extend(try_join_all(merged).await?);
-    }
-    Ok((index.finish(from.store, first_row, groups).await?, tracker))
+    let merged = async {
+        let all = schema.groups().len();
+        let mut groups = Vec::with_capacity(all);
+        for wave in waves((0..all).map(bytes), GROUP_BYTES_TOGETHER, GROUPS_TOGETHER) {
+            let merged: Vec<_> = wave.map(|number| merge_group(from, schema, parts, (number, owners))).collect();
+            groups.extend(try_join_all(merged).await?);
+        }
+        Ok(groups)
+    };
+    let (segment, groups) = try_join(index.finish(from.store, first_row), merged).await?;
+    Ok((Segment { groups, ..segment }, tracker))
 }
 
 /// The part of a partition, as it was stored.
@@ -270,12 +274,12 @@ impl SegmentIndex {
         self.rows
     }
 
-    /// Stores the index. Returns the segment with these groups.
+    /// Stores the index. Returns the segment, still without column groups.
     ///
     /// # Errors
     /// - `Unavailable`: the temporary file cannot be read or written.
     /// - Errors of the store.
-    pub async fn finish(self, store: &Store, first_row: u64, groups: Vec<GroupSegment>) -> Result<Segment> {
+    pub async fn finish(self, store: &Store, first_row: u64) -> Result<Segment> {
         let Self { mut writer, statistics, sequences, rows, continues, place } = self;
         writer.salt(store.salt());
         let count = sequences.len() as u64;
@@ -290,7 +294,7 @@ impl SegmentIndex {
             index,
             tail,
             statistics: statistics.into_iter().map(Collector::finish).collect(),
-            groups,
+            groups: Vec::new(),
         })
     }
 }
@@ -402,8 +406,7 @@ pub async fn put_group(store: &Store, group: WrittenGroup, owners: &BTreeMap<u32
     let mut writer = HashesWriter::new(temporary()?)?;
     writer.write(&hashes)?;
     writer.salt(store.salt());
-    let layout = put_layout(store, &runs).await?;
-    let file = put_file(store, "hashes", writer.finish()?).await?;
+    let (layout, file) = try_join(put_layout(store, &runs), put_file(store, "hashes", writer.finish()?)).await?;
     Ok(GroupSegment { layout, hashes: file, blocks: hashes.len() as u64, runs: runs.len() as u64, stored_bytes, columns })
 }
 

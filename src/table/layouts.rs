@@ -18,7 +18,7 @@ use super::{
 use crate::{
     environment::setting,
     error::{Error, ErrorKind, Result, counted},
-    format::{GroupSegment, LayoutRun, Segment, read_layout},
+    format::{GroupSegment, LayoutRun, Manifest, Segment, read_layout},
     offload::offload_large,
     read::Layout,
     store::parse_size,
@@ -58,6 +58,20 @@ impl Table {
     /// Returns the bytes that the loaded parts of large layouts take.
     pub fn layout_memory(&self) -> u64 {
         self.inner.layouts.bytes_of_parts()
+    }
+
+    /// Returns a segment as a table of its own, whose rows begin at 0. It knows the stores of other tables that this one has opened. The
+    /// manifest is that of this version, with any segments.
+    pub(super) fn of_segment(&self, manifest: Manifest, segment: &Segment) -> Self {
+        let segments = vec![Segment { first_row: 0, ..segment.clone() }];
+        let manifest = Manifest { segments, ..manifest };
+        let part = Self::of(self.store().clone(), manifest, self.manifest_hash(), self.inner.allowed.clone());
+        for (cell, opened) in part.inner.foreign.iter().zip(&self.inner.foreign) {
+            if let Some(store) = opened.get() {
+                cell.set(store.clone());
+            }
+        }
+        part
     }
 
     /// Whether reads load parts of the layout of a column group.

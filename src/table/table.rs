@@ -21,7 +21,7 @@ use super::{
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
-    format::{ForeignTable, Manifest, PackedLengths, Segment, is_tag, manifest_name, read_sequences},
+    format::{ForeignTable, Manifest, PackedLengths, Segment, SequenceKey, is_tag, manifest_name, read_sequences},
     id::{Hash, ObjectRef},
     offload::offload_large,
     once::Once,
@@ -71,6 +71,8 @@ pub(super) struct Inner {
     sequences: Once<Arc<Sequences>>,
     /// The tails of index segments that were read.
     pub(super) tails: Tails,
+    /// The keys of the last row.
+    pub(super) last_row: Once<(SequenceKey, SequenceKey)>,
     /// The times of each index column that a time window has used.
     pub(super) times: Mutex<BTreeMap<ColumnId, Arc<Times>>>,
     /// The values of each index column that a row loader has read.
@@ -78,7 +80,7 @@ pub(super) struct Inner {
     /// The bytes that loaders have read for index values of single rows, as an estimate.
     pub(super) spent_on_rows: AtomicU64,
     /// The store of each entry of the manifest's `stores`.
-    foreign: Vec<Once<Store>>,
+    pub(super) foreign: Vec<Once<Store>>,
     /// URLs below which absolute references to other tables are followed, in addition to those of the store's options.
     pub(super) allowed: Vec<String>,
     /// Whether new versions may be written although no pin can be left at a table whose chunks they use.
@@ -243,6 +245,7 @@ impl Table {
                 layouts,
                 sequences: Once::default(),
                 tails: Tails::default(),
+                last_row: Once::default(),
                 times: Mutex::default(),
                 index_values: Mutex::default(),
                 spent_on_rows: AtomicU64::new(0),

@@ -20,6 +20,7 @@ use super::{
     receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
 };
 use crate::{
+    ahead::Ahead,
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::ObjectRef,
@@ -38,15 +39,32 @@ const FEW_ROWS: usize = 4 << 10;
 /// Maximum number of column groups whose objects are stored together.
 const GROUPS_TOGETHER: usize = 32;
 
-/// A function that a partition calls before each step that stores objects. The first call puts the begin file of the session.
-pub(crate) type Begin = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
+/// How a session begins before a partition of it stores an object.
+pub(crate) trait Begin: Send + Sync {
+    /// Puts the begin file, before the first object. Later, puts it again where it has become old: a collection takes a session for idle
+    /// if all its files are old.
+    ///
+    /// # Errors
+    /// - `Conflict`: the session is over.
+    /// - Errors of the store.
+    fn put(self: Arc<Self>) -> BoxFuture<'static, Result<()>>;
+
+    /// Looks, after [`Begin::put`], for a collection that may not have seen the file. Once for all partitions of a process; the first
+    /// objects are stored at the same time.
+    ///
+    /// # Errors
+    /// - `Conflict`: there was a garbage collection since the version from which the session begins. The session is over.
+    /// - Errors of the store.
+    fn look(self: Arc<Self>) -> BoxFuture<'static, Result<()>>;
+}
 
 /// Writes one partition.
 ///
 /// Blocks and chunks end with the partition: two partitions never share a block or a chunk within one write session.
 pub struct PartitionWriter {
     store: Store,
-    begin: Option<Begin>,
+    begin: Option<Arc<dyn Begin>>,
+    looking: Looking,
     held: Arc<HeldParts>,
     session: Uuid,
     number: u32,
@@ -59,6 +77,13 @@ pub struct PartitionWriter {
     rows: u64,
     /// False while a write runs. A write that fails or is dropped leaves some columns ahead of others, so the flag stays false.
     whole: bool,
+}
+
+/// The look for a collection that may have missed the session.
+enum Looking {
+    NotYet,
+    Now(Ahead<()>),
+    Done,
 }
 
 /// The index columns of the partition.
@@ -148,11 +173,12 @@ impl PartitionWriter {
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (machine::new_id(), None, Some(index));
         let held = Arc::new(HeldParts::storing_all());
-        Ok(Self { store, begin: None, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+        let (begin, looking) = (None, Looking::NotYet);
+        Ok(Self { store, begin, looking, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
 
     /// Sets what is done before each step that stores objects.
-    pub(crate) fn after(self, begin: Begin) -> Self {
+    pub(crate) fn after(self, begin: Arc<dyn Begin>) -> Self {
         Self { begin: Some(begin), ..self }
     }
 
@@ -161,15 +187,16 @@ impl PartitionWriter {
         Self { held, ..self }
     }
 
-    /// Does what comes before an object. Not `async`, because futures must not hold a reference to the writer.
-    fn begun(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        let begin = self.begin.clone();
-        async move {
-            match begin {
-                Some(begin) => begin().await,
-                None => Ok(()),
-            }
-        }
+    /// Does what comes before an object. The first call starts the look for a collection, and the next one waits for it.
+    async fn begun(&mut self) -> Result<()> {
+        let Some(begin) = self.begin.clone() else { return Ok(()) };
+        Arc::clone(&begin).put().await?;
+        self.looking = match std::mem::replace(&mut self.looking, Looking::NotYet) {
+            Looking::NotYet => Looking::Now(Ahead::start(begin.look()).await),
+            Looking::Now(looking) => looking.done().await.map(|()| Looking::Done)?,
+            Looking::Done => Looking::Done,
+        };
+        Ok(())
     }
 
     /// Sets the name of what the partition is made from, such as a source file. Error messages and the receipt contain it.
@@ -234,13 +261,17 @@ impl PartitionWriter {
     /// - Errors of the store.
     pub async fn finish(self) -> Result<Receipt> {
         self.check_whole()?;
-        self.begun().await?;
+        if let Some(begin) = self.begin.clone() {
+            begin.put().await?;
+        }
+        let looked = looked(self.begin, self.looking);
         let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
         if self.rows == 0 {
+            looked.await?;
             let receipt = Receipt { session, partition, attempt, label, rows: 0, parts: None, sharing: Sharing::default() };
             return kept(&self.store, &self.held, receipt).await;
         }
-        let (written, sharing) = self.groups.finish().await?;
+        let ((), (written, sharing)) = try_join(looked, self.groups.finish()).await?;
         let (store, held) = (&self.store, &self.held);
         let put = |group: WrittenGroup| async move {
             let mut hashes = HashesWriter::new(Vec::new())?;
@@ -324,6 +355,15 @@ impl IndexPart {
         let file = self.file.take().ok_or_else(|| Error::internal("the partition has no index"))?;
         self.file = Some(file.write(schema, &index)?);
         Ok(starts)
+    }
+}
+
+/// Waits for the look for a collection. Starts it if nothing was written.
+async fn looked(begin: Option<Arc<dyn Begin>>, looking: Looking) -> Result<()> {
+    match (looking, begin) {
+        (Looking::Now(looking), _) => looking.done().await,
+        (Looking::NotYet, Some(begin)) => begin.look().await,
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::common::{
     tables::{self, Rng, block_on, cut_by},
 };
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, RecordBatch};
+use futures::{FutureExt, future::BoxFuture};
 use tetrys::{
     Schema, Store, Table, WriteOptions,
     table::{Cuts, GcSettings, now_ms},
@@ -105,10 +106,41 @@ fn a_change_on_s3_takes_few_requests_and_no_more_where_there_are_more_versions()
         "requests, and the longest chain of dependent ones (too long without TETRYS_FULL=1: the server then has no latency)\n{text}"
     );
     let [few, many] = &all;
-    for (what, most) in [("open", 3), ("edit", 4), ("append a row", 20)] {
+    for (what, most) in [("open", 3), ("edit", 4), ("append a row", 20), ("patch a row", 12), ("delete a row", 18)] {
         assert!(few.requests(what) <= most, "{what}: {}", few.requests(what));
         assert_eq!(few.requests(what), many.requests(what), "{what}");
     }
+}
+
+/// A wave of requests has no answer before the last one of them has come: a change that waits for an answer in between would not end.
+#[test]
+fn a_change_sends_what_it_can_at_a_time() {
+    let server = s3::server();
+    block_on(async {
+        let schema = Schema::builder().index("id", "i64").group("a", [("x", "i64")]).group("b", [("y", "i64")]).build().unwrap();
+        let store = s3::store(&server, "t");
+        tables::write(store.clone(), schema, WriteOptions::default(), &[batch(0..1_000)]).await.unwrap();
+        let waves = async |waves: &[usize], change: &dyn for<'a> Fn(&'a Table) -> BoxFuture<'a, tetrys::Result<Table>>| {
+            let table = Table::open_in(store.clone()).await.unwrap();
+            server.answer_in_waves(waves);
+            let changed = change(&table).await;
+            let sent = server.take_waves();
+            changed.unwrap_or_else(|error| panic!("{error}: {sent:?}"));
+            assert!(sent.len() == waves.len() + 1 && sent[waves.len()].is_empty(), "more than {waves:?}: {sent:?}");
+        };
+        // The versions, beside layouts and hashes of the last segment; the begin file; the versions again, beside the chunks; layouts, hashes
+        // and index, beside a look at the begin file; the versions, beside the manifest of the base; the claim; the versions; the end.
+        waves(&[5, 1, 3, 6, 2, 1, 1, 1], &|table| append(table, 1_000..1_001).boxed()).await;
+        // The keys; sequences, layout and hashes; the chunk; the new chunk; layout and hashes; then as above.
+        waves(&[1, 3, 1, 1, 2, 2, 1, 1], &|table| {
+            let of = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+            let patch = RecordBatch::try_from_iter([("id", of(500)), ("y", of(7))]).unwrap();
+            async move { table.patch(&["id"], &patch, WriteOptions::default()).await }.boxed()
+        })
+        .await;
+        // Index, layouts and hashes; the chunks, and the index without the row; new chunks; layouts and hashes; then as above.
+        waves(&[5, 3, 2, 4, 2, 1, 1], &|table| table.delete([300], WriteOptions::default()).boxed()).await;
+    });
 }
 
 /// Collects the garbage of a table until nothing is left. Returns the folders of the objects that stay.

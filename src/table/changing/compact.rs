@@ -127,7 +127,7 @@ impl Table {
                 progress.add(rows);
                 continue;
             }
-            let segment = self.as_one_of(&session.store, part, groups).await?;
+            let segment = Segment { groups, ..self.indexes_as_one(&session.store, part).await? };
             progress.add(rows);
             bytes += segment.index.bytes;
             segments.push(segment);

@@ -11,7 +11,7 @@ use super::columns::GroupRows;
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result},
-    format::{Manifest, SequenceTracker, index_arrow_schema, index_reader, is_tag},
+    format::{Manifest, Segment, SequenceTracker, index_arrow_schema, index_reader, is_tag},
     schema::{ColumnId, Schema},
     store::Store,
     table::{
@@ -256,7 +256,7 @@ async fn rewrite_index(store: &Store, base: &Table, manifest: &mut Manifest) -> 
             index.push(&batch.map_err(|error| Error::internal(error.to_string()))?, &mut tracker)?;
         }
         let groups = std::mem::take(&mut segment.groups);
-        *segment = index.finish(store, segment.first_row, groups).await?;
+        *segment = Segment { groups, ..index.finish(store, segment.first_row).await? };
         bytes += segment.index.bytes;
     }
     Ok(bytes)

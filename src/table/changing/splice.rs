@@ -3,18 +3,28 @@
 //!
 //! Wide rows have a block each, so deleting them writes no chunk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
 use arrow_select::{filter::filter_record_batch, interleave::interleave};
+use bytes::Bytes;
+use futures::{
+    FutureExt,
+    future::{try_join, try_join_all, try_join3},
+};
 use serde_json::Value;
 
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result, counted},
-    format::{ColumnBytes, GroupSegment, LayoutRun, Segment, SequenceTracker, index_reader, read_hashes, read_layout},
+    format::{ColumnBytes, GroupSegment, LayoutRun, Manifest, Segment, SequenceTracker, index_reader, read_hashes},
     id::Hash,
+    offload::offload_large,
+    once::Once,
     progress::Progress,
     read::Sequences,
     schema::ColumnId,
@@ -22,10 +32,13 @@ use crate::{
     table::{
         reading::RowLoader,
         session::{Edge, Session, lineage},
-        table::Table,
+        table::{Table, recorded_sequences},
     },
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
+
+/// Maximum number of column groups that are written together.
+const GROUPS_TOGETHER: usize = 8;
 
 /// The edit of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +180,44 @@ impl Before {
     }
 }
 
+/// A segment with edited rows, given by their numbers in it.
+struct Edited<'a> {
+    segment: &'a Segment,
+    /// The segment alone.
+    part: Table,
+    edits: Arc<BTreeMap<u64, Row>>,
+    is_delete: bool,
+    read: Once<ReadIndex>,
+}
+
+/// What is read of the index of a segment.
+#[derive(Clone)]
+struct ReadIndex {
+    sequences: Arc<Sequences>,
+    /// The whole object, if rows are deleted: it is written again.
+    object: Option<Bytes>,
+}
+
+impl Edited<'_> {
+    async fn index(&self) -> Result<ReadIndex> {
+        let (part, segment, is_delete) = (self.part.clone(), self.segment.clone(), self.is_delete);
+        let load = || {
+            async move {
+                if !is_delete {
+                    let sequences = Arc::new(part.sequences_of_segment(0).await?);
+                    return Ok(ReadIndex { sequences, object: None });
+                }
+                let object = part.object("index", &segment.index).await?;
+                let held = object.clone();
+                let runs = offload_large(held.len(), move |_| recorded_sequences(&held, &segment)).await?;
+                Ok(ReadIndex { sequences: Arc::new(Sequences::new([(false, &runs)])), object: Some(object) })
+            }
+            .boxed()
+        };
+        self.read.get_or_load(load).await
+    }
+}
+
 impl Splice<'_> {
     async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
         if self.edits.is_empty() {
@@ -179,33 +230,25 @@ impl Splice<'_> {
         let is_delete = self.patch.is_none();
         let parts = (self.groups.len() + usize::from(is_delete)) as u64;
         let progress = Progress::new("writing rows", self.base.rows().saturating_mul(parts));
+        let bare = Manifest { segments: Vec::new(), condemned: Vec::new(), ..manifest.clone() };
         for (number, segment) in self.base.manifest().segments.iter().enumerate() {
             let range = segment.first_row..segment.first_row + segment.rows;
             let edits: BTreeMap<u64, Row> =
                 self.edits.range(range.clone()).map(|(row, edit)| (row - segment.first_row, *edit)).collect();
-            let mut groups = segment.groups.clone();
-            if edits.is_empty() || is_delete && edits.len() as u64 == segment.rows {
+            let is_gone = is_delete && edits.len() as u64 == segment.rows;
+            if edits.is_empty() || is_gone {
                 progress.add(segment.rows * self.groups.len() as u64);
-            } else {
-                let sequences = Box::pin(self.base.sequences_of_segment(number)).await?;
-                for number in &self.groups {
-                    let within = (segment, &sequences);
-                    let (written, new_bytes) = self.group(&session.store, within, *number, &edits, &progress).await?;
-                    let identity = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
-                    groups[*number] = commit::put_group(&session.store, written, &identity).await?;
-                    bytes += new_bytes + groups[*number].layout.bytes + groups[*number].hashes.bytes;
-                }
             }
-            if !is_delete {
-                segments.push(Segment { groups, ..segment.clone() });
-                continue;
-            }
-            if edits.len() as u64 == segment.rows {
+            if is_gone {
                 progress.add(segment.rows);
                 continue;
             }
             let first_row = segments.last().map_or(0, |last| last.first_row + last.rows);
             if edits.is_empty() {
+                if !is_delete {
+                    segments.push(segment.clone());
+                    continue;
+                }
                 // Its index stays. Deleted rows of the segment before can change whether its first row continues a sequence.
                 let continues = match before {
                     Before::Segment(last) if last + 1 == number => segment.continues,
@@ -219,30 +262,20 @@ impl Splice<'_> {
                 before = Before::Segment(number);
                 continue;
             }
-            let mut tracker = match before.edge(self.base).await? {
-                Some(edge) => SequenceTracker::after(self.base.schema(), first_row, edge),
-                None => SequenceTracker::new(self.base.schema()),
-            };
-            let index = self.base.object("index", &segment.index).await?;
-            let mut writer = SegmentIndex::new(self.base.schema(), self.base.manifest().has_tails())?;
-            let mut row = 0;
-            for batch in index_reader(index, self.base.schema(), segment.rows)? {
-                let batch = batch?;
-                progress.add(batch.num_rows() as u64);
-                let stays = |place: usize| !edits.contains_key(&(row + place as u64));
-                let mask: BooleanArray = (0..batch.num_rows()).map(|place| Some(stays(place))).collect();
-                row += batch.num_rows() as u64;
-                let kept = filter_record_batch(&batch, &mask).map_err(|error| Error::internal(error.to_string()))?;
-                if kept.num_rows() > 0 {
-                    writer.push(&kept, &mut tracker)?;
-                }
+            let part = self.base.of_segment(bare.clone(), segment);
+            let edited = Edited { segment, part, edits: Arc::new(edits), is_delete, read: Once::default() };
+            let written = Box::pin(self.groups(&session.store, &edited, &progress));
+            if !is_delete {
+                let (groups, new_bytes) = written.await?;
+                bytes += new_bytes;
+                segments.push(Segment { groups, ..segment.clone() });
+                continue;
             }
-            if writer.rows() > 0 {
-                let kept = writer.finish(&session.store, first_row, groups).await?;
-                bytes += kept.index.bytes;
-                segments.push(kept);
-                before = tracker.last().cloned().map_or(Before::Nothing, Before::Row);
-            }
+            let rest = Box::pin(self.index_of_rest(&session.store, &edited, first_row, &before, &progress));
+            let ((groups, new_bytes), (rest, last)) = try_join(written, rest).await?;
+            bytes += new_bytes + rest.index.bytes;
+            segments.push(Segment { groups, ..rest });
+            before = last.map_or(Before::Nothing, Before::Row);
         }
         said.insert("bytes_added".to_owned(), bytes.into());
         manifest.segments = segments;
@@ -251,21 +284,73 @@ impl Splice<'_> {
         Box::pin(session.publish(manifest)).await
     }
 
-    /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
-    async fn group(
+    /// Writes the index of a segment without the deleted rows. Returns the segment, still without column groups, and the keys of its last
+    /// row.
+    async fn index_of_rest(
         &self,
         store: &Store,
-        (segment, sequences): (&Segment, &Sequences),
-        number: usize,
-        edits: &BTreeMap<u64, Row>,
+        edited: &Edited<'_>,
+        first_row: u64,
+        before: &Before,
         progress: &Progress,
-    ) -> Result<(WrittenGroup, u64)> {
+    ) -> Result<(Segment, Option<Edge>)> {
+        let (schema, edits, rows) = (self.base.schema().clone(), Arc::clone(&edited.edits), edited.segment.rows);
+        let (index, before) = try_join(edited.index(), before.edge(self.base)).await?;
+        let object = index.object.ok_or_else(|| Error::internal("the index was not read"))?;
+        let mut tracker = match before {
+            Some(edge) => SequenceTracker::after(&schema, first_row, edge),
+            None => SequenceTracker::new(&schema),
+        };
+        let mut writer = SegmentIndex::new(&schema, self.base.manifest().has_tails())?;
+        let (writer, tracker) = offload_large(object.len(), move |stop| {
+            let mut row = 0;
+            for batch in index_reader(object, &schema, rows)? {
+                stop.check()?;
+                let batch = batch?;
+                let stays = |place: usize| !edits.contains_key(&(row + place as u64));
+                let mask: BooleanArray = (0..batch.num_rows()).map(|place| Some(stays(place))).collect();
+                row += batch.num_rows() as u64;
+                let kept = filter_record_batch(&batch, &mask).map_err(|error| Error::internal(error.to_string()))?;
+                if kept.num_rows() > 0 {
+                    writer.push(&kept, &mut tracker)?;
+                }
+            }
+            Ok((writer, tracker))
+        })
+        .await?;
+        progress.add(rows);
+        Ok((writer.finish(store, first_row).await?, tracker.last().cloned()))
+    }
+
+    /// Applies the edits to the column groups of a segment, and stores them. Returns all groups of the segment, and the bytes of new
+    /// objects.
+    async fn groups(&self, store: &Store, edited: &Edited<'_>, progress: &Progress) -> Result<(Vec<GroupSegment>, u64)> {
+        let (mut groups, mut bytes) = (edited.segment.groups.clone(), 0);
+        let identity: BTreeMap<u32, u32> = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
+        let identity = &identity;
+        for wave in self.groups.chunks(GROUPS_TOGETHER) {
+            let written = wave.iter().map(|number| async move {
+                let (written, new_bytes) = self.group(store, edited, *number, progress).await?;
+                let stored = commit::put_group(store, written, identity).await?;
+                Ok::<_, Error>((*number, new_bytes, stored))
+            });
+            for (number, new_bytes, stored) in try_join_all(written.collect::<Vec<_>>()).await? {
+                bytes += new_bytes + stored.layout.bytes + stored.hashes.bytes;
+                groups[number] = stored;
+            }
+        }
+        Ok((groups, bytes))
+    }
+
+    /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
+    async fn group(&self, store: &Store, edited: &Edited<'_>, number: usize, progress: &Progress) -> Result<(WrittenGroup, u64)> {
+        let Edited { segment, part, edits, .. } = edited;
         let base = self.base;
         let group = &base.schema().groups()[number];
         let stored = &segment.groups[number];
-        let layout = base.object("layout", &stored.layout).await?;
-        let runs = read_layout(layout, group.columns.len(), segment.rows, base.manifest().stores.len())?;
-        let hashes = read_hashes(base.object("hashes", &stored.hashes).await?, stored.blocks)?;
+        let hashes = part.object("hashes", &stored.hashes);
+        let (layout, hashes, ReadIndex { sequences, .. }) = try_join3(part.layout(number), hashes, edited.index()).await?;
+        let (runs, hashes) = (layout.runs(), read_hashes(hashes, stored.blocks)?);
         // Every block: the number of its run, its number within the run, and its rows.
         let mut blocks: Vec<(usize, usize, std::ops::Range<u64>)> = Vec::new();
         let mut row = 0;
@@ -305,7 +390,7 @@ impl Splice<'_> {
                 gone.add(&runs[*run], *block);
                 let stay: Vec<u64> = rows.clone().filter(|row| edits.get(row) != Some(&Row::Deleted)).collect();
                 if !stay.is_empty() {
-                    let batch = self.rows_of(segment, number, &stay, edits).await?;
+                    let batch = self.rows_of(part, number, &stay, edits).await?;
                     // No old block crosses a sequence, and the new block is ended before the next sequence starts.
                     let starts = vec![false; stay.len()];
                     count += stay.len() as u64;
@@ -329,21 +414,21 @@ impl Splice<'_> {
         let columns = gone.out_of(stored, &written.columns);
         let kept_blocks: BTreeMap<(usize, usize), Hash> =
             blocks.iter().zip(&hashes).map(|((run, block, _), hash)| ((*run, *block), *hash)).collect();
-        let spliced = spliced(&runs, &kept_blocks, &written, &pieces, &written_rows)?;
+        let spliced = spliced(runs, &kept_blocks, &written, &pieces, &written_rows)?;
         Ok((WrittenGroup { columns, ..spliced }, sharing.new_bytes))
     }
 
-    /// Returns the write options with the cut limits of the table.
+    /// Returns the options for each of the column groups that are written together, with the cut limits of the table.
     fn options_of_base(&self) -> WriteOptions {
-        WriteOptions { cuts: self.base.manifest().cuts, ..self.options.clone() }
+        let write_memory = self.options.write_memory / self.groups.len().clamp(1, GROUPS_TOGETHER);
+        WriteOptions { cuts: self.base.manifest().cuts, write_memory, ..self.options.clone() }
     }
 
-    /// Reads rows of a column group, in all its columns, and applies the patch to them.
-    async fn rows_of(&self, segment: &Segment, number: usize, rows: &[u64], edits: &BTreeMap<u64, Row>) -> Result<RecordBatch> {
+    /// Reads rows of a column group of a segment, in all its columns, and applies the patch to them.
+    async fn rows_of(&self, part: &Table, number: usize, rows: &[u64], edits: &BTreeMap<u64, Row>) -> Result<RecordBatch> {
         let schema = self.base.schema();
         let ids = &schema.groups()[number].columns;
-        let positions: Vec<u64> = rows.iter().map(|row| segment.first_row + row).collect();
-        let found = RowLoader::of_group_columns(self.base, ids).take(&positions).await?;
+        let found = RowLoader::of_group_columns(part, ids).take(rows).await?;
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for id in ids {
             let column = schema.column(*id).ok_or_else(|| Error::internal(format!("no column {}", id.0)))?;

@@ -9,7 +9,7 @@
 use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use futures::future::try_join;
+use futures::future::{try_join, try_join_all};
 
 use crate::{
     commit::{self, SegmentIndex},
@@ -29,6 +29,10 @@ use crate::{
 const FAN: usize = 8;
 /// Maximum bytes of index, layouts and hashes that an append reads in order to merge segments.
 const MAX_BYTES: u64 = 64 << 20;
+/// Maximum bytes of objects that are read together, unless a single one has more.
+const BYTES_TOGETHER: u64 = 64 << 20;
+/// Maximum number of column groups that are merged together.
+const GROUPS_TOGETHER: usize = 32;
 
 /// Merges the small segments at the end of a version. Returns the manifest unchanged if there is nothing to merge.
 ///
@@ -78,20 +82,24 @@ fn small_tail(segments: &[Segment]) -> Option<usize> {
 impl Table {
     /// Merges neighbouring segments into one and stores its objects, with the salt of `store`. The new segment has the same rows and names the same blocks.
     pub(in crate::table) async fn as_one(&self, store: &Store, part: &[&Segment]) -> Result<Segment> {
-        let mut groups = Vec::new();
-        for number in 0..self.manifest().schema.groups().len() {
-            groups.push(self.put_group(store, self.joined(part, number).await?).await?);
-        }
-        self.as_one_of(store, part, groups).await
+        let bytes = |number: usize| {
+            let groups = part.iter().filter_map(|segment| segment.groups.get(number));
+            groups.map(|group| group.layout.bytes.saturating_add(group.hashes.bytes)).fold(0, u64::saturating_add)
+        };
+        let joined = async {
+            let mut groups = Vec::new();
+            for wave in waves((0..self.manifest().schema.groups().len()).map(bytes), BYTES_TOGETHER, GROUPS_TOGETHER) {
+                let joined = wave.map(|number| async move { self.put_group(store, self.joined(part, number).await?).await });
+                groups.extend(try_join_all(joined.collect::<Vec<_>>()).await?);
+            }
+            Ok(groups)
+        };
+        let (one, groups) = try_join(self.indexes_as_one(store, part), joined).await?;
+        Ok(Segment { groups, ..one })
     }
 
-    /// Merges the indexes of neighbouring segments into one, and stores it. Returns the segment with these groups.
-    pub(in crate::table) async fn as_one_of(
-        &self,
-        store: &Store,
-        part: &[&Segment],
-        groups: Vec<GroupSegment>,
-    ) -> Result<Segment> {
+    /// Merges the indexes of neighbouring segments into one, and stores it. Returns the segment, still without column groups.
+    pub(in crate::table) async fn indexes_as_one(&self, store: &Store, part: &[&Segment]) -> Result<Segment> {
         let first = part.first().copied();
         let schema = Arc::new(self.manifest().schema.clone());
         // The tracker sees these segments only. `continues` is copied from the first one: writers checked it against earlier
@@ -115,7 +123,7 @@ impl Table {
             })
             .await?;
         }
-        let one = index.finish(store, first.map_or(0, |first| first.first_row), groups).await?;
+        let one = index.finish(store, first.map_or(0, |first| first.first_row)).await?;
         Ok(Segment { continues: first.is_some_and(|first| first.continues), ..one })
     }
 
@@ -167,7 +175,7 @@ impl Table {
 
 /// Returns which of these segments are read together: as many as have few bytes.
 fn read_together(segments: &[&Segment], bytes: impl Fn(&Segment) -> u64) -> Vec<Range<usize>> {
-    waves(segments.iter().map(|segment| bytes(segment)), 64 << 20, 256)
+    waves(segments.iter().map(|segment| bytes(segment)), BYTES_TOGETHER, 256)
 }
 
 #[cfg(test)]

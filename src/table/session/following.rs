@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+
 use crate::{
     error::{Error, Result},
     format::{SequenceColumns, SequenceKey, SequenceTracker, appears_again},
@@ -24,7 +26,9 @@ impl Table {
         let Some(last) = segments.iter().rposition(|segment| segment.rows > 0) else {
             return Ok(SequenceTracker::new(&self.manifest().schema));
         };
-        let edge = self.edge(last, segments[last].rows - 1).await?;
+        let (table, row) = (self.clone(), segments[last].rows - 1);
+        let load = || async move { table.edge(last, row).await }.boxed();
+        let edge = self.inner.last_row.get_or_load(load).await?;
         Ok(SequenceTracker::after(&self.manifest().schema, self.rows(), edge))
     }
 

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::join;
 use serde_json::Value;
 
 use super::{
@@ -109,9 +110,17 @@ impl Session {
     }
 
     async fn claim(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
-        for _ in 0..REBASES {
-            let newest = commit::newest_version(&self.store).await?;
-            let manifest = match Box::pin(self.prepared(newest, ours, rebases)).await {
+        for attempt in 0..REBASES {
+            let newest = commit::newest_version(&self.store);
+            let (newest, there) = match &self.base {
+                // Mostly the base is still the newest version. Its manifest is read at the same time.
+                Some(base) if attempt == 0 => {
+                    let (newest, there) = join(newest, self.is_there(base)).await;
+                    (newest?, Some(there))
+                }
+                _ => (newest.await?, None),
+            };
+            let manifest = match Box::pin(self.prepared((newest, there), ours, rebases)).await {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
@@ -146,8 +155,13 @@ impl Session {
         self.base.as_ref().map(|base| base.inner.allowed.clone()).unwrap_or_default()
     }
 
-    /// Prepares the manifest of the next version.
-    async fn prepared(&mut self, newest: Option<u64>, ours: &Manifest, rebases: bool) -> Result<Prepared> {
+    /// Prepares the manifest of the next version. `there` is what [`Session::is_there`] found, if it was asked already.
+    async fn prepared(
+        &mut self,
+        (newest, there): (Option<u64>, Option<Result<()>>),
+        ours: &Manifest,
+        rebases: bool,
+    ) -> Result<Prepared> {
         let by_another = |version: u64| {
             let url = self.store.url();
             Error::conflict(format!("{url}: version {version} was committed by another writer; reload and retry"))
@@ -164,7 +178,10 @@ impl Session {
         // On some stores a listing lags behind; the base was there when the change began.
         let newest = newest.unwrap_or(0).max(base.version());
         if newest == base.version() {
-            self.is_there(&base).await?;
+            match there {
+                Some(there) => there?,
+                None => self.is_there(&base).await?,
+            }
         }
         let theirs = if newest == base.version() {
             base.clone()

@@ -210,7 +210,7 @@ impl Sides {
             for tail in tails {
                 groups.push(self.theirs.put_group(self.theirs.store(), tail).await?);
             }
-            segments.push(index.finish(self.theirs.store(), whole.first_row + rows, groups).await?);
+            segments.push(Segment { groups, ..index.finish(self.theirs.store(), whole.first_row + rows).await? });
         }
         Ok(Some(Manifest { segments, ..theirs.clone() }))
     }
@@ -309,7 +309,7 @@ impl Sides {
                 index.push(&batch.map_err(|error| Error::internal(error.to_string()))?, &mut tracker)?;
             }
             let (first_row, continues, groups) = (segment.first_row, segment.continues, std::mem::take(&mut segment.groups));
-            *segment = Segment { continues, ..index.finish(table.store(), first_row, groups).await? };
+            *segment = Segment { continues, groups, ..index.finish(table.store(), first_row).await? };
         }
         Ok(())
     }

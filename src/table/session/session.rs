@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::{
+    future::try_join,
+    stream::{self, StreamExt, TryStreamExt},
+};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -484,10 +487,11 @@ fn new_groups<'a>(
 
 impl StoredGroup<'_> {
     async fn read(&self) -> Result<(Vec<LayoutRun>, Vec<Hash>)> {
-        let layout = self.source.object("layout", &self.group.layout).await?;
+        let layout = self.source.object("layout", &self.group.layout);
+        let (layout, hashes) = try_join(layout, self.source.object("hashes", &self.group.hashes)).await?;
         let stores = self.source.manifest().stores.len();
         let runs = read_layout(layout, self.types.len(), self.segment.rows, stores)?;
-        Ok((runs, read_hashes(self.source.object("hashes", &self.group.hashes).await?, self.group.blocks)?))
+        Ok((runs, read_hashes(hashes, self.group.blocks)?))
     }
 }
 

@@ -3,14 +3,14 @@
 
 use std::{
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
 use super::files::{begin_name, remove_empty_folders};
@@ -20,6 +20,7 @@ use crate::{
     machine,
     once::Once,
     store::{Put, Store},
+    write::Begin,
 };
 
 /// Most bytes of the file by which a session begins.
@@ -38,8 +39,10 @@ pub(in crate::table) struct Start {
     since: u64,
     /// Id of this process, which it puts into the file. So it recognises its own file later.
     process: Uuid,
-    /// The content of the file.
-    content: Once<Bytes>,
+    /// The file, once it is there.
+    file: Once<BeginFile>,
+    /// Set when no collection has missed the file.
+    looked: Once<()>,
     /// When this process put the file last, or found it.
     put_at: Mutex<Option<Instant>>,
     /// Whether the session was committed.
@@ -53,7 +56,8 @@ impl Start {
             session,
             since,
             process: machine::new_id(),
-            content: Once::default(),
+            file: Once::default(),
+            looked: Once::default(),
             put_at: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
@@ -64,15 +68,18 @@ impl Start {
         self.since
     }
 
-    /// Puts the file and looks for a collection that may not have seen it. Later, puts the file again where it has become old: a
-    /// collection takes a session for idle if all its files are old.
+    /// Puts the file and looks for a collection that may not have seen it.
     ///
     /// # Errors
-    /// - `Conflict`: there was a garbage collection since the version from which the session begins, or the session is over.
-    /// - Errors of the store.
+    /// Those of [`Begin::put`] and [`Begin::look`].
     pub(in crate::table) async fn begin(&self) -> Result<()> {
+        self.put_file().await?;
+        self.look_for_collection().await
+    }
+
+    async fn put_file(&self) -> Result<()> {
         let (store, session, since, process) = (self.store.clone(), self.session, self.since, self.process);
-        let content = self.content.get_or_load(|| begin(store, session, since, process).boxed()).await?;
+        let BeginFile { content, .. } = self.file.get_or_load(|| put_file(store, session, since, process).boxed()).await?;
         if self.is_old() && !self.is_over.load(Ordering::Relaxed) {
             self.ensure_open().await?;
             // A failure is harmless: the file is put again in ten minutes.
@@ -81,13 +88,21 @@ impl Start {
         Ok(())
     }
 
+    async fn look_for_collection(&self) -> Result<()> {
+        if self.file.get().is_some_and(|file| file.is_of_another) {
+            return Ok(());
+        }
+        let (store, session, since) = (self.store.clone(), self.session, self.since);
+        self.looked.get_or_load(|| look_for_collection(store, session, since).boxed()).await
+    }
+
     /// Checks that the file is still there, if this process has put or found it.
     ///
     /// # Errors
     /// - `Conflict`: the session is over.
     /// - Errors of the store.
     pub(in crate::table) async fn ensure_open(&self) -> Result<()> {
-        if self.content.get().is_none() {
+        if self.file.get().is_none() {
             return Ok(());
         }
         let name = begin_name(self.session, self.since);
@@ -112,7 +127,7 @@ impl Start {
     /// # Errors
     /// - Errors of the store.
     pub(in crate::table) async fn delete_file(&self) -> Result<()> {
-        if self.content.get().is_some() {
+        if self.file.get().is_some() {
             self.store.delete(&begin_name(self.session, self.since)).await?;
             remove_empty_folders(&self.store).await;
         }
@@ -131,8 +146,25 @@ impl Start {
     }
 }
 
-/// Puts the file. Returns its content.
-async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result<Bytes> {
+impl Begin for Start {
+    fn put(self: Arc<Self>) -> BoxFuture<'static, Result<()>> {
+        async move { self.put_file().await }.boxed()
+    }
+
+    fn look(self: Arc<Self>) -> BoxFuture<'static, Result<()>> {
+        async move { self.look_for_collection().await }.boxed()
+    }
+}
+
+/// The file by which a session begins.
+#[derive(Clone, Debug)]
+struct BeginFile {
+    content: Bytes,
+    /// Whether another process has put it, which has looked for a collection.
+    is_of_another: bool,
+}
+
+async fn put_file(store: Store, session: Uuid, since: u64, process: Uuid) -> Result<BeginFile> {
     let name = begin_name(session, since);
     let content = Bytes::from(format!("{{\"process\":\"{process}\"}}\n"));
     if store.put_new(&name, content.clone().into()).await? == Put::AlreadyThere {
@@ -140,16 +172,20 @@ async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result
         if found != content {
             // Another process of the session has begun it, perhaps long ago.
             let _ = store.replace(&name, found.clone()).await;
-            return Ok(found);
+            return Ok(BeginFile { content: found, is_of_another: true });
         }
-        // The first answer to this process was lost, and so may be the look.
     }
+    Ok(BeginFile { content, is_of_another: false })
+}
+
+/// Reads the newest version, after the file was put. Deletes the file if there was a collection since this version.
+async fn look_for_collection(store: Store, session: Uuid, since: u64) -> Result<()> {
     let is_newer = commit::newest_version(&store).await?.is_some_and(|newest| newest > since);
     if is_newer && let Some((newest, hash)) = commit::load_newest(&store).await? {
         let decided = Decided::by(&store, &newest, hash).await?;
         if !decisions::may_begin(&decided, since) {
             // No collection may wait for it, so no other process of the session must take it as begun.
-            let _ = store.delete(&name).await;
+            let _ = store.delete(&begin_name(session, since)).await;
             let (url, last) = (store.url(), decisions::Newest::collected(&decided));
             return Err(Error::conflict(format!(
                 "{url}: this change starts from version {since}, and a garbage collection made version {last} since; open the table \
@@ -157,5 +193,5 @@ async fn begin(store: Store, session: Uuid, since: u64, process: Uuid) -> Result
             )));
         }
     }
-    Ok(content)
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures::FutureExt;
+use futures::future::{join3, try_join};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ use crate::{
     schema::Schema,
     store::{Store, StoreOptions},
     table::{objects::together, table::Table},
-    write::{Begin, HeldParts, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
+    write::{HeldParts, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -199,11 +199,24 @@ impl TableWriter {
     pub(in crate::table) async fn append(base: &Table, options: WriteOptions) -> Result<Self> {
         // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
-        let newest = collected_since(base).await?;
+        let collected = Box::pin(collected_since(base));
+        // Without owners to pin it only reads, so both go on at the same time.
+        let (newest, begun) = match base.manifest().stores.is_empty() {
+            true => {
+                let begun = Box::pin(Session::rows(base, None, true, &options));
+                // The commit starts from the last row, and finds it in memory then.
+                let (newest, begun, _) = join3(collected, begun, Box::pin(base.tracker_after_last_row())).await;
+                (newest?, Some(begun))
+            }
+            false => (collected.await?, None),
+        };
         // Rows are appended to the newest version in any case. What an older one names may be deleted.
         let alike = newest.as_ref().filter(|newest| is_alike(newest, base)).map(|newest| newest.like(base));
         let base = alike.as_ref().unwrap_or(base);
-        let session = Box::pin(Session::rows(base, newest, true, &options)).await?;
+        let session = match (newest, begun) {
+            (None, Some(begun)) => begun?,
+            (newest, _) => Box::pin(Session::rows(base, newest, true, &options)).await?,
+        };
         let session = Session { folds: true, ..session };
         Self::of(session, machine::new_id(), SessionKind::Append, base.schema().clone(), options)
     }
@@ -286,13 +299,8 @@ impl TableWriter {
         self.partitions.fetch_max(number + 1, Ordering::Relaxed);
         let known = self.session.known.clone();
         let (store, schema, start) = (self.session.store.clone(), Arc::clone(&self.schema), Arc::clone(&self.start));
-        let begin: Begin = Arc::new(move || {
-            let start = Arc::clone(&start);
-            async move { start.begin().await }.boxed()
-        });
-        Ok(PartitionWriter::new(store, self.id, number, schema, &self.options, known)?
-            .after(begin)
-            .holding(Arc::clone(&self.held)))
+        let writer = PartitionWriter::new(store, self.id, number, schema, &self.options, known)?;
+        Ok(writer.after(start).holding(Arc::clone(&self.held)))
     }
 
     /// Reserves the number of the next partition, so that another process can write it by [`TableWriter::join`] and
@@ -530,9 +538,9 @@ impl TableWriter {
             tails: if with_tails { IndexTails::All } else { self.options.index_tails },
             held: &self.held,
         };
-        let (segments, tracker) = commit::merge(&session.store, receipts, into).await?;
+        let merged = Box::pin(commit::merge(&session.store, receipts, into));
         // Parts in memory are there also where a collection has deleted their chunks.
-        self.start.ensure_open().await?;
+        let ((segments, tracker), ()) = try_join(merged, self.start.ensure_open()).await?;
         match base {
             Some(base) => Box::pin(base.check_followed(&tracker, receipts)).await.map(|()| segments),
             None => Ok(segments),

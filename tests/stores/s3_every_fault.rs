@@ -1,0 +1,249 @@
+//! Every kind of change under every kind of fault at each of its requests. What a client can wait out or repeat is no error. Any other fault
+//! is an error of the right kind, and the table is what it was; where the outcome is unknown, it is that or what the change makes. What
+//! comes back garbled makes no wrong table. After the fault, the change succeeds.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tetrys::{Error, ErrorKind, Table, table::VerifyReach};
+use tetrys_s3_server::{Fault, Request, Server};
+
+use crate::{
+    common::{
+        self, s3,
+        tables::{Rng, block_on},
+    },
+    s3_changes::{Bucket, CHANGES, before, change, serving},
+};
+
+/// What a fault may lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The change succeeds.
+    Made,
+    /// The change succeeds, or ends with `Denied`.
+    Denied,
+    /// The change succeeds, or ends with an error that says that the answer is wrong, or that something is missing.
+    Garbled,
+}
+
+/// Which requests have a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    All,
+    /// Puts of new objects.
+    Puts,
+    /// Requests whose answer has a body that is read.
+    Reads,
+}
+
+impl On {
+    fn has(self, request: &Request) -> bool {
+        match self {
+            Self::All => true,
+            Self::Puts => request.method == "PUT",
+            Self::Reads => request.method == "GET",
+        }
+    }
+}
+
+fn faults() -> Vec<(Fault, On, Outcome)> {
+    use Outcome::{Denied, Garbled, Made};
+    vec![
+        (Fault::Refuse(500, "InternalError"), On::All, Made),
+        (Fault::Refuse(503, "SlowDown"), On::All, Made),
+        (Fault::RefuseFor(0), On::All, Made),
+        (Fault::Refuse(429, "TooManyRequests"), On::All, Made),
+        (Fault::Refuse(409, "ConditionalRequestConflict"), On::Puts, Made),
+        (Fault::DoneBut(500, "InternalError"), On::All, Made),
+        (Fault::DoneBut(503, "SlowDown"), On::All, Made),
+        (Fault::Drop, On::All, Made),
+        (Fault::Lose, On::All, Made),
+        (Fault::Reset, On::All, Made),
+        (Fault::DoneAndReset, On::All, Made),
+        (Fault::Wait(Duration::from_millis(30)), On::All, Made),
+        (Fault::Stall(20, Duration::from_millis(30)), On::Reads, Made),
+        (Fault::Cut(0), On::Reads, Made),
+        (Fault::Cut(50), On::Reads, Made),
+        (Fault::Refuse(403, "AccessDenied"), On::All, Denied),
+        (Fault::Refuse(400, "ExpiredToken"), On::All, Denied),
+        (Fault::Short(7), On::Reads, Garbled),
+        (Fault::Long(7), On::Reads, Garbled),
+        (Fault::Shifted(3), On::Reads, Garbled),
+        (Fault::Whole, On::Reads, Garbled),
+        (Fault::Flip(33), On::Reads, Garbled),
+        (Fault::Flip(250), On::Reads, Garbled),
+        (Fault::Replace(120, b'0'), On::Reads, Garbled),
+        (Fault::Hide, On::Reads, Garbled),
+    ]
+}
+
+/// The newest version of each table in the bucket: its number, and its rows as text.
+type State = BTreeMap<String, (u64, String)>;
+
+/// Reads each table. Every version of it must be sound.
+fn state(server: &Server) -> Result<State, String> {
+    let names = server.names("data");
+    let tables = names.iter().filter_map(|name| name.split_once("/manifests/")).map(|(table, _)| table.to_owned());
+    let mut state = State::new();
+    for name in tables {
+        if state.contains_key(&name) {
+            continue;
+        }
+        let read = async {
+            let table = Table::open_with(&format!("s3://data/{name}"), &s3::options(server)).await?;
+            let found = table.verify_more(VerifyReach { all_versions: true, sources: false }, |_, _| {}).await?;
+            let all: Vec<u64> = (0..table.rows()).collect();
+            let rows = table.row_loader().take(&all).await?;
+            Ok::<_, Error>((table.version(), found, format!("{rows:?}")))
+        };
+        let (version, found, rows) = block_on(read).map_err(|error| format!("{name} cannot be read: {error}"))?;
+        if !found.damage.is_empty() {
+            return Err(format!("{name} is damaged: {:?}", found.damage));
+        }
+        state.insert(name, (version, rows));
+    }
+    Ok(state)
+}
+
+/// A change without faults.
+struct Plain {
+    what: &'static str,
+    /// The requests that it sends.
+    requests: Vec<Request>,
+    after: State,
+}
+
+impl Plain {
+    fn of(what: &'static str, bucket: &Bucket) -> Self {
+        let server = serving(bucket);
+        server.take_requests();
+        block_on(change(&server, what)).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let requests = server.take_requests();
+        Self { what, requests, after: state(&server).unwrap_or_else(|error| panic!("{what}: {error}")) }
+    }
+
+    /// Makes the change while the request with this number, among those that can have it, has a fault. Returns whether it succeeded.
+    fn under(
+        &self,
+        bucket: &Bucket,
+        before: &State,
+        (fault, on, outcome): &(Fault, On, Outcome),
+        number: usize,
+    ) -> Result<bool, String> {
+        let server = serving(bucket);
+        let (seen, on, once) = (Arc::new(AtomicUsize::new(0)), *on, fault.clone());
+        server.on_request(move |request| {
+            let is_it = on.has(request) && seen.fetch_add(1, Ordering::Relaxed) == number;
+            is_it.then(|| once.clone())
+        });
+        server.take_requests();
+        let made = block_on(change(&server, self.what));
+        server.behave();
+        let sent = server.take_requests().len();
+        if sent > 2 * self.requests.len() + 20 {
+            return Err(format!("{sent} requests, {} without the fault", self.requests.len()));
+        }
+        let found = state(&server)?;
+        let Err(error) = made else {
+            return if found == self.after {
+                Ok(true)
+            } else {
+                Err(format!("it said that it was made, and left {}", told(&found)))
+            };
+        };
+        use ErrorKind as K;
+        let is_right = match outcome {
+            Outcome::Made => false,
+            Outcome::Denied => error.kind() == K::Denied,
+            Outcome::Garbled => {
+                matches!(
+                    error.kind(),
+                    K::Corrupt | K::Unavailable | K::NotFound | K::Conflict | K::Unsupported | K::OutcomeUnknown
+                )
+            }
+        };
+        if !is_right || !error.to_string().contains("s3://data/") {
+            return Err(format!("{:?}: {error}", error.kind()));
+        }
+        // A change that makes several versions or tables may have made some of them.
+        for (name, (version, rows)) in &found {
+            let before = before.get(name);
+            let after = self.after.get(name).ok_or_else(|| format!("{name} is new"))?;
+            let is_before = before.is_some_and(|before| (before.0, &before.1) == (*version, rows));
+            let is_between = (before.map_or(0, |before| before.0)..=after.0).contains(version)
+                && (rows == &after.1 || before.is_some_and(|before| &before.1 == rows));
+            let may_be_made = error.kind() == K::OutcomeUnknown || makes_several(self.what);
+            if !is_before && !(is_between && may_be_made) {
+                return Err(format!("{name} was changed, after {:?}: {error}", error.kind()));
+            }
+        }
+        if let Some(name) = before.keys().find(|name| !found.contains_key(*name)) {
+            return Err(format!("{name} is gone, after {:?}: {error}", error.kind()));
+        }
+        if found == *before {
+            block_on(change(&server, self.what)).map_err(|again| format!("after {error}: again: {again}"))?;
+            let found = state(&server)?;
+            if found != self.after {
+                return Err(format!("after {error}: again: {}", told(&found)));
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn told(state: &State) -> String {
+    let versions: Vec<String> =
+        state.iter().map(|(name, (version, rows))| format!("{name}@{version} ({} bytes)", rows.len())).collect();
+    versions.join(", ")
+}
+
+/// Whether a change makes several versions or several tables.
+fn makes_several(what: &str) -> bool {
+    matches!(what, "collect garbage" | "save splits")
+}
+
+#[test]
+fn whatever_fails_once_a_change_is_made_or_is_an_error_and_no_table_is_wrong() {
+    let bucket = before();
+    let before = state(&serving(&bucket)).unwrap();
+    let plain: Vec<Plain> = CHANGES.iter().map(|what| Plain::of(what, &bucket)).collect();
+    let faults = faults();
+    let mut cases: Vec<(usize, usize, usize)> = Vec::new();
+    for (change, plain) in plain.iter().enumerate() {
+        for (fault, (_, on, _)) in faults.iter().enumerate() {
+            let count = plain.requests.iter().filter(|request| on.has(request)).count();
+            cases.extend((0..count).map(|number| (change, fault, number)));
+        }
+    }
+    let (all, mut rng) = (cases.len(), Rng(common::seed()));
+    let some = common::cases(200).min(all);
+    for place in 0..some {
+        let other = place + rng.below((all - place) as u64) as usize;
+        cases.swap(place, other);
+    }
+    cases.truncate(some);
+    let (mut made, mut wrong) = (0, Vec::new());
+    for (change, fault, number) in &cases {
+        let (plain, fault) = (&plain[*change], &faults[*fault]);
+        match plain.under(&bucket, &before, fault, *number) {
+            Ok(is_made) => made += usize::from(is_made),
+            Err(error) => {
+                let on: Vec<&Request> = plain.requests.iter().filter(|request| fault.1.has(request)).collect();
+                let request = on.get(*number).map(|request| format!("{} {}?{}", request.method, request.key, request.query));
+                let error = format!("{}, {:?} at request {number}, such as {request:?}: {error}", plain.what, fault.0);
+                println!("{error}");
+                wrong.push(error);
+            }
+        }
+    }
+    println!("{} of {all} cases, {made} of them made, {} wrong", cases.len(), wrong.len());
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(made * 2 > cases.len() && made < cases.len(), "{made} of {}: both must occur", cases.len());
+}
