@@ -101,7 +101,13 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         _ => {
             // Where time decides, the number of retries says nothing.
             let text = error.to_string().replace(&format!(", max_retries: {UNCOUNTED}"), "");
-            printable(&without_secrets(&without_queries(&of_server(&text)), secrets))
+            let text = printable(&without_secrets(&without_queries(&of_server(&text)), secrets));
+            match is_refused_head(&text) {
+                true => {
+                    format!("{text}(the answer to HEAD has no reason; S3 gives it for an expired token and for another region)")
+                }
+                false => text,
+            }
         }
     };
     place(kind, doing, name, url, &text)
@@ -126,11 +132,16 @@ fn of_answer(text: &str) -> ErrorKind {
     let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
     match () {
         () if no_bucket(text).is_some() => ErrorKind::NotFound,
-        () if says(&DENIED) => ErrorKind::Denied,
+        () if says(&DENIED) || is_refused_head(text) => ErrorKind::Denied,
         () if says(&UNSUPPORTED) => ErrorKind::Unsupported,
         () if says(&INVALID) => ErrorKind::Invalid,
         () => ErrorKind::Unavailable,
     }
+}
+
+/// Whether a request without a body in its answer was refused, such as with an expired token.
+fn is_refused_head(text: &str) -> bool {
+    text.contains("Error performing HEAD") && text.contains("400 Bad Request")
 }
 
 /// Returns `bucket` or `container` if the error says that the whole bucket or container does not exist.
