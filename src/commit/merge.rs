@@ -450,18 +450,20 @@ async fn get_part(from: PartSource<'_>, part: ObjectRef) -> Result<Bytes> {
         return Ok(held);
     }
     let name = Receipt::part_name(from.session, part.blake3);
-    let bytes = from.store.get_exact(&name, part.bytes).await.map_err(|error| match error.kind() {
+    let read = || async {
+        let bytes = from.store.get_exact(&name, part.bytes).await?;
+        match Hash::of(&bytes) {
+            found if found == part.blake3 => Ok(bytes),
+            found => Err(Error::corrupt(format!("{}: {name}: its bytes have the hash {found}", from.store.url()))),
+        }
+    };
+    from.store.twice_where_damaged(read).await.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::not_found(format!(
             "{error}; if a writer finished this partition before it made the ticket, only that writer has the part and can commit"
         ))
         .with_source(error),
         _ => error,
-    })?;
-    let found = Hash::of(&bytes);
-    if found != part.blake3 {
-        return Err(Error::corrupt(format!("{name}: its bytes have the hash {found}")));
-    }
-    Ok(bytes)
+    })
 }
 
 /// Stores a finished temporary file under the hash of its bytes.

@@ -139,9 +139,9 @@ fn of_answer(text: &str) -> ErrorKind {
     }
 }
 
-/// Whether a request without a body in its answer was refused, such as with an expired token.
+/// Whether S3 has refused a request whose answer has no body, such as one with an expired token.
 fn is_refused_head(text: &str) -> bool {
-    text.contains("Error performing HEAD") && text.contains("400 Bad Request")
+    text.contains("Generic S3 error: Error performing HEAD") && text.contains("400 Bad Request")
 }
 
 /// Returns `bucket` or `container` if the error says that the whole bucket or container does not exist.

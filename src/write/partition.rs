@@ -64,7 +64,8 @@ pub(crate) trait Begin: Send + Sync {
 pub struct PartitionWriter {
     store: Store,
     begin: Option<Arc<dyn Begin>>,
-    looking: Looking,
+    /// Goes on with the look for a collection while rows come. Nobody waits for it: its runtime may end before.
+    looking: Option<Ahead<()>>,
     held: Arc<HeldParts>,
     session: Uuid,
     number: u32,
@@ -77,13 +78,6 @@ pub struct PartitionWriter {
     rows: u64,
     /// False while a write runs. A write that fails or is dropped leaves some columns ahead of others, so the flag stays false.
     whole: bool,
-}
-
-/// The look for a collection that may have missed the session.
-enum Looking {
-    NotYet,
-    Now(Ahead<()>),
-    Done,
 }
 
 /// The index columns of the partition.
@@ -173,7 +167,7 @@ impl PartitionWriter {
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, index) = (machine::new_id(), None, Some(index));
         let held = Arc::new(HeldParts::storing_all());
-        let (begin, looking) = (None, Looking::NotYet);
+        let (begin, looking) = (None, None);
         Ok(Self { store, begin, looking, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
     }
 
@@ -191,11 +185,10 @@ impl PartitionWriter {
     async fn begun(&mut self) -> Result<()> {
         let Some(begin) = self.begin.clone() else { return Ok(()) };
         Arc::clone(&begin).put().await?;
-        self.looking = match std::mem::replace(&mut self.looking, Looking::NotYet) {
-            Looking::NotYet => Looking::Now(Ahead::start(begin.look()).await),
-            Looking::Now(looking) => looking.done().await.map(|()| Looking::Done)?,
-            Looking::Done => Looking::Done,
-        };
+        match &self.looking {
+            None => self.looking = Some(Ahead::start(begin.look()).await),
+            Some(_) => begin.look().await?,
+        }
         Ok(())
     }
 
@@ -264,7 +257,13 @@ impl PartitionWriter {
         if let Some(begin) = self.begin.clone() {
             begin.put().await?;
         }
-        let looked = looked(self.begin, self.looking);
+        let begin = self.begin;
+        let looked = async move {
+            match begin {
+                Some(begin) => begin.look().await,
+                None => Ok(()),
+            }
+        };
         let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
         if self.rows == 0 {
             looked.await?;
@@ -355,15 +354,6 @@ impl IndexPart {
         let file = self.file.take().ok_or_else(|| Error::internal("the partition has no index"))?;
         self.file = Some(file.write(schema, &index)?);
         Ok(starts)
-    }
-}
-
-/// Waits for the look for a collection. Starts it if nothing was written.
-async fn looked(begin: Option<Arc<dyn Begin>>, looking: Looking) -> Result<()> {
-    match (looking, begin) {
-        (Looking::Now(looking), _) => looking.done().await,
-        (Looking::NotYet, Some(begin)) => begin.look().await,
-        _ => Ok(()),
     }
 }
 

@@ -159,8 +159,7 @@ fn a_store_keeps_its_word_on_our_server() {
     assert_eq!(server.open_uploads(), 0);
 }
 
-// Without racing writers: moto looks whether an object is there, and stores it afterwards, so that two of them may create it.
-
+/// Without racing writers: moto looks whether an object is there, and stores it afterwards, so that two of them may create it.
 #[test]
 fn a_store_keeps_its_word_on_a_server_written_by_others() {
     let Some(moto) = s3::Moto::start() else { return };

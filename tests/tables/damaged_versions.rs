@@ -245,3 +245,38 @@ fn a_lost_manifest_above_the_floor_stops_a_collection_until_it_is_given_up() {
         assert_eq!(Table::open_in(store).await.unwrap().rows(), 150);
     });
 }
+
+#[test]
+fn a_patch_and_a_deletion_say_whether_an_object_was_lost_or_collected() {
+    let patch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from(vec![7])) as _),
+        ("x", Arc::new(Int64Array::from(vec![70])) as _),
+    ])
+    .unwrap();
+    let change = async |table: &Table, patches: bool| match patches {
+        true => table.patch(&["id"], &patch, WriteOptions::default()).await,
+        false => table.delete([7], WriteOptions::default()).await,
+    };
+    block_on(async {
+        for patches in [true, false] {
+            for folder in ["index", "layout", "hashes", "chunks"] {
+                let (_, store) = memory();
+                created(store.clone()).await;
+                let (lost, _) = store.list(folder).await.unwrap().swap_remove(0);
+                store.delete(&lost).await.unwrap();
+                let error = change(&Table::open_in(store).await.unwrap(), patches).await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{lost}, {patches}: {error}");
+                assert!(error.to_string().contains(&lost), "{lost}, {patches}: {error}");
+            }
+            let (_, store) = memory();
+            let first = created(store.clone()).await;
+            let second = commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
+            for hours in [2, 4, 6] {
+                let (settings, now) = collect(1, hours);
+                Table::collect_garbage(second.store(), settings, now).await.unwrap();
+            }
+            let error = change(&first, patches).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{patches}: {error}");
+        }
+    });
+}

@@ -34,11 +34,16 @@ use crate::{
         session::{Edge, Session, lineage},
         table::{Table, recorded_sequences},
     },
+    waves::waves,
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
 
 /// Maximum number of column groups that are written together.
 const GROUPS_TOGETHER: usize = 8;
+/// Maximum bytes that the blocks of these groups take, unless a single group has more.
+const BYTES_TOGETHER: u64 = 256 << 20;
+/// Bytes that a block takes while its group is written, as an estimate: its hash, its lengths, and its places.
+const BLOCK_BYTES: u64 = 256;
 
 /// The edit of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +188,8 @@ impl Before {
 /// A segment with edited rows, given by their numbers in it.
 struct Edited<'a> {
     segment: &'a Segment,
+    /// The manifest of the version, without segments.
+    bare: &'a Manifest,
     /// The segment alone.
     part: Table,
     edits: Arc<BTreeMap<u64, Row>>,
@@ -200,8 +207,8 @@ struct ReadIndex {
 
 impl Edited<'_> {
     async fn index(&self) -> Result<ReadIndex> {
-        let (part, segment, is_delete) = (self.part.clone(), self.segment.clone(), self.is_delete);
         let load = || {
+            let (part, segment, is_delete) = (self.part.clone(), self.segment.clone(), self.is_delete);
             async move {
                 if !is_delete {
                     let sequences = Arc::new(part.sequences_of_segment(0).await?);
@@ -230,7 +237,7 @@ impl Splice<'_> {
         let is_delete = self.patch.is_none();
         let parts = (self.groups.len() + usize::from(is_delete)) as u64;
         let progress = Progress::new("writing rows", self.base.rows().saturating_mul(parts));
-        let bare = Manifest { segments: Vec::new(), condemned: Vec::new(), ..manifest.clone() };
+        let bare = Manifest { segments: Vec::new(), condemned: Vec::new(), ..self.base.manifest().clone() };
         for (number, segment) in self.base.manifest().segments.iter().enumerate() {
             let range = segment.first_row..segment.first_row + segment.rows;
             let edits: BTreeMap<u64, Row> =
@@ -263,7 +270,7 @@ impl Splice<'_> {
                 continue;
             }
             let part = self.base.of_segment(bare.clone(), segment);
-            let edited = Edited { segment, part, edits: Arc::new(edits), is_delete, read: Once::default() };
+            let edited = Edited { segment, bare: &bare, part, edits: Arc::new(edits), is_delete, read: Once::default() };
             let written = Box::pin(self.groups(&session.store, &edited, &progress));
             if !is_delete {
                 let (groups, new_bytes) = written.await?;
@@ -328,9 +335,14 @@ impl Splice<'_> {
         let (mut groups, mut bytes) = (edited.segment.groups.clone(), 0);
         let identity: BTreeMap<u32, u32> = (1..=self.base.manifest().stores.len() as u32).map(|owner| (owner, owner)).collect();
         let identity = &identity;
-        for wave in self.groups.chunks(GROUPS_TOGETHER) {
+        let work = self.groups.iter().map(|number| edited.segment.groups[*number].blocks.saturating_mul(BLOCK_BYTES));
+        for wave in waves(work, BYTES_TOGETHER, GROUPS_TOGETHER) {
+            let wave = &self.groups[wave];
+            // The layouts that it has read go with it.
+            let part = &self.base.of_segment(edited.bare.clone(), edited.segment);
+            let options = &self.options_for(wave.len());
             let written = wave.iter().map(|number| async move {
-                let (written, new_bytes) = self.group(store, edited, *number, progress).await?;
+                let (written, new_bytes) = self.group(store, (edited, part), *number, (options, progress)).await?;
                 let stored = commit::put_group(store, written, identity).await?;
                 Ok::<_, Error>((*number, new_bytes, stored))
             });
@@ -343,8 +355,14 @@ impl Splice<'_> {
     }
 
     /// Applies the edits to a column group of a segment. Returns the group, and the bytes of new chunks.
-    async fn group(&self, store: &Store, edited: &Edited<'_>, number: usize, progress: &Progress) -> Result<(WrittenGroup, u64)> {
-        let Edited { segment, part, edits, .. } = edited;
+    async fn group(
+        &self,
+        store: &Store,
+        (edited, part): (&Edited<'_>, &Table),
+        number: usize,
+        (options, progress): (&WriteOptions, &Progress),
+    ) -> Result<(WrittenGroup, u64)> {
+        let Edited { segment, edits, .. } = edited;
         let base = self.base;
         let group = &base.schema().groups()[number];
         let stored = &segment.groups[number];
@@ -373,7 +391,7 @@ impl Splice<'_> {
             _ => sequences.around(row).is_some_and(|rows| rows.start == row),
         };
         // Rows written between kept blocks: (position in `pieces`, number of rows). Edited blocks are new, so no known blocks.
-        let mut writer = GroupsWriter::new(store.clone(), base.schema(), [number], &self.options_of_base(), None)?;
+        let mut writer = GroupsWriter::new(store.clone(), base.schema(), [number], options, None)?;
         let (mut pieces, mut written_rows): (Vec<Option<Piece>>, Vec<(usize, u64)>) = Default::default();
         let mut next = 0;
         let mut gone = Gone::default();
@@ -418,9 +436,9 @@ impl Splice<'_> {
         Ok((WrittenGroup { columns, ..spliced }, sharing.new_bytes))
     }
 
-    /// Returns the options for each of the column groups that are written together, with the cut limits of the table.
-    fn options_of_base(&self) -> WriteOptions {
-        let write_memory = self.options.write_memory / self.groups.len().clamp(1, GROUPS_TOGETHER);
+    /// Returns the options for each of so many column groups that are written together, with the cut limits of the table.
+    fn options_for(&self, groups: usize) -> WriteOptions {
+        let write_memory = self.options.write_memory / groups.max(1);
         WriteOptions { cuts: self.base.manifest().cuts, write_memory, ..self.options.clone() }
     }
 

@@ -160,7 +160,7 @@ impl Begin for Start {
 #[derive(Clone, Debug)]
 struct BeginFile {
     content: Bytes,
-    /// Whether another process has put it, which has looked for a collection.
+    /// Whether another process has put it, which looks for a collection.
     is_of_another: bool,
 }
 

@@ -30,7 +30,7 @@ use crate::{
     schema::Schema,
     store::{Store, StoreOptions},
     table::{objects::together, table::Table},
-    write::{HeldParts, IndexTails, PartitionWriter, Receipt, Sharing, WriteOptions},
+    write::{HeldParts, IndexTails, PartitionWriter, Receipt, Reuse, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -200,8 +200,9 @@ impl TableWriter {
         // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
         let collected = Box::pin(collected_since(base));
-        // Without owners to pin it only reads, so both go on at the same time.
-        let (newest, begun) = match base.manifest().stores.is_empty() {
+        // Where there are no owners to pin, also none of earlier versions, it only reads: so both go on at the same time.
+        let only_reads = base.manifest().stores.is_empty() && matches!(options.reuse, Reuse::Auto | Reuse::None);
+        let (newest, begun) = match only_reads {
             true => {
                 let begun = Box::pin(Session::rows(base, None, true, &options));
                 // The commit starts from the last row, and finds it in memory then.
@@ -540,7 +541,15 @@ impl TableWriter {
         };
         let merged = Box::pin(commit::merge(&session.store, receipts, into));
         // Parts in memory are there also where a collection has deleted their chunks.
-        let ((segments, tracker), ()) = try_join(merged, self.start.ensure_open()).await?;
+        let (segments, tracker) = match &session.base {
+            Some(_) => try_join(merged, self.start.ensure_open()).await?.0,
+            // No floor ends a create, so it looks after its objects are there.
+            None => {
+                let merged = merged.await?;
+                self.start.ensure_open().await?;
+                merged
+            }
+        };
         match base {
             Some(base) => Box::pin(base.check_followed(&tracker, receipts)).await.map(|()| segments),
             None => Ok(segments),
