@@ -498,7 +498,7 @@ async fn generate(url: &str, rows: u64, payload: u32) -> Outcome<()> {
         let hashes = ObjectRef { blake3: Hash::of(b"not written"), bytes: 32 * rows };
         let columns = vec![ColumnBytes { stored: stored_bytes, logical: stored_bytes }];
         let group = GroupSegment { layout: object, hashes, blocks: rows, runs, stored_bytes, columns };
-        segments.push(index.finish(&store, first_row, vec![group]).await?);
+        segments.push(Segment { groups: vec![group], ..index.finish(&store, first_row).await? });
     }
     publish(&store, schema, segments, 1).await
 }
@@ -550,7 +550,7 @@ async fn generate_keys(url: &str, rows: u64, every: u64, value: &str, order: Ord
             ])?;
             index.push(&batch, &mut tracker)?;
         }
-        segments.push(index.finish(&store, first_row, Vec::new()).await?);
+        segments.push(index.finish(&store, first_row).await?);
     }
     let number = url.bytes().fold(7_u128, |sum, byte| sum.wrapping_mul(131).wrapping_add(byte.into()));
     publish(&store, schema, segments, number).await

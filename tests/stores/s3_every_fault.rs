@@ -180,7 +180,7 @@ impl Plain {
             let is_between = (before.map_or(0, |before| before.0)..=after.0).contains(version)
                 && (rows == &after.1 || before.is_some_and(|before| &before.1 == rows));
             let may_be_made = error.kind() == K::OutcomeUnknown || makes_several(self.what);
-            if !is_before && !(is_between && may_be_made) {
+            if !(is_before || is_between && may_be_made) {
                 return Err(format!("{name} was changed, after {:?}: {error}", error.kind()));
             }
         }
