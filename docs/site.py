@@ -323,9 +323,14 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.anchors: set[str] = set()
+        # The page to which this one leads on, as rustdoc makes them for things that are defined elsewhere.
+        self.leads_to: str | None = None
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = dict(attrs)
+        if tag == "meta" and of.get("http-equiv") == "refresh":
+            self.leads_to = (of.get("content") or "").partition("URL=")[2] or None
         for name, value in attrs:
             if value is None:
                 continue
@@ -364,6 +369,11 @@ def complaints(path: Path, page: Page, pages: dict[Path, Page], out: Path) -> It
         linked = Path(os.path.normpath(path.parent / urllib.parse.unquote(address.path))) if address.path else path
         if linked.is_dir():
             linked /= "index.html"
+        # rustdoc copies texts of other packages about their traits, whose links it cannot resolve.
+        if is_of_others(path, linked, out):
+            continue
+        if linked in pages and (onward := pages[linked].leads_to):
+            linked = Path(os.path.normpath(linked.parent / urllib.parse.unquote(onward)))
         if out not in linked.parents:
             yield link, "outside the site"
         elif not linked.is_file():
@@ -373,6 +383,12 @@ def complaints(path: Path, page: Page, pages: dict[Path, Page], out: Path) -> It
             yield link, f"{linked.relative_to(out).as_posix()} has no such anchor"
         else:
             yield link, None
+
+
+def is_of_others(path: Path, linked: Path, out: Path) -> bool:
+    """Whether a link of a page of the Rust reference names something of another package, and no file: `dispatcher`, `futures_core::future`."""
+    is_rust = path.relative_to(out).parts[0] == "rust"
+    return is_rust and linked.suffix == "" and not linked.exists()
 
 
 def anchored(page: Page, fragment: str) -> bool:

@@ -27,11 +27,6 @@ use crate::{
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reuse {
-    /// Like `Any`, but an append looks at no more of its own table than the last segment, and only if the hashes there take at most 1 MiB;
-    /// also at versions of the table that are given as references.
-    /// So it reads little, however large the table is.
-    #[default]
-    Auto,
     /// All blocks, whatever their codecs.
     Any,
     /// Blocks whose codec chains the table's preset could have chosen. Columns with a preset of their own are judged by the
@@ -39,6 +34,11 @@ pub enum Reuse {
     SamePreset,
     /// No blocks: everything is stored again.
     None,
+    /// Like `Any`, but an append looks at no more of its own table than the last segment, and only if the hashes there take at most 1 MiB;
+    /// also at versions of the table that are given as references.
+    /// So it reads little, however large the table is.
+    #[default]
+    Auto,
 }
 
 /// Place of a known block.
