@@ -64,7 +64,7 @@ pub(crate) trait Begin: Send + Sync {
 pub struct PartitionWriter {
     store: Store,
     begin: Option<Arc<dyn Begin>>,
-    /// Goes on with the look for a collection while rows come. Nobody waits for it: its runtime may end before.
+    /// Runs the look for a collection in the background. Callers wait for [`Begin::look`], because the runtime of this task may end first.
     looking: Option<Ahead<()>>,
     held: Arc<HeldParts>,
     session: Uuid,

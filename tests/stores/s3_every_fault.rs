@@ -1,6 +1,6 @@
-//! Every kind of change under every kind of fault at each of its requests. What a client can wait out or repeat is no error. Any other fault
-//! is an error of the right kind, and the table is what it was; where the outcome is unknown, it is that or what the change makes. What
-//! comes back garbled makes no wrong table. After the fault, the change succeeds.
+//! Every kind of change under every kind of fault at each of its requests. A change succeeds if the client can wait the fault out, or repeat
+//! the request. Under any other fault it succeeds, or ends with an error of the right kind and leaves every table as it was; where the outcome
+//! is unknown, it may have been made. A garbled answer never leads to a wrong table. After the fault, the change succeeds.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::{
     s3_changes::{Bucket, CHANGES, before, change, serving},
 };
 
-/// What a fault may lead to.
+/// The results that a change may have under a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The change succeeds.

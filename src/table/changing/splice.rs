@@ -190,14 +190,14 @@ struct Edited<'a> {
     segment: &'a Segment,
     /// The manifest of the version, without segments.
     bare: &'a Manifest,
-    /// The segment alone.
-    part: Table,
+    /// The version, and the number of the segment in it.
+    base: (Table, usize),
     edits: Arc<BTreeMap<u64, Row>>,
     is_delete: bool,
     read: Once<ReadIndex>,
 }
 
-/// What is read of the index of a segment.
+/// The parts of a segment's index that a patch or deletion reads.
 #[derive(Clone)]
 struct ReadIndex {
     sequences: Arc<Sequences>,
@@ -208,13 +208,13 @@ struct ReadIndex {
 impl Edited<'_> {
     async fn index(&self) -> Result<ReadIndex> {
         let load = || {
-            let (part, segment, is_delete) = (self.part.clone(), self.segment.clone(), self.is_delete);
+            let ((base, number), segment, is_delete) = (self.base.clone(), self.segment.clone(), self.is_delete);
             async move {
                 if !is_delete {
-                    let sequences = Arc::new(part.sequences_of_segment(0).await?);
+                    let sequences = Arc::new(base.sequences_of_segment(number).await?);
                     return Ok(ReadIndex { sequences, object: None });
                 }
-                let object = part.object("index", &segment.index).await?;
+                let object = base.object("index", &segment.index).await?;
                 let held = object.clone();
                 let runs = offload_large(held.len(), move |_| recorded_sequences(&held, &segment)).await?;
                 Ok(ReadIndex { sequences: Arc::new(Sequences::new([(false, &runs)])), object: Some(object) })
@@ -269,8 +269,8 @@ impl Splice<'_> {
                 before = Before::Segment(number);
                 continue;
             }
-            let part = self.base.of_segment(bare.clone(), segment);
-            let edited = Edited { segment, bare: &bare, part, edits: Arc::new(edits), is_delete, read: Once::default() };
+            let base = (self.base.clone(), number);
+            let edited = Edited { segment, bare: &bare, base, edits: Arc::new(edits), is_delete, read: Once::default() };
             let written = Box::pin(self.groups(&session.store, &edited, &progress));
             if !is_delete {
                 let (groups, new_bytes) = written.await?;

@@ -41,7 +41,7 @@ pub(in crate::table) struct Start {
     process: Uuid,
     /// The file, once it is there.
     file: Once<BeginFile>,
-    /// Set when no collection has missed the file.
+    /// Set once the look has found no collection that missed the file.
     looked: Once<()>,
     /// When this process put the file last, or found it.
     put_at: Mutex<Option<Instant>>,

@@ -200,7 +200,7 @@ impl TableWriter {
         // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
         let collected = Box::pin(collected_since(base));
-        // Where there are no owners to pin, also none of earlier versions, it only reads: so both go on at the same time.
+        // A session that pins no other table writes nothing when it begins, so the look for a collection runs at the same time.
         let only_reads = base.manifest().stores.is_empty() && matches!(options.reuse, Reuse::Auto | Reuse::None);
         let (newest, begun) = match only_reads {
             true => {
