@@ -75,3 +75,11 @@ fn a_collector_that_lists_pins_before_it_reads_the_newest_version_misses_one() {
     let roles = vec![BORROW, COLLECT.rounds(1), COLLECT.rounds(1)];
     fails("pins are listed first", Table { roles, ..without(rules) }, table::BORROWED);
 }
+
+#[test]
+fn a_collector_that_keeps_its_listings_over_another_collection_misses_a_pin() {
+    let rules = Rules { list_again: false, ..Rules::ALL };
+    let roles = vec![BORROW, COLLECT.rounds(2), COLLECT.rounds(1)];
+    let words = fails("listings are kept", Table { roles, ..without(rules) }, table::BORROWED);
+    assert!(words.contains("keeps what it listed"), "{words}");
+}

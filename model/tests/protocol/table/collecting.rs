@@ -2,7 +2,7 @@
 
 use tetrys_model::decisions;
 
-use super::{CREATED, Change, Late, Manifest, Next, OBJECTS, State, Table};
+use super::{CREATED, Change, Late, Listing, Manifest, Next, OBJECTS, State, Table};
 use crate::requests::{Say, Way, bits};
 
 impl Table {
@@ -17,7 +17,14 @@ impl Table {
             None => (base, now),
         };
         self.drop_dead_pins(state);
-        let listed = listed.unwrap_or_else(|| self.listing(state));
+        // No collection can have fenced a session, or given up a version, that it does not know from what was listed after the last one.
+        let is_valid = |listed: &Listing| !self.rules.list_again || base.is_some_and(|base| base.collected == listed.collected);
+        let again = state.actors[actor].listed.filter(is_valid);
+        let listed = listed.or(again).unwrap_or_else(|| self.listing(state, base.as_ref()));
+        if let Some(again) = again {
+            say.add(|| format!("{} keeps what it listed after collection {}; ", self.name(actor), again.collected));
+        }
+        state.actors[actor].listed = Some(listed).filter(|_| base.is_some());
         let floor = base.map_or(0, |base| base.floor);
         let open = |(session, since): &(usize, u8)| {
             let rounds = 0..self.roles[*session].rounds;
@@ -30,7 +37,7 @@ impl Table {
         if idle {
             state.idle |= listed.sessions().fold(0, |all, (session, _)| all | 1 << session);
         }
-        say.add(|| format!("{} lists: {}", self.name(actor), listed_words(state, &sessions, idle)));
+        say.add(|| format!("{} lists: {}", self.name(actor), listed_words(&listed, &sessions, idle)));
         let Some(base) = base else {
             // Without a table too, a collection only lists at first. It takes version 1, which a create could claim otherwise.
             let mut first = Manifest { is_empty: true, collected: 1, ..Manifest::root(1, self.id(state, actor), CREATED) };
@@ -56,7 +63,7 @@ impl Table {
         };
         ours.collected = now;
         let needed = self.give_up_versions(state, listed.pinned, &base, &mut ours);
-        self.give_up_objects(state, &base, &mut ours, needed);
+        self.give_up_objects(listed.objects, &base, &mut ours, needed);
         let lists = |manifest: &Manifest| (manifest.expired, manifest.condemned);
         if lists(&ours) == lists(&base)
             && ours.expired.iter().all(|(at, _)| *at == 0 || *at <= base.floor)
@@ -116,9 +123,9 @@ impl Table {
         needed
     }
 
-    fn give_up_objects(&self, state: &State, base: &Manifest, ours: &mut Manifest, needed: u16) {
+    fn give_up_objects(&self, objects: u16, base: &Manifest, ours: &mut Manifest, needed: u16) {
         for object in 0..OBJECTS {
-            let (is_there, is_needed) = (state.objects & (1 << object) != 0, needed & (1 << object) != 0);
+            let (is_there, is_needed) = (objects & (1 << object) != 0, needed & (1 << object) != 0);
             let at = base.condemned_at(object);
             let at = decisions::given_up(at, is_needed, base.floor.into(), ours.version.into()).filter(|_| is_there);
             ours.condemned[object] = at.unwrap_or(0) as u8;
@@ -128,6 +135,7 @@ impl Table {
     /// Lists again after the collection was published, and plans what to delete: what is final, void manifests, and the files of
     /// sessions that are over.
     pub(super) fn after_collection(&self, state: &mut State, actor: usize, made: &Manifest) {
+        state.actors[actor].listed = None;
         let view = self.view(made);
         let floor = u64::from(made.floor);
         let is_final = |at: Option<u64>| at.is_some_and(|at| decisions::is_final(at, floor));
@@ -144,7 +152,7 @@ impl Table {
             let committed = rounds.map(|round| Change::of(*session, round)).any(|change| made.made.contains(&change));
             committed || decisions::is_fenced((*since).into(), floor)
         };
-        let sessions = self.listing(state).sessions().filter(over).fold(0, |all, (session, _)| all | 1 << session);
+        let sessions = self.listing(state, Some(made)).sessions().filter(over).fold(0, |all, (session, _)| all | 1 << session);
         match manifests | objects | sessions {
             0 => self.next_collection(state, actor),
             _ => state.actors[actor].next = Next::Delete { manifests, objects, sessions },
@@ -194,14 +202,14 @@ impl Table {
 
     fn next_collection(&self, state: &mut State, actor: usize) {
         let now = &mut state.actors[actor];
-        (now.round, now.attempt) = (now.round + 1, now.attempt + 1);
+        (now.round, now.attempt, now.listed) = (now.round + 1, now.attempt + 1, None);
         now.next = if now.round < self.roles[actor].rounds { Next::Start } else { Next::Ended };
     }
 }
 
 /// Describes the listing of a collector, for a counterexample.
-fn listed_words(state: &State, open: &[(usize, u8)], idle: bool) -> String {
-    let objects = bits(state.objects).map(|object| object.to_string()).collect::<Vec<_>>().join(", ");
+fn listed_words(listed: &Listing, open: &[(usize, u8)], idle: bool) -> String {
+    let objects = bits(listed.objects).map(|object| object.to_string()).collect::<Vec<_>>().join(", ");
     let sessions = match (open.len(), idle) {
         (_, true) => "it takes all sessions for idle".to_owned(),
         (0, _) => "no open sessions".to_owned(),

@@ -54,6 +54,8 @@ pub(crate) struct Rules {
     pub(crate) refuse_final: bool,
     /// A collector reads the newest version before it lists sessions and pins.
     pub(crate) list_after: bool,
+    /// A collector whose claim was lost lists again if there was another collection since; otherwise, it never does.
+    pub(crate) list_again: bool,
     /// A writer leaves its manifest where it finds another table; otherwise, it deletes it.
     pub(crate) leave_own: bool,
     /// A collector deletes only what a published version gives up.
@@ -87,6 +89,7 @@ impl Rules {
         shun: true,
         refuse_final: true,
         list_after: true,
+        list_again: true,
         leave_own: true,
         publish_first: true,
         pin_first: true,
@@ -169,11 +172,14 @@ pub(crate) struct Claim {
     resolves: bool,
 }
 
-/// The files of sessions that a collector found, and whether it found a pin.
+/// The files of sessions and the objects that a collector found, and whether it found a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Listing {
     begins: [u8; 4],
+    objects: u16,
     pinned: bool,
+    /// The collection before, as the version said that was the newest one then.
+    collected: u8,
 }
 
 /// The next step of an actor.
@@ -236,13 +242,15 @@ pub(crate) struct Actor {
     began: bool,
     attempt: u8,
     round: u8,
+    /// What a collector listed in this round.
+    listed: Option<Listing>,
 }
 
 /// The table that creators make: the first one has put its id at the root, and all take it.
 const CREATED: u8 = 9;
 
 /// An actor before its first step.
-const START: Actor = Actor { next: Next::Start, since: 0, table: 0, holds: 0, began: false, attempt: 0, round: 0 };
+const START: Actor = Actor { next: Next::Start, since: 0, table: 0, holds: 0, began: false, attempt: 0, round: 0, listed: None };
 
 /// A request that may take effect later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -648,6 +656,7 @@ impl Told for Table {
                     _ if self.roles[actor].collects() && now.round + 1 < self.roles[actor].rounds => {
                         now.round += 1;
                         now.attempt += 1;
+                        now.listed = None;
                         Next::Start
                     }
                     _ if self.roles[actor].collects() => Next::Ended,
@@ -774,8 +783,9 @@ impl Table {
         }
     }
 
-    /// Lists sessions and pins.
-    fn listing(&self, state: &State) -> Listing {
-        Listing { begins: state.begins, pinned: !state.pins.is_empty() }
+    /// Lists sessions, objects and pins. `base` is the newest version.
+    fn listing(&self, state: &State, base: Option<&Manifest>) -> Listing {
+        let collected = base.map_or(0, |base| base.collected);
+        Listing { begins: state.begins, objects: state.objects, pinned: !state.pins.is_empty(), collected }
     }
 }

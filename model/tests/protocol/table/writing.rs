@@ -17,7 +17,7 @@ impl Table {
                 state.actors[actor].next = Next::List(
                     newest,
                     state.number_after(&self.rules, newest.as_ref()),
-                    Some(self.listing(state)).filter(|_| !self.rules.list_after),
+                    Some(self.listing(state, newest.as_ref())).filter(|_| !self.rules.list_after),
                 );
             }
             Kind::Join(starter) => {
