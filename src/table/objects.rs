@@ -63,32 +63,49 @@ impl Named {
 /// - `Corrupt`: a layout object exists but is damaged.
 /// - Any error of the store.
 pub(super) async fn named(tables: &[Table]) -> Result<Vec<Named>> {
-    let mut wanted: BTreeMap<LayoutKey, Table> = BTreeMap::new();
-    for table in tables {
-        for key in layouts(table.manifest()) {
-            wanted.entry(key).or_insert_with(|| table.clone());
-        }
-    }
-    let read = |(key, table): (LayoutKey, Table)| async move {
-        match chunks(&table, key).await {
-            Ok(chunks) => Ok((key, Some(Arc::new(chunks)))),
-            Err(error) if is_missing(&error) => Ok((key, None)),
-            Err(error) => Err(error),
-        }
-    };
-    let reads: Vec<_> = wanted.into_iter().map(read).collect();
-    let read: BTreeMap<LayoutKey, Option<Arc<Chunks>>> = together(reads).await?.into_iter().collect();
-    let named = tables.iter().map(|table| {
-        let mut named = Named { small: small(table.manifest()).collect(), ..Named::default() };
-        for key in layouts(table.manifest()) {
-            match read.get(&key) {
-                Some(Some(chunks)) => named.layouts.push(Arc::clone(chunks)),
-                _ => named.is_missing_layouts = true,
+    Layouts::default().named(tables).await
+}
+
+/// The layout objects that were read.
+#[derive(Default)]
+pub(super) struct Layouts(BTreeMap<LayoutKey, Arc<Chunks>>);
+
+impl Layouts {
+    /// Returns the objects that each of these versions names. Reads the layouts that were not read before.
+    ///
+    /// # Errors
+    /// Those of [`named`].
+    pub(super) async fn named(&mut self, tables: &[Table]) -> Result<Vec<Named>> {
+        let mut wanted: BTreeMap<LayoutKey, &Table> = BTreeMap::new();
+        for table in tables {
+            for key in layouts(table.manifest()).filter(|key| !self.0.contains_key(key)) {
+                wanted.entry(key).or_insert(table);
             }
         }
-        named
-    });
-    Ok(named.collect())
+        let read = |(key, table): (LayoutKey, &Table)| {
+            let table = table.clone();
+            async move {
+                match chunks(&table, key).await {
+                    Ok(chunks) => Ok(Some((key, Arc::new(chunks)))),
+                    Err(error) if is_missing(&error) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        let reads: Vec<_> = wanted.into_iter().map(read).collect();
+        self.0.extend(together(reads).await?.into_iter().flatten());
+        let named = tables.iter().map(|table| {
+            let mut named = Named { small: small(table.manifest()).collect(), ..Named::default() };
+            for key in layouts(table.manifest()) {
+                match self.0.get(&key) {
+                    Some(chunks) => named.layouts.push(Arc::clone(chunks)),
+                    None => named.is_missing_layouts = true,
+                }
+            }
+            named
+        });
+        Ok(named.collect())
+    }
 }
 
 /// Returns the names and sizes of the objects that `manifest` names and `before` does not. Chunks are included if their layout is

@@ -899,3 +899,57 @@ fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
         assert!((count - 5..=count).contains(&manifests), "each object once, and {manifests} manifests of {count}");
     }
 }
+
+#[test]
+fn a_collection_gets_its_turn_although_a_commit_comes_with_each_listing() {
+    // Another process commits whenever the collection lists chunks, which takes longest: ten thousand of them are ten requests.
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    block_on(table_with(plain(&objects), WriteOptions::default()));
+    // The first versions give something up.
+    collections(&objects, 1)();
+    let (commits, lists) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (others, counted, listed) = (plain(&objects), Arc::clone(&commits), Arc::clone(&lists));
+    let hook = move |_: u64, verb: &str, path: &str| {
+        if verb == "list" && path.ends_with("/chunks") {
+            listed.fetch_add(1, Ordering::Relaxed);
+            let (others, number) = (others.clone(), counted.fetch_add(1, Ordering::Relaxed));
+            let commit = move || block_on(async { append(&Table::open_in(others).await.unwrap(), 100 + number).await.unwrap() });
+            std::thread::spawn(commit).join().unwrap();
+        }
+        Act::Pass
+    };
+    let store = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://between/t");
+    let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+    for round in 1..=3 {
+        let plan = block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+        assert!(plan.done && plan.writes_version(), "{plan:?}");
+        // What was listed before the commit is used again.
+        assert_eq!([commits.load(Ordering::Relaxed), lists.load(Ordering::Relaxed)], [round, round]);
+    }
+    block_on(async {
+        assert_all_sound(&plain(&objects)).await;
+        let newest = Table::open_in(plain(&objects)).await.unwrap();
+        assert_eq!(newest.rows(), 20 + 3 * 3, "the rows of each commit");
+        assert!(!numbers(&plain(&objects)).await.contains(&1), "the first version is gone");
+    });
+}
+
+#[test]
+fn a_collection_lists_again_after_another_one() {
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    block_on(table_with(plain(&objects), WriteOptions::default()));
+    let lists = Arc::new(AtomicU64::new(0));
+    let (others, listed) = (collections(&objects, 1), Arc::clone(&lists));
+    let hook = move |_: u64, verb: &str, path: &str| {
+        if verb == "list" && path.ends_with("/chunks") && listed.fetch_add(1, Ordering::Relaxed) == 0 {
+            let others = Arc::clone(&others);
+            std::thread::spawn(move || others()).join().unwrap();
+        }
+        Act::Pass
+    };
+    let store = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://between/t");
+    let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+    block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+    assert_eq!(lists.load(Ordering::Relaxed), 2);
+    block_on(assert_all_sound(&plain(&objects)));
+}

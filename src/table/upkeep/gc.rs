@@ -46,8 +46,9 @@ use crate::{
     },
 };
 
-/// Maximum number of plans in one call. Another plan is made if another writer committed first.
-const PLANS: usize = 8;
+/// Maximum number of plans in one call. Another plan is made if another writer committed first. It lists nothing again but manifests,
+/// so that it is made sooner than most writers commit again.
+const PLANS: usize = 16;
 
 impl Table {
     /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
@@ -59,7 +60,7 @@ impl Table {
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the store.
     pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        Ok(Box::pin(survey(store, settings, now, &BTreeSet::new())).await?.ok_or_else(|| no_table(store))?.plan)
+        Ok(Box::pin(survey(store, settings, now, &BTreeSet::new(), None)).await?.ok_or_else(|| no_table(store))?.plan)
     }
 
     /// Gives up versions that are not kept and objects that no kept version names, and deletes what an earlier call has given up at least
@@ -78,13 +79,16 @@ impl Table {
     /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
     /// - Errors of the stores.
     pub async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        let mut tries = 1;
+        let (mut tries, mut seen) = (1, None);
         loop {
             // Boxed, because the states of these are large for the stack of a thread.
-            let survey = Box::pin(survey(store, settings, now, &BTreeSet::new())).await?.ok_or_else(|| no_table(store))?;
+            let survey = Box::pin(survey(store, settings, now, &BTreeSet::new(), seen.take())).await?;
+            let mut survey = survey.ok_or_else(|| no_table(store))?;
             match Box::pin(survey.carry_out(store)).await {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < PLANS => tries += 1,
-                done => return done,
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < PLANS => {
+                    (tries, seen) = (tries + 1, Some(survey.seen));
+                }
+                done => return done.map(|()| survey.plan),
             }
         }
     }
@@ -169,8 +173,9 @@ impl Table {
         }
         // Nothing else is given up, whatever its age: an object of now is younger than the age.
         let settings = GcSettings { keep_versions: 0, age: Duration::MAX };
-        let survey = Box::pin(survey(store, settings, 0, &BTreeSet::from([version]))).await?.ok_or_else(|| no_table(store))?;
-        Box::pin(survey.carry_out(store)).await.map(drop)
+        let survey = Box::pin(survey(store, settings, 0, &BTreeSet::from([version]), None)).await?;
+        let mut survey = survey.ok_or_else(|| no_table(store))?;
+        Box::pin(survey.carry_out(store)).await
     }
 
     /// Checks that this build knows all objects that belong to the version.
@@ -210,10 +215,12 @@ fn no_table(store: &Store) -> Error {
 }
 
 impl Survey {
-    async fn carry_out(mut self, store: &Store) -> Result<GcPlan> {
+    /// # Errors
+    /// - `Conflict`: another writer committed after this plan was made. Nothing was deleted.
+    async fn carry_out(&mut self, store: &Store) -> Result<()> {
         if self.plan.is_empty() {
             self.plan.done = true;
-            return Ok(self.plan);
+            return Ok(());
         }
         if let Some(next) = self.next.take() {
             self.publish(next).await?;
@@ -232,7 +239,7 @@ impl Survey {
         delete_all(store, rest).await?;
         remove_empty_folders(store).await;
         self.plan.done = true;
-        Ok(self.plan)
+        Ok(())
     }
 
     /// Publishes the version that decides this.

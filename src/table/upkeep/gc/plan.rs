@@ -21,7 +21,7 @@ use crate::{
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
-        objects::{FOLDERS, Named, named, readable_versions, together},
+        objects::{FOLDERS, Layouts, Named, readable_versions, together},
         session::{is_session_file, since_of},
         table::Table,
     },
@@ -95,10 +95,11 @@ pub(in crate::table::upkeep) fn before(age: Duration, now: i64) -> i64 {
 /// Most objects that are given up at a time: their list must not outgrow what readers take.
 const MOST_CONDEMNED: usize = 1_000_000;
 
-/// A plan, with the version from which it was made.
+/// A plan, with the version from which it was made, and what was seen after it.
 pub(super) struct Survey {
     pub(super) plan: GcPlan,
     pub(super) newest: Table,
+    pub(super) seen: Seen,
     /// What the next version decides; `None` if the plan needs no other version.
     pub(super) next: Option<Next>,
 }
@@ -117,13 +118,17 @@ struct Version {
 }
 
 /// What was listed and read after the newest version. All that was written before a later collection reads the newest version is in its
-/// listings: sessions, pins and objects.
-struct Seen {
+/// listings: sessions, pins and objects. They hold until the next collection: no session that began later is below the floor that this
+/// one may set, and nothing that a later pin holds is given up.
+pub(super) struct Seen {
+    /// The table, and its last collection with the floor that it set, when this was listed.
+    at: (Uuid, u64, u64),
     manifests: BTreeMap<u64, Listed>,
     opened: BTreeMap<u64, Table>,
     damaged: BTreeMap<u64, Error>,
     /// The hashes that damaged manifests state at their ends.
     stated: BTreeMap<u64, Hash>,
+    layouts: Layouts,
     objects: Vec<Listed>,
     sessions: Sessions,
     /// Files of self-tests, and unfinished files.
@@ -133,35 +138,63 @@ struct Seen {
 }
 
 impl Seen {
-    async fn after(store: &Store, newest: &Table, before: i64) -> Result<Self> {
-        let listings =
-            try_join4(commit::manifests(store), listed(store, &OBJECT_FOLDERS), sessions(store), pins(store, newest, before));
-        let (mut manifests, objects, (files, mut strays), (pinned, dead_pins)) = listings.await?;
-        strays.extend(unfinished(store).await?);
+    /// Takes over what an earlier plan listed, if there was no collection since. Manifests are listed again.
+    async fn after(store: &Store, newest: &Table, decided: &Decided<'_>, before: i64, earlier: Option<Self>) -> Result<Self> {
+        let at = (newest.id(), decided.collected(), decided.floor());
+        let (mut manifests, mut seen) = match earlier.filter(|earlier| earlier.at == at) {
+            Some(earlier) => (commit::manifests(store).await?, earlier),
+            None => {
+                let listings = try_join4(
+                    commit::manifests(store),
+                    listed(store, &OBJECT_FOLDERS),
+                    sessions(store),
+                    pins(store, newest, before),
+                );
+                let (manifests, objects, (files, mut strays), (pinned, dead_pins)) = listings.await?;
+                strays.extend(unfinished(store).await?);
+                let sessions = Sessions { files, committed: BTreeSet::new(), before };
+                let (opened, damaged, stated, layouts) = Default::default();
+                let manifests_then = BTreeMap::new();
+                let seen = Self {
+                    at,
+                    manifests: manifests_then,
+                    opened,
+                    damaged,
+                    stated,
+                    layouts,
+                    objects,
+                    sessions,
+                    strays,
+                    pinned,
+                    dead_pins,
+                };
+                (manifests, seen)
+            }
+        };
         manifests.retain(|version, _| *version <= newest.version());
-        let others = manifests.keys().copied().filter(|version| *version != newest.version());
-        let (opened, damaged) = readable_versions(store, others).await?;
-        let mut stated = BTreeMap::new();
+        seen.read(store, newest, manifests).await?;
+        Ok(seen)
+    }
+
+    /// Reads the manifests that were listed, apart from those that were read before.
+    async fn read(&mut self, store: &Store, newest: &Table, manifests: BTreeMap<u64, Listed>) -> Result<()> {
+        let is_known = |version: &u64| self.opened.contains_key(version) && self.manifests.get(version) == manifests.get(version);
+        let known: BTreeSet<u64> = manifests.keys().copied().filter(is_known).chain([newest.version()]).collect();
+        let (opened, damaged) =
+            readable_versions(store, manifests.keys().copied().filter(|version| !known.contains(version))).await?;
+        self.stated.clear();
         for version in damaged.keys() {
             // Where the hash is lost too, the version can only be given up.
-            stated.insert(*version, commit::stated_hash(store, *version).await?.unwrap_or(Hash::of(b"")));
+            self.stated.insert(*version, commit::stated_hash(store, *version).await?.unwrap_or(Hash::of(b"")));
         }
-        let mut opened: BTreeMap<u64, Table> = opened.into_iter().map(|(table, _)| (table.version(), table)).collect();
-        opened.insert(newest.version(), newest.clone());
+        self.opened.retain(|version, _| known.contains(version));
+        self.opened.extend(opened.into_iter().map(|(table, _)| (table.version(), table)));
+        self.opened.insert(newest.version(), newest.clone());
         let recent = newest.manifest().collections.iter().flat_map(|collections| &collections.recent);
-        let made = opened.values().filter_map(|table| commit::session_of(table.manifest()));
-        let committed = made.chain(recent.filter_map(|ancestor| ancestor.session)).collect();
-        Ok(Self {
-            manifests,
-            opened,
-            damaged,
-            stated,
-            objects,
-            sessions: Sessions { files, committed, before },
-            strays,
-            pinned,
-            dead_pins,
-        })
+        let made = self.opened.values().filter_map(|table| commit::session_of(table.manifest()));
+        self.sessions.committed = made.chain(recent.filter_map(|ancestor| ancestor.session)).collect();
+        (self.manifests, self.damaged) = (manifests, damaged);
+        Ok(())
     }
 
     /// The newest version that is as old as the age; 0 if there is none. What began at it or later is younger.
@@ -172,20 +205,26 @@ impl Seen {
 }
 
 /// Reads the newest version, and after it all others, sessions, pins and listings, and makes the plan. The versions in `give_up` are
-/// damaged, and are not kept. Returns `None` if there is no version.
-pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_up: &BTreeSet<u64>) -> Result<Option<Survey>> {
+/// damaged, and are not kept. `earlier` is what a plan saw before which another writer committed. Returns `None` if there is no version.
+pub(super) async fn survey(
+    store: &Store,
+    settings: GcSettings,
+    now: i64,
+    give_up: &BTreeSet<u64>,
+    earlier: Option<Seen>,
+) -> Result<Option<Survey>> {
     let before = before(settings.age, now);
     let Some((newest, hash)) = commit::load_newest(store).await.map_err(|error| newest_is_damaged(store, error))? else {
         return Ok(None);
     };
     let newest = Table::of(store.clone(), newest, hash, Vec::new());
     let decided = &Decided::by(store, newest.manifest(), hash).await?;
-    let mut seen = Seen::after(store, &newest, before).await?;
+    let mut seen = Seen::after(store, &newest, decided, before, earlier).await?;
     let members = Members::of(&newest, decided, &seen);
     refuse_damage(&newest, &mut seen, &members, decided, give_up)?;
     let (versions, pinned) = chosen(&newest, decided, &seen, &members, settings.keep_versions, give_up)?;
     let kept: Vec<Table> = versions.into_iter().filter(|version| version.is_kept).map(|version| version.table).collect();
-    let names: Vec<Named> = named(&kept).await?;
+    let names: Vec<Named> = seen.layouts.named(&kept).await?;
     for (table, _) in kept.iter().zip(&names).filter(|(_, names)| names.is_missing_layouts) {
         // Fails and names the missing layout, unless another collection has deleted the version just now.
         table.objects().await?;
@@ -246,7 +285,7 @@ pub(super) async fn survey(store: &Store, settings: GcSettings, now: i64, give_u
         plan.until_ms = waiting.iter().map(|at| written(at).saturating_add(age)).min();
     }
     let next = plan.publishes.then(|| Next { floor, recent: members.recent(&newest), lists });
-    Ok(Some(Survey { plan, newest, next }))
+    Ok(Some(Survey { plan, newest, seen, next }))
 }
 
 /// Whether a version is being given up, or was.
