@@ -268,10 +268,14 @@ pub fn is_dead<N: Newest>(newest: &N, version: u64, hash: N::Hash) -> bool {
 mod tests {
     use super::*;
 
-    /// Version 9, made by change 90, with hash 90: its ancestors are 8 and 6 (7 is of another table), and its floor is 4.
-    struct Nine;
+    /// Version 9, made by change 90, with hash 90: its ancestors are 8 and 6 (7 is of another table).
+    struct Version9 {
+        floor: u64,
+    }
 
-    impl Newest for Nine {
+    const NINE: Version9 = Version9 { floor: 4 };
+
+    impl Newest for Version9 {
         type Hash = u64;
         type Change = u64;
 
@@ -288,7 +292,7 @@ mod tests {
         }
 
         fn floor(&self) -> u64 {
-            4
+            self.floor
         }
 
         fn collected(&self) -> u64 {
@@ -310,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_newest_version_tells_what_became_of_a_claim() {
-        let told = |version: u64| [fate(&Nine, version, version * 10), fate(&Nine, version, 1)];
+        let told = |version: u64| [fate(&NINE, version, version * 10), fate(&NINE, version, 1)];
         assert_eq!(told(10), [Fate::Open; 2]);
         for version in [9, 8, 6, 3, 2] {
             assert_eq!(told(version), [Fate::Committed, Fate::Void], "version {version}");
@@ -322,22 +326,22 @@ mod tests {
 
     #[test]
     fn a_change_is_committed_once_and_not_below_the_floor() {
-        let may = |since, change| may_commit(&Nine, since, change);
+        let may = |since, change| may_commit(&NINE, since, change);
         assert_eq!([may(3, 90), may(3, 60)], [MayCommit::Already(9), MayCommit::Already(6)]);
         assert_eq!([may(3, 1), may(4, 1)], [MayCommit::Over, MayCommit::Search(5, 6)]);
         assert_eq!([may(5, 1), may(9, 1)], [MayCommit::Claim; 2]);
-        assert_eq!([5, 6].map(|since| may_begin(&Nine, since)), [false, true]);
+        assert_eq!([5, 6].map(|since| may_begin(&NINE, since)), [false, true]);
     }
 
     #[test]
     fn only_what_no_list_has_is_void_and_only_at_the_floor_or_below() {
-        assert!(is_void(&Nine, 4, 40) && is_void(&Nine, 2, 21) && is_void(&Nine, 1, 10));
-        assert!(!is_void(&Nine, 2, 20) && !is_void(&Nine, 3, 30) && !is_void(&Nine, 5, 1) && !is_void(&Nine, 9, 90));
+        assert!(is_void(&NINE, 4, 40) && is_void(&NINE, 2, 21) && is_void(&NINE, 1, 10));
+        assert!(!is_void(&NINE, 2, 20) && !is_void(&NINE, 3, 30) && !is_void(&NINE, 5, 1) && !is_void(&NINE, 9, 90));
     }
 
     #[test]
     fn a_floor_waits_for_the_collection_before_and_for_open_sessions() {
-        let floor = |open: &[u64]| next_floor(&Nine, open.iter().copied());
+        let floor = |open: &[u64]| next_floor(&NINE, open.iter().copied());
         assert_eq!([floor(&[]), floor(&[9, 5]), floor(&[4])], [6, 5, 4]);
         assert!(is_open(4, 4, false, false) && !is_open(3, 4, false, false));
         assert!(!is_open(4, 4, true, false) && !is_open(4, 4, false, true));
@@ -358,18 +362,21 @@ mod tests {
 
     #[test]
     fn a_version_may_be_borrowed_that_stays() {
-        assert!(may_borrow(&Nine, 2, 20) && may_borrow(&Nine, 9, 90) && may_borrow(&Nine, 6, 60));
-        assert!(!may_borrow(&Nine, 2, 21) && !may_borrow(&Nine, 3, 30) && !may_borrow(&Nine, 8, 80) && !may_borrow(&Nine, 4, 40));
+        assert!(may_borrow(&NINE, 2, 20) && may_borrow(&NINE, 9, 90) && may_borrow(&NINE, 6, 60));
+        assert!(!may_borrow(&NINE, 2, 21) && !may_borrow(&NINE, 3, 30) && !may_borrow(&NINE, 8, 80) && !may_borrow(&NINE, 4, 40));
         // 8 is expired and not final, 3 is final.
-        let may_go_on = |version, hash| may_go_on_borrowing(&Nine, version, hash);
+        let may_go_on = |version, hash| may_go_on_borrowing(&NINE, version, hash);
         assert!(may_go_on(8, 80) && may_go_on(2, 20) && may_go_on(9, 90) && may_go_on(6, 60));
         assert!(!may_go_on(3, 30) && !may_go_on(8, 81) && !may_go_on(4, 40) && !may_go_on(2, 21));
     }
 
     #[test]
     fn a_pin_dies_with_its_attempt_or_its_version() {
-        assert!(is_dead(&Nine, 9, 1) && is_dead(&Nine, 4, 40) && is_dead(&Nine, 7, 70));
-        assert!(!is_dead(&Nine, 9, 90) && !is_dead(&Nine, 10, 1) && !is_dead(&Nine, 5, 50) && !is_dead(&Nine, 2, 20));
+        assert!(is_dead(&NINE, 9, 1) && is_dead(&NINE, 4, 40) && is_dead(&NINE, 7, 70));
+        assert!(!is_dead(&NINE, 9, 90) && !is_dead(&NINE, 10, 1) && !is_dead(&NINE, 5, 50) && !is_dead(&NINE, 2, 20));
+        // Version 6 is remembered as an ancestor, and is gone once the floor is there.
+        assert!(!is_dead(&Version9 { floor: 5 }, 6, 60) && is_dead(&Version9 { floor: 6 }, 6, 60));
+        assert!(!is_dead(&Version9 { floor: 8 }, 8, 80), "it is listed");
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn whatever_the_order_of_requests_what_processes_were_told_is_true() {
         return;
     }
     let first = common::seed();
-    let histories = if common::full() { 5_000 } else { 300 };
+    let histories = if common::full() { 20_000 } else { 300 };
     let mut all = Tally::default();
     for number in 0..histories {
         let history = History::of(Rng(first.wrapping_add(number)).next());

@@ -16,17 +16,19 @@ use futures::{
     stream::{self, StreamExt, TryStreamExt},
 };
 use serde::Serialize;
+use twox_hash::XxHash3_64;
 
 use super::{
-    diff_hashes::{IndexOfRows, Prints, ROW_BYTES, RowHashes, SegmentRows, Typed, columns_of, hash_rows, prints_of},
+    diff_hashes::{IndexOfRows, Prints, ROW_BYTES, RowHashes, SegmentRows, Typed, columns_of, hash_rows, print_of, prints_of},
     diff_parts::{RowsInParts, parts_for},
     diff_rows::{self, Doubts, Origin},
-    diff_segments::{Chosen, SegmentToCompare, choose, whole},
+    diff_segments::{Chosen, SegmentToCompare, choose},
+    diff_views::{Contents, RowsOfGroups, content},
 };
 use crate::{
     error::{Error, Result, counted},
     format::{Segment, read_hashes},
-    offload::offload,
+    offload::{offload, offload_large},
     progress::Progress,
     schema::{Column, Schema},
     table::{
@@ -273,12 +275,28 @@ impl Table {
     async fn diff_in_memory(&self, before: &Self, keys: &[String], chosen: &Chosen, exact: bool) -> Result<Diff> {
         let [of_before, of_now] = chosen;
         let progress = Arc::new(Progress::new("reading hashes", self.rows_of(of_now) + before.rows_of(of_before)));
-        let (new, old) =
-            try_join(self.rows_to_compare(keys, of_now, &progress), before.rows_to_compare(keys, of_before, &progress)).await?;
-        let (mut found, doubts) = compare(&old, &new, &BTreeMap::new());
+        // Where a view is compared, any row may lie anywhere: first the places of the rows are compared.
+        let places = (self.is_view() || before.is_view()).then(Contents::new);
+        let (new, old) = try_join(
+            self.rows_to_compare(keys, of_now, places.as_ref(), &progress),
+            before.rows_to_compare(keys, of_before, places.as_ref(), &progress),
+        )
+        .await?;
+        let (mut old, mut new, mut found, mut doubts) = compare_away(old, new, BTreeMap::new()).await?;
+        if places.is_some() && !doubts.is_empty() {
+            let (of_old, of_new): (RowsOfGroups, RowsOfGroups) = split(doubts);
+            let (mut contents, others) = try_join(self.contents(of_new), before.contents(of_old)).await?;
+            contents.extend(others);
+            ((new.groups, new.bytes), (old.groups, old.bytes)) = {
+                let ((of_new, more), (of_old, others)) =
+                    try_join(self.prints(of_now, Some(&contents)), before.prints(of_before, Some(&contents))).await?;
+                ((of_new, new.bytes + more), (of_old, old.bytes + others))
+            };
+            (old, new, found, doubts) = compare_away(old, new, BTreeMap::new()).await?;
+        }
         if exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
-            found = compare(&old, &new, &same).0;
+            found = compare_away(old, new, same).await?.2;
             found.payload_bytes = bytes;
         }
         Ok(found)
@@ -326,10 +344,18 @@ impl Table {
         })
     }
 
-    async fn rows_to_compare(&self, keys: &[String], chosen: &[SegmentToCompare], progress: &Arc<Progress>) -> Result<RowHashes> {
+    /// Reads the rows of these segments. `contents` has the contents whose hashes are read; `None` means all of them.
+    async fn rows_to_compare(
+        &self,
+        keys: &[String],
+        chosen: &[SegmentToCompare],
+        contents: Option<&Contents>,
+        progress: &Arc<Progress>,
+    ) -> Result<RowHashes> {
         usize::try_from(self.rows_of(chosen)).map_err(|_| Error::unsupported("too many rows to compare"))?;
         let index = self.schema().index().map(|column| (column.name.clone(), Vec::new())).collect();
-        let ((segments, of_index), (groups, of_groups)) = try_join(self.index_to_compare(chosen), self.prints(chosen)).await?;
+        let ((segments, of_index), (groups, of_groups)) =
+            try_join(self.index_to_compare(chosen), self.prints(chosen, contents)).await?;
         let (keys, progress, schema) = (keys.to_vec(), Arc::clone(progress), self.manifest().schema.clone());
         let places = seen_columns(self.manifest());
         // The two tables are hashed concurrently, each on its own thread.
@@ -354,34 +380,15 @@ impl Table {
         Ok((rows.collect::<Result<_>>()?, bytes))
     }
 
-    /// Returns the hashes of each column group by its name, and the bytes read. A view has the groups of its sources.
-    async fn prints(&self, chosen: &[SegmentToCompare]) -> Result<(BTreeMap<String, Prints>, u64)> {
-        if self.view().is_none() {
-            return self.own_prints(chosen).await;
-        }
-        let (tables, rows) = try_join(self.sources(), self.view_rows()).await?;
-        let found = try_join_all(tables.iter().map(|table| async move { table.own_prints(&whole(table)).await })).await?;
-        let (mut groups, mut bytes) = (BTreeMap::new(), 0);
-        for (number, (of_source, read)) in found.into_iter().enumerate() {
-            bytes += read;
-            let Some(at) = rows.at.get(number) else { continue };
-            for (name, prints) in of_source {
-                let mut name = name;
-                while groups.contains_key(&name) {
-                    name.push('\'');
-                }
-                let lists = rows.lists.get(number).and_then(Option::as_ref);
-                groups.insert(name, prints.at(at, lists.map(|lists| &**lists)));
-            }
-        }
-        Ok((groups, bytes))
-    }
-
     /// Returns the hashes of each column group of the rows of these segments, and the bytes read.
-    async fn own_prints(&self, chosen: &[SegmentToCompare]) -> Result<(BTreeMap<String, Prints>, u64)> {
+    pub(super) async fn own_prints(
+        &self,
+        chosen: &[SegmentToCompare],
+        contents: Option<&Contents>,
+    ) -> Result<(Vec<Prints>, u64)> {
         let schema = &self.manifest().schema;
         let groups = schema.groups().iter().enumerate().map(|(number, group)| async move {
-            let read: Vec<_> = chosen.iter().map(|chosen| self.segment_prints(chosen, number)).collect();
+            let read: Vec<_> = chosen.iter().map(|chosen| self.segment_prints(chosen, number, contents)).collect();
             let mut read = stream::iter(read).buffered(SEGMENTS_AT_ONCE);
             let (mut rows, mut alone, mut bytes) = (Vec::new(), Vec::new(), 0);
             while let Some((of_rows, are_alone, of_segment)) = read.try_next().await? {
@@ -391,11 +398,10 @@ impl Table {
             }
             let (columns, valid) = columns_of(schema, group);
             let origin = Some(Origin { table: self.clone(), group: number, at: None });
-            Ok::<_, Error>((group.name.clone(), Prints { columns, valid, rows, alone, origin }, bytes))
+            Ok::<_, Error>((Prints { columns, valid, rows, alone, origin }, bytes))
         });
-        let groups = try_join_all(groups).await?;
-        let bytes = groups.iter().map(|(_, _, bytes)| bytes).sum();
-        Ok((groups.into_iter().map(|(name, prints, _)| (name, prints)).collect(), bytes))
+        let (groups, bytes): (Vec<_>, Vec<u64>) = try_join_all(groups).await?.into_iter().unzip();
+        Ok((groups, bytes.into_iter().sum()))
     }
 
     /// Reads the first 8 bytes of the logical hash of each block of a group in one segment.
@@ -406,12 +412,30 @@ impl Table {
     }
 
     /// Returns the hash of each row of a group in one segment, whether the row has a block of its own, and the bytes read. What is not
-    /// compared has the hash 0.
-    pub(super) async fn segment_prints(&self, chosen: &SegmentToCompare, group: usize) -> Result<(Vec<u64>, Vec<bool>, u64)> {
+    /// compared has the hash 0. With `contents`, the rows of other contents have the hashes of their places, which may differ although the
+    /// rows are equal.
+    pub(super) async fn segment_prints(
+        &self,
+        chosen: &SegmentToCompare,
+        group: usize,
+        contents: Option<&Contents>,
+    ) -> Result<(Vec<u64>, Vec<bool>, u64)> {
         let segment = self.segment(chosen.segment)?;
         if !chosen.groups.contains(&group) {
             let rows = usize::try_from(segment.rows).unwrap_or_default();
             return Ok((vec![0; rows], vec![true; rows], 0));
+        }
+        if let Some(contents) = contents
+            && let Some(content) = content(segment, group).filter(|content| !contents.contains(content))
+        {
+            let rows = segment.rows;
+            return offload_large(usize::try_from(rows).unwrap_or(usize::MAX), move |_| {
+                let first = XxHash3_64::oneshot(content.map(|hash| hash.to_string()).concat().as_bytes());
+                let hashes: Vec<u64> = (0..rows).map(|place| print_of(first, place)).collect();
+                let alone = vec![false; hashes.len()];
+                Ok((hashes, alone, 0))
+            })
+            .await;
         }
         let (runs, hashes) = try_join(self.segment_layout(segment, group), self.segment_hashes(segment, group)).await?;
         let name = self.manifest().schema.groups().get(group).map_or_else(String::new, |group| group.name.clone());
@@ -419,6 +443,28 @@ impl Table {
         let (rows, alone) = offload(move |_| prints_of(&name, &runs, hashes.into_iter())).await?;
         Ok((rows, alone, bytes))
     }
+}
+
+/// Returns the rows of pairs: those before, and those now.
+fn split(pairs: Doubts) -> (RowsOfGroups, RowsOfGroups) {
+    let split = pairs.into_iter().map(|(group, pairs)| {
+        let (old, new) = pairs.into_iter().unzip();
+        ((group.clone(), old), (group, new))
+    });
+    split.unzip()
+}
+
+/// Compares rows as [`compare`] does, off the executor.
+async fn compare_away(
+    old: RowHashes,
+    new: RowHashes,
+    same: BTreeMap<String, BTreeSet<usize>>,
+) -> Result<(RowHashes, RowHashes, Diff, Doubts)> {
+    offload(move |_| {
+        let (found, doubts) = compare(&old, &new, &same);
+        Ok((old, new, found, doubts))
+    })
+    .await
 }
 
 /// Returns for each new key the position of the equal old key. Among equal keys, the first belongs to the first, and so on.
@@ -541,7 +587,7 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
             }
         };
         groups.push(GroupDiff { name: name.clone(), changed: Some(changed.len() as u64), exact: open.is_empty() });
-        if !open.is_empty() && olds.origin.is_some() && news.origin.is_some() {
+        if !open.is_empty() {
             doubts.insert(name.clone(), open);
         }
     }

@@ -198,10 +198,15 @@ pub(super) fn prints_of(group: &str, runs: &[LayoutRun], mut hashes: impl Iterat
         for block_rows in run.block_rows.iter() {
             let hash = hashes.next().ok_or_else(|| Error::corrupt(format!("group `{group}`: more blocks than hashes")))?;
             for place in 0..u64::from(block_rows) {
-                prints.push(hash.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+                prints.push(print_of(hash, place));
                 alone.push(block_rows == 1);
             }
         }
     }
     Ok((prints, alone))
+}
+
+/// Returns the hash of a row by that of its block and its place there.
+pub(super) fn print_of(block: u64, place: u64) -> u64 {
+    block.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

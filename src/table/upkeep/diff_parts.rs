@@ -104,7 +104,7 @@ impl RowsInParts {
             let segment = table.segment(chosen.segment)?;
             let mut prints = Vec::with_capacity(groups.len());
             for number in 0..groups.len() {
-                let (rows, alone, read) = table.segment_prints(chosen, number).await?;
+                let (rows, alone, read) = table.segment_prints(chosen, number, None).await?;
                 prints.push((rows, alone));
                 bytes += read;
             }

@@ -5,6 +5,7 @@ pub(in crate::table) mod diff_hashes;
 pub(in crate::table) mod diff_parts;
 pub(in crate::table) mod diff_rows;
 pub(in crate::table) mod diff_segments;
+mod diff_views;
 pub(in crate::table) mod doctor;
 pub(in crate::table) mod gc;
 pub(in crate::table) mod history;
