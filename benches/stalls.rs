@@ -60,15 +60,20 @@ async fn step<T>(what: &str, call: impl Future<Output = Result<T>>) -> Result<T>
 async fn measure(rows: i64) -> Result<()> {
     let (store, labels) = (memory("t"), memory("labels"));
     let options = WriteOptions::default;
-    let table = step("create", write(store.clone(), rows)).await?;
-    let other = step("create another", write(labels, rows)).await?;
-    let table = step("append ten rows", append(&table, rows + LOG..rows + LOG + 10)).await?;
+    let batches: Vec<RecordBatch> =
+        (0..rows).step_by(BATCH as usize).map(|start| batch(start..rows.min(start + BATCH), 0.0)).collect();
+    let table = step("create", write(store.clone(), &batches)).await?;
+    let other = write(labels, &batches).await?;
+    drop(batches);
+    let ten = batch(rows + LOG..rows + LOG + 10, 0.0);
+    let table = step("append ten rows", append(&table, &ten)).await?;
     step("open", Table::open_in(store.clone())).await?;
     step("info", table.info()).await?;
     step("take one row", table.row_loader().take(&[rows as u64 / 2])).await?;
     step("index of one row", table.take_index(&[rows as u64 / 2])).await?;
     let keys = ["log_id", "timestamp"];
     let patch = batch(rows / 2..rows / 2 + 1, 7.0);
+    let patch = patch.project(&[0, 1, 4, 5]).expect("keys and payload");
     let table = step("patch a row", table.patch(&keys, &patch, options())).await?;
     let before = Table::open_version_in(store.clone(), table.version() - 1).await?;
     step("diff of that", table.diff(&before, keys)).await?;
@@ -82,14 +87,12 @@ async fn measure(rows: i64) -> Result<()> {
     let merged = step("merge of two indexes", async { index.merge(&of_labels, &on) }).await?;
     step("save a view", merged.view_writer().save_in(memory("view"))).await?;
     step("verify", table.verify(|_, _| {})).await?;
+    let z = Arc::new(Float64Array::from_iter_values((0..table.rows()).map(|row| row as f64))) as ArrayRef;
+    let z = RecordBatch::try_from_iter([("z", z)]).expect("one column");
     step("add a group", async {
         let mut writer = table.add_group("more", [("z", "f64")], options()).await?;
-        for start in (0..table.rows() as i64).step_by(BATCH as usize) {
-            let z =
-                Float64Array::from_iter_values((start..table.rows().min((start + BATCH) as u64) as i64).map(|row| row as f64));
-            writer
-                .write(&RecordBatch::try_from_iter([("z", Arc::new(z) as ArrayRef)]).map_err(|_| tetrys::Error::invalid("z"))?)
-                .await?;
+        for start in (0..z.num_rows()).step_by(BATCH as usize) {
+            writer.write(&z.slice(start, z.num_rows().min(start + BATCH as usize) - start)).await?;
         }
         writer.commit().await
     })
@@ -104,7 +107,7 @@ fn memory(name: &str) -> Store {
     Store::new(Arc::new(InMemory::new()), name.into(), format!("memory://stalls/{name}"))
 }
 
-async fn write(store: Store, rows: i64) -> Result<Table> {
+async fn write(store: Store, batches: &[RecordBatch]) -> Result<Table> {
     let schema = Schema::builder()
         .index("log_id", "utf8")
         .index("timestamp", "i64")
@@ -116,17 +119,17 @@ async fn write(store: Store, rows: i64) -> Result<Table> {
         .build()?;
     let writer = Table::create_in(store, schema, WriteOptions::default()).await?;
     let mut partition = writer.partition()?;
-    for start in (0..rows).step_by(BATCH as usize) {
-        partition.write(&batch(start..rows.min(start + BATCH), 0.0)).await?;
+    for batch in batches {
+        partition.write(batch).await?;
     }
     let receipt = partition.finish().await?;
     writer.commit([receipt]).await
 }
 
-async fn append(table: &Table, rows: std::ops::Range<i64>) -> Result<Table> {
+async fn append(table: &Table, rows: &RecordBatch) -> Result<Table> {
     let writer = table.append(WriteOptions::default()).await?;
     let mut partition = writer.partition()?;
-    partition.write(&batch(rows, 0.0)).await?;
+    partition.write(rows).await?;
     let receipt = partition.finish().await?;
     writer.commit([receipt]).await
 }

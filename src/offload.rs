@@ -58,7 +58,7 @@ pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Resul
     }
     let waits = Waits(Stop::default());
     let stop = waits.0.clone();
-    let work = move || stop.check().and_then(|()| work(&stop));
+    let work = move || away(|| stop.check().and_then(|()| work(&stop)));
     if let Ok(runtime) = Handle::try_current() {
         return match runtime.spawn_blocking(work).await {
             Ok(done) => done,
@@ -78,6 +78,37 @@ pub(crate) async fn offload<T: Send + 'static>(work: impl FnOnce(&Stop) -> Resul
             Ok(()) => Err(Error::internal("a worker thread ended without a result")),
         },
     }
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    /// Whether this thread does work that was offloaded.
+    static IS_AWAY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// In builds with assertions: checks that work on so many bytes does not hold an executor.
+pub(crate) fn check_away(bytes: usize) {
+    #[cfg(debug_assertions)]
+    {
+        let holds_executor = || machine::has_threads() && Handle::try_current().is_ok() && !IS_AWAY.get();
+        assert!(
+            bytes <= SMALL || !holds_executor(),
+            "work on {} holds the executor: use `offload_large`",
+            crate::error::counted(bytes, "byte")
+        );
+    }
+    #[cfg(not(debug_assertions))]
+    let _ = bytes;
+}
+
+/// Does work that was offloaded.
+fn away<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(debug_assertions)]
+    IS_AWAY.set(true);
+    let done = work();
+    #[cfg(debug_assertions)]
+    IS_AWAY.set(false);
+    done
 }
 
 /// Bytes of work up to which the caller's thread does the work: decoding or encoding so many bytes takes about a millisecond.

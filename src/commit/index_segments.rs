@@ -8,7 +8,7 @@ use super::merge::{SegmentIndex, temporary};
 use crate::{
     error::Result,
     format::{MAX_SEGMENT_ROWS, Segment, SequenceTracker},
-    offload::offload_large,
+    offload::{next_of, offload_large},
     schema::Schema,
     store::Store,
 };
@@ -23,11 +23,12 @@ pub async fn index_segments(
     store: &Store,
     schema: &Schema,
     tails: bool,
-    batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
 ) -> Result<Vec<Segment>> {
-    let mut segments = IndexSegments::new(schema.clone(), tails, None);
-    for batch in batches {
+    let (mut segments, mut batches) = (IndexSegments::new(schema.clone(), tails, None), batches);
+    while let (Some(batch), rest) = next_of(batches).await? {
         segments = segments.append(store, vec![batch?], temporary).await?;
+        batches = rest;
     }
     segments.finish(store).await
 }

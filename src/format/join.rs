@@ -13,6 +13,7 @@ use super::parquet::{batches_of, corrupt, open, put_salt, writer, written};
 use crate::{
     error::{Error, Result},
     id::Salt,
+    offload::check_away,
 };
 
 /// The stored value for a row without a partner.
@@ -84,6 +85,7 @@ pub fn salted_join(partners: &[Option<u64>], salt: Salt) -> Result<Vec<u8>> {
 /// # Errors
 /// - `Corrupt`: the file is not such a join map.
 pub fn read_join(bytes: Bytes, left: u64, right: u64) -> Result<Vec<Option<u64>>> {
+    check_away(bytes.len());
     let builder = open(bytes, ArrowReaderOptions::new().with_schema(arrow_schema()))?;
     let mut partners = Vec::new();
     for batch in batches_of(builder, left)? {

@@ -26,6 +26,7 @@ use crate::{
     codec::Chain,
     error::{Error, Result, counted},
     id::{ChunkId, Hash, Salt},
+    offload::check_away,
 };
 
 /// Consecutive blocks in one chunk.
@@ -315,6 +316,7 @@ impl LayoutWriter {
 /// # Errors
 /// - `Corrupt`: a run is inconsistent, belongs to a table that the manifest does not name, or the runs do not cover `rows` rows.
 pub fn read_layout(bytes: Bytes, columns: usize, rows: u64, stores: usize) -> Result<Vec<LayoutRun>> {
+    check_away(bytes.len());
     let options = ArrowReaderOptions::new().with_schema(layout_arrow_schema(&DataType::BinaryView));
     let builder = open(bytes, options)?;
     let count = u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(corrupt)?;

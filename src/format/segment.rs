@@ -25,6 +25,7 @@ use super::{
 use crate::{
     error::{Error, Result, counted},
     id::{Hash, ObjectRef, Salt},
+    offload::check_away,
     schema::Schema,
 };
 
@@ -357,6 +358,7 @@ pub(super) fn hash_array(hashes: impl Iterator<Item = Hash>) -> Result<ArrayRef>
 /// # Errors
 /// - `Corrupt`: the file is not Parquet with the expected column and number of rows.
 pub fn read_hashes(bytes: Bytes, blocks: u64) -> Result<Vec<Hash>> {
+    check_away(bytes.len());
     let builder = open(bytes, ArrowReaderOptions::new())?;
     let mut hashes = Vec::new();
     for batch in batches_of(builder, blocks)? {

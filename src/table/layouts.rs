@@ -18,7 +18,8 @@ use super::{
 use crate::{
     environment::setting,
     error::{Error, ErrorKind, Result, counted},
-    format::{GroupSegment, LayoutRun, Manifest, Segment, read_layout},
+    format::{GroupSegment, LayoutRun, Manifest, Segment, read_hashes, read_layout},
+    id::Hash,
     offload::offload_large,
     read::Layout,
     store::parse_size,
@@ -214,6 +215,17 @@ impl Table {
             .boxed()
         };
         cell.get_or_load(load).await
+    }
+
+    /// Reads the logical hashes of the blocks of a column group in a segment.
+    ///
+    /// # Errors
+    /// - `Conflict`: a garbage collection has deleted this version.
+    /// - `Corrupt`: the hashes object is missing or differs from what the manifest says.
+    /// - Any error of the store.
+    pub(super) async fn block_hashes(&self, stored: &GroupSegment) -> Result<Vec<Hash>> {
+        let (bytes, blocks) = (self.object("hashes", &stored.hashes).await?, stored.blocks);
+        offload_large(bytes.len(), move |_| read_hashes(bytes, blocks)).await
     }
 
     /// Reads the layout of a column group in one segment, and returns its runs.

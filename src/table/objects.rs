@@ -18,6 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, ViewSource, read_layout},
     id::{ChunkId, Hash, ObjectRef},
+    offload::offload_large,
     store::Store,
 };
 
@@ -190,17 +191,20 @@ pub(super) fn small(manifest: &Manifest) -> impl Iterator<Item = (String, u64)> 
 
 async fn chunks(table: &Table, key: LayoutKey) -> Result<Chunks> {
     let bytes = table.object("layout", &key.object()).await?;
-    let (mut chunks, mut last) = (Chunks::default(), None::<ChunkId>);
-    for run in read_layout(bytes, key.columns, key.rows, key.stores)? {
-        match run.owner {
-            0 if last.replace(run.chunk) != Some(run.chunk) => chunks.own.push((run.chunk.object_name(), run.chunk_bytes)),
-            0 => {}
-            _ => chunks.referenced_bytes += run.stored_bytes(),
+    offload_large(bytes.len(), move |_| {
+        let (mut chunks, mut last) = (Chunks::default(), None::<ChunkId>);
+        for run in read_layout(bytes, key.columns, key.rows, key.stores)? {
+            match run.owner {
+                0 if last.replace(run.chunk) != Some(run.chunk) => chunks.own.push((run.chunk.object_name(), run.chunk_bytes)),
+                0 => {}
+                _ => chunks.referenced_bytes += run.stored_bytes(),
+            }
         }
-    }
-    chunks.own.sort_unstable();
-    chunks.own.dedup();
-    Ok(chunks)
+        chunks.own.sort_unstable();
+        chunks.own.dedup();
+        Ok(chunks)
+    })
+    .await
 }
 
 /// The folders of the objects of a table, and of the files of writers.

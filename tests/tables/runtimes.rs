@@ -2,11 +2,15 @@
 //! outside of a runtime: with equal results and without a panic. polars and `tetrys::blocking` wait on runtimes of their own.
 #![cfg(feature = "frame")]
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use polars::prelude::{col, lit};
-use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking, table::GcSettings};
+use tetrys::{
+    Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking,
+    table::{Cuts, GcSettings, now_ms},
+    write::Reuse,
+};
 
 fn schema(name: &str) -> Schema {
     let data = format!("{name}.data");
@@ -163,4 +167,61 @@ fn the_handles_without_async_need_no_runtime() {
     let folder = tempfile::tempdir().unwrap();
     let done = every_blocking_call(folder.path());
     assert!(outside().ends_with(&done));
+}
+
+/// Lists of more blocks than are read where a future is polled: 70,000 rows, each with a block of its own. In a build with assertions, reading
+/// such a list panics if it holds the executor.
+#[test]
+fn long_lists_of_blocks_are_read_off_the_executor() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| folder.path().join(name).display().to_string();
+    let cuts = Cuts { block_min: 1, block_target: 2, ..Cuts::default() };
+    let options = || WriteOptions::default().cuts(cuts);
+    let numbers = |name: &str, rows: std::ops::Range<i64>| {
+        let columns = [("time", rows.clone()), (name, rows)];
+        RecordBatch::try_from_iter(columns.map(|(name, rows)| (name, Arc::new(Int64Array::from_iter_values(rows)) as ArrayRef)))
+            .unwrap()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let schema = Schema::builder().index("time", "i64").group("a", [("x", "i64")]).build().unwrap();
+        let writer = Table::create(&url("a"), schema, options()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&numbers("x", 0..70_000)).await.unwrap();
+        let first = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let stored = &first.manifest().segments[0].groups[0];
+        assert!(stored.hashes.bytes > 1 << 20, "{stored:?}");
+        let writer = first.append(options().reuse(Reuse::Any)).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&numbers("x", 70_000..70_010)).await.unwrap();
+        let appended = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let changed = RecordBatch::try_from_iter([
+            ("time", Arc::new(Int64Array::from(vec![5])) as ArrayRef),
+            ("x", Arc::new(Int64Array::from(vec![-5])) as ArrayRef),
+        ]);
+        let patched = appended.patch(&["time"], &changed.unwrap(), options()).await.unwrap();
+        let found = patched.diff(&first, ["time"]).await.unwrap();
+        assert_eq!((found.added.len(), found.changed.as_slice()), (10, &[5][..]));
+        let deleted = patched.delete([7], options()).await.unwrap();
+        let mut writer = deleted.replace_group("a", options()).await.unwrap();
+        writer.write(&numbers("x", 0..deleted.rows() as i64).project(&[1]).unwrap()).await.unwrap();
+        let replaced = writer.commit().await.unwrap();
+        let view = |name: &str, least: i64| {
+            let (table, url) = (replaced.clone(), url(name));
+            async move { table.index().filter(col("time").gt(lit(least))).await.unwrap().save(&url).await.unwrap().table }
+        };
+        let (one, other) = (view("one", 10).await, view("other", 20).await);
+        assert_eq!(other.diff(&one, ["time"]).await.unwrap().removed.len(), 10);
+        assert!(replaced.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert_eq!(Table::usage(replaced.store()).await.unwrap().versions.len(), 5);
+        let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+        assert!(Table::collect_garbage(replaced.store(), settings, now_ms()).await.unwrap().done);
+        let schema = replaced.schema().clone();
+        let writer = Table::create(&url("references"), schema, options()).await.unwrap().references([&replaced]).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        partition.write(&numbers("x", 0..60_000)).await.unwrap();
+        let borrowed = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let own = borrowed.materialize(|_, _| {}).await.unwrap();
+        assert!(own.manifest().stores.is_empty());
+    });
 }

@@ -9,7 +9,11 @@ use std::{
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use crate::{environment, requests::Say};
+use crate::{
+    environment,
+    requests::Say,
+    table::{Kind, Table},
+};
 
 /// A model that can tell a step in plain words.
 pub(crate) trait Told: Model + Clone + Send + Sync + 'static {
@@ -48,6 +52,14 @@ where
     }
     assert!(checker.is_done(), "{name}: not all states were seen");
     assert!(failed.is_empty(), "{name}:\n{}", failed.join("\n"));
+}
+
+/// Checks a table under the rules as [`holds`] does. The long suite checks it twice, once with collectors that keep their listings.
+pub(crate) fn table_holds(name: &str, table: Table) {
+    holds(name, table.clone());
+    if environment::full() && table.roles.iter().any(|role| matches!(role.kind, Kind::Collect)) {
+        holds(&format!("{name}, whose listings are kept"), table.keeping());
+    }
 }
 
 /// Checks that a model finds a counterexample to this property, prints it, and returns it in plain words.

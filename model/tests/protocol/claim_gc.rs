@@ -1,7 +1,7 @@
 //! Claims beside garbage collection: writers that append and tag, and collectors that give up versions.
 
 use crate::{
-    checking::{fails, holds},
+    checking::{fails, table_holds},
     environment::full,
     table::{self, Kind, Role, Rules, Table},
     today::{self, Today},
@@ -35,25 +35,25 @@ fn today_a_version_number_is_used_twice_and_rows_are_lost() {
 #[test]
 fn claims_count_once_or_never() {
     let roles = [APPEND, APPEND, COLLECT.rounds(if full() { 3 } else { 2 })];
-    holds("claim/gc, two writers and a collector", Table::new(&roles));
+    table_holds("claim/gc, two writers and a collector", Table::new(&roles));
 }
 
 #[test]
 fn claims_count_once_or_never_beside_two_collectors() {
     let roles = [APPEND, COLLECT.rounds(2), COLLECT.rounds(1)];
-    holds("claim/gc, a writer and two collectors", Table::new(&roles));
+    table_holds("claim/gc, a writer and two collectors", Table::new(&roles));
 }
 
 #[test]
 fn an_unknown_outcome_can_be_resolved() {
     // Both puts of a manifest and the empty change get no answer.
-    holds("claim/gc, a store that is silent", Table { faults: 3, ..Table::new(&[APPEND, APPEND]) });
+    table_holds("claim/gc, a store that is silent", Table { faults: 3, ..Table::new(&[APPEND, APPEND]) });
 }
 
 #[test]
 fn a_tagged_version_stays() {
     let roles = [TAG, APPEND, COLLECT.rounds(if full() { 3 } else { 2 })];
-    holds("claim/gc, a tag", Table::new(&roles));
+    table_holds("claim/gc, a tag", Table::new(&roles));
 }
 
 #[test]

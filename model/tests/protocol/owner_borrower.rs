@@ -1,7 +1,7 @@
 //! Owners and borrowers: versions of one table that use rows of another one, the pins that they put there, and collectors there.
 
 use crate::{
-    checking::{fails, holds},
+    checking::{fails, table_holds},
     environment::full,
     table::{self, Kind, Role, Rules, Table},
     today::{self, Today},
@@ -31,13 +31,13 @@ fn borrowers() -> Table {
 
 #[test]
 fn what_a_borrower_uses_stays() {
-    holds("owner/borrower, two borrowers and a collector", borrowers());
+    table_holds("owner/borrower, two borrowers and a collector", borrowers());
 }
 
 #[test]
 fn what_a_borrower_uses_stays_beside_two_collectors() {
     let roles = vec![BORROW, COLLECT.rounds(2), COLLECT.rounds(if full() { 2 } else { 1 })];
-    holds("owner/borrower, a borrower and two collectors", Table { roles, ..borrowers() });
+    table_holds("owner/borrower, a borrower and two collectors", Table { roles, ..borrowers() });
 }
 
 fn without(rules: Rules) -> Table {
@@ -80,6 +80,6 @@ fn a_collector_that_lists_pins_before_it_reads_the_newest_version_misses_one() {
 fn a_collector_that_keeps_its_listings_over_another_collection_misses_a_pin() {
     let rules = Rules { list_again: false, ..Rules::ALL };
     let roles = vec![BORROW, COLLECT.rounds(2), COLLECT.rounds(1)];
-    let words = fails("listings are kept", Table { roles, ..without(rules) }, table::BORROWED);
+    let words = fails("listings are kept", Table { roles, keeps: true, ..without(rules) }, table::BORROWED);
     assert!(words.contains("keeps what it listed"), "{words}");
 }

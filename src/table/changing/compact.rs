@@ -12,6 +12,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
+    offload::offload_large,
     progress::Progress,
     schema::ColumnGroup,
     store::Store,
@@ -266,8 +267,12 @@ impl Table {
         for segment in &mut manifest.segments {
             for stored in &mut segment.groups {
                 let layout = self.object("layout", &stored.layout).await?;
-                let runs = read_layout(layout, stored.columns.len(), segment.rows, self.manifest().stores.len())?;
-                let own: Vec<LayoutRun> = runs.into_iter().map(|run| LayoutRun { owner: 0, ..run }).collect();
+                let (columns, rows, stores) = (stored.columns.len(), segment.rows, self.manifest().stores.len());
+                let own: Vec<LayoutRun> = offload_large(layout.len(), move |_| {
+                    let runs = read_layout(layout, columns, rows, stores)?;
+                    Ok(runs.into_iter().map(|run| LayoutRun { owner: 0, ..run }).collect())
+                })
+                .await?;
                 stored.layout = commit::put_layout(&session.store, &own).await?;
             }
         }

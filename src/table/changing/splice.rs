@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{
     commit::{self, SegmentIndex},
     error::{Error, Result, counted},
-    format::{ColumnBytes, GroupSegment, LayoutRun, Manifest, Segment, SequenceTracker, index_reader, read_hashes},
+    format::{ColumnBytes, GroupSegment, LayoutRun, Manifest, Segment, SequenceTracker, index_reader},
     id::Hash,
     offload::offload_large,
     once::Once,
@@ -366,9 +366,9 @@ impl Splice<'_> {
         let base = self.base;
         let group = &base.schema().groups()[number];
         let stored = &segment.groups[number];
-        let hashes = part.object("hashes", &stored.hashes);
+        let hashes = part.block_hashes(stored);
         let (layout, hashes, ReadIndex { sequences, .. }) = try_join3(part.layout(number), hashes, edited.index()).await?;
-        let (runs, hashes) = (layout.runs(), read_hashes(hashes, stored.blocks)?);
+        let runs = layout.runs();
         // Every block: the number of its run, its number within the run, and its rows.
         let mut blocks: Vec<(usize, usize, std::ops::Range<u64>)> = Vec::new();
         let mut row = 0;

@@ -18,6 +18,7 @@ use crate::{
         index_reader, read_layout,
     },
     id::Hash,
+    offload::offload_large,
     schema::{ColumnId, Schema},
     store::Store,
     table::table::Table,
@@ -266,7 +267,8 @@ impl Sides {
         for segment in rebased.segments.iter().filter(|_| !same) {
             for group in segment.groups.iter().filter(|group| !numbers_of(&group.layout.blake3)) {
                 let layout = self.theirs.object("layout", &group.layout).await?;
-                let runs = read_layout(layout, group.columns.len(), segment.rows, u32::MAX as usize)?;
+                let (columns, rows) = (group.columns.len(), segment.rows);
+                let runs = offload_large(layout.len(), move |_| read_layout(layout, columns, rows, u32::MAX as usize)).await?;
                 if runs.iter().any(|run| run.owner > 0) {
                     let said = "another writer changed the referenced tables as well; reload and retry";
                     return Err(Error::conflict(said));

@@ -21,11 +21,11 @@ use crate::{
     commit::{self, Borrower, Owners, Unpinned},
     error::{Error, ErrorKind, Result},
     format::{
-        Collections, GroupSegment, LayoutRun, Lists, Manifest, Parent, Segment, SequenceTracker, index_reader, read_hashes,
-        read_layout,
+        Collections, GroupSegment, LayoutRun, Lists, Manifest, Parent, Segment, SequenceTracker, index_reader, read_layout,
     },
     id::{ChunkId, Hash, Salt},
     machine,
+    offload::offload_large,
     schema::ColumnType,
     store::Store,
     table::{
@@ -488,10 +488,10 @@ fn new_groups<'a>(
 impl StoredGroup<'_> {
     async fn read(&self) -> Result<(Vec<LayoutRun>, Vec<Hash>)> {
         let layout = self.source.object("layout", &self.group.layout);
-        let (layout, hashes) = try_join(layout, self.source.object("hashes", &self.group.hashes)).await?;
-        let stores = self.source.manifest().stores.len();
-        let runs = read_layout(layout, self.types.len(), self.segment.rows, stores)?;
-        Ok((runs, read_hashes(hashes, self.group.blocks)?))
+        let (layout, hashes) = try_join(layout, self.source.block_hashes(self.group)).await?;
+        let (columns, rows, stores) = (self.types.len(), self.segment.rows, self.source.manifest().stores.len());
+        let runs = offload_large(layout.len(), move |_| read_layout(layout, columns, rows, stores)).await?;
+        Ok((runs, hashes))
     }
 }
 

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result, counted},
-    format::{Segment, read_hashes},
+    format::Segment,
     offload::{offload, offload_large},
     progress::Progress,
     schema::{Column, Schema},
@@ -407,8 +407,7 @@ impl Table {
     /// Reads the first 8 bytes of the logical hash of each block of a group in one segment.
     async fn segment_hashes(&self, segment: &Segment, group: usize) -> Result<Vec<u64>> {
         let Some(stored) = segment.groups.get(group) else { return Ok(Vec::new()) };
-        let hashes = read_hashes(self.object("hashes", &stored.hashes).await?, stored.blocks)?;
-        Ok(hashes.into_iter().map(|hash| hash.first_u64()).collect())
+        Ok(self.block_hashes(stored).await?.into_iter().map(|hash| hash.first_u64()).collect())
     }
 
     /// Returns the hash of each row of a group in one segment, whether the row has a block of its own, and the bytes read. What is not

@@ -9,10 +9,11 @@
 //! ```
 //! Each of these is a commit. So of a collection and any other commit, the later one sees what the earlier one decided: a commit takes
 //! back what it needs and is not final. If a call crashes, the next one finishes its work. A clock decides only when the floor rises.
-//! `gc/plan.rs` makes the plan, and `gc/pins.rs` finds the versions that other tables use.
+//! `gc/plan.rs` makes the plan, `gc/pins.rs` finds the versions that other tables use, and `gc/sessions.rs` the open sessions.
 
 mod pins;
 mod plan;
+mod sessions;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result, counted},
     format::{
         BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, Segment, decode_page,
-        logical_block_hash, page_range, read_hashes,
+        logical_block_hash, page_range,
     },
     id::{ChunkId, Hash},
     offload::{Stop, offload, offload_large},
@@ -171,11 +171,7 @@ impl Checks {
         segment: &Segment,
         stored: &'a GroupSegment,
     ) -> (&'a GroupSegment, Result<Vec<Hash>>, Result<Vec<LayoutRun>>) {
-        let hashes = async {
-            let bytes = self.table.object("hashes", &stored.hashes).await?;
-            read_hashes(bytes, stored.blocks)
-        };
-        let (hashes, runs) = futures::join!(hashes, self.table.segment_layout(segment, number));
+        let (hashes, runs) = futures::join!(self.table.block_hashes(stored), self.table.segment_layout(segment, number));
         (stored, hashes, runs)
     }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::{
     format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, salted_join},
     id::ObjectRef,
     index::{is_locator, shown_zone, stored_type, unframed},
+    offload::offload_large,
     schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
     store::{Store, StoreOptions},
     table::{
@@ -303,36 +305,32 @@ impl ViewWriter {
 
     /// Stores index segments and join maps. Returns sources whose `store` is 0; the caller sets their numbers.
     async fn store(&self, store: &Store, before: Option<&Table>) -> Result<Stored> {
-        let (frame, sources) = (self.index.frame.bare(), &self.index.sources);
         let (schema, rows) = self.schema(before)?;
-        let located = self.index.located()?;
-        let arrow = index_arrow_schema(&schema);
-        let user: Vec<_> = frame.columns().iter().filter(|column| !is_locator(column.name())).collect();
-        let batch = |start: usize| {
-            let end = frame.height().min(start + BATCH_ROWS);
-            let typed = user.iter().zip(schema.index());
-            let mut columns = typed
-                .map(|(column, described)| unframed(&column.slice(start as i64, end - start), &described.ty))
-                .collect::<Result<Vec<ArrayRef>>>()?;
-            for rows in &located {
-                let rows = rows.get(start..end).ok_or_else(|| Error::internal("a source with fewer rows than the frame"))?;
-                columns.push(Arc::new(Int64Array::from(rows.to_vec())));
-            }
-            let options = RecordBatchOptions::new().with_row_count(Some(end - start));
-            RecordBatch::try_new_with_options(Arc::clone(&arrow), columns, &options)
-                .map_err(|error| Error::internal(format!("index of a view: {error}")))
-        };
+        let (index, height) = (self.index.clone(), self.index.frame.bare().height());
+        let size = height.saturating_mul(8 * self.index.sources.len());
+        let located = offload_large(size, move |_| index.located()).await?;
+        let (index, described, arrow) = (self.index.clone(), schema.clone(), index_arrow_schema(&schema));
+        let batches = (0..height).step_by(BATCH_ROWS);
+        let batches = batches.map(move |start| batch_of(&index, &located, (&described, &arrow), start));
         let tails = before.is_some_and(|before| before.manifest().has_tails());
-        let segments = commit::index_segments(store, &schema, tails, (0..frame.height()).step_by(BATCH_ROWS).map(batch)).await?;
-        let mut maps = Vec::with_capacity(sources.len());
-        for source in sources.iter() {
+        let segments = commit::index_segments(store, &schema, tails, batches).await?;
+        let mut maps = Vec::with_capacity(self.index.sources.len());
+        for source in self.index.sources.iter() {
             if source.lists.is_some() {
                 source.table.fits_in_memory(size_of::<Option<u64>>() as u64)?;
             }
-            let partners = source.partners.as_ref();
-            let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
-            let lists = source.lists.as_ref().map(|lists| lists.firsts(source.table.rows()));
-            maps.push((put_join(store, join.as_deref()).await?, put_join(store, lists.as_deref()).await?));
+            let (salt, partners, lists, table_rows) =
+                (store.salt(), source.partners.clone(), source.lists.clone(), source.table.rows());
+            let size =
+                partners.as_ref().map_or(0, |rows| rows.len() * 8) + if lists.is_some() { table_rows as usize * 8 } else { 0 };
+            let (join, firsts) = offload_large(size, move |_| {
+                let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
+                let firsts = lists.map(|lists| lists.firsts(table_rows));
+                let object = |rows: Vec<Option<u64>>| salted_join(&rows, salt).map(|bytes| (ObjectRef::of(&bytes), bytes));
+                Ok((join.map(object).transpose()?, firsts.map(object).transpose()?))
+            })
+            .await?;
+            maps.push((put_join(store, join).await?, put_join(store, firsts).await?));
         }
         Ok(Stored { schema, segments, sources: self.described(rows, maps)? })
     }
@@ -477,10 +475,27 @@ pub(in crate::table) fn unique_names(index: &Index) -> Result<()> {
     }
 }
 
-async fn put_join(store: &Store, partners: Option<&[Option<u64>]>) -> Result<Option<ObjectRef>> {
-    let Some(partners) = partners else { return Ok(None) };
-    let bytes = salted_join(partners, store.salt())?;
-    let object = ObjectRef::of(&bytes);
+/// Returns the index columns of a view in the rows of a batch that begins at `start`. `located` has the rows of each source.
+fn batch_of(index: &Index, located: &[Vec<i64>], (schema, arrow): (&Schema, &SchemaRef), start: usize) -> Result<RecordBatch> {
+    let frame = index.frame.bare();
+    let end = frame.height().min(start + BATCH_ROWS);
+    let user = frame.columns().iter().filter(|column| !is_locator(column.name()));
+    let mut columns = user
+        .zip(schema.index())
+        .map(|(column, described)| unframed(&column.slice(start as i64, end - start), &described.ty))
+        .collect::<Result<Vec<ArrayRef>>>()?;
+    for rows in located {
+        let rows = rows.get(start..end).ok_or_else(|| Error::internal("a source with fewer rows than the frame"))?;
+        columns.push(Arc::new(Int64Array::from(rows.to_vec())));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(end - start));
+    RecordBatch::try_new_with_options(Arc::clone(arrow), columns, &options)
+        .map_err(|error| Error::internal(format!("index of a view: {error}")))
+}
+
+/// Stores a join map, if there is one.
+async fn put_join(store: &Store, join: Option<(ObjectRef, Vec<u8>)>) -> Result<Option<ObjectRef>> {
+    let Some((object, bytes)) = join else { return Ok(None) };
     store.put_content(&object.name_in("joins"), bytes.into()).await?;
     Ok(Some(object))
 }

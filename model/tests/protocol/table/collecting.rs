@@ -24,7 +24,7 @@ impl Table {
         if let Some(again) = again {
             say.add(|| format!("{} keeps what it listed after collection {}; ", self.name(actor), again.collected));
         }
-        state.actors[actor].listed = Some(listed).filter(|_| base.is_some());
+        state.actors[actor].listed = Some(listed).filter(|_| self.keeps && base.is_some());
         let floor = base.map_or(0, |base| base.floor);
         let open = |(session, since): &(usize, u8)| {
             let rounds = 0..self.roles[*session].rounds;

@@ -342,6 +342,8 @@ pub(crate) struct Table {
     pub(crate) replacement: u8,
     /// Whether there is a version 2, which names object 1 alone.
     pub(crate) overwritten: bool,
+    /// Whether a collector whose claim was lost keeps its listings. It may always list again: then there are fewer states.
+    pub(crate) keeps: bool,
 }
 
 impl Table {
@@ -357,7 +359,13 @@ impl Table {
             objects: 1,
             replacement: 0,
             overwritten: false,
+            keeps: !full(),
         }
+    }
+
+    /// The same with one fault less, where a collector keeps its listings.
+    pub(crate) fn keeping(self) -> Self {
+        Self { keeps: true, faults: self.faults.saturating_sub(1), ..self }
     }
 
     /// The actor whose session this actor commits.

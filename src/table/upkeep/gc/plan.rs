@@ -10,7 +10,10 @@ use futures::future::try_join4;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::pins::{listed_pins, pins};
+use super::{
+    pins::{listed_pins, pins},
+    sessions::{Sessions, sessions},
+};
 use crate::{
     commit::{
         self, Decided,
@@ -22,7 +25,7 @@ use crate::{
     store::{Listed, Store},
     table::{
         objects::{FOLDERS, Layouts, Named, readable_versions, together},
-        session::{is_session_file, since_of},
+        session::is_session_file,
         table::Table,
     },
 };
@@ -407,60 +410,6 @@ fn given_up(
     (plan, lists)
 }
 
-/// The write sessions that have files.
-struct Sessions {
-    files: BTreeMap<Uuid, SessionFiles>,
-    /// Sessions that were committed.
-    committed: BTreeSet<Uuid>,
-    /// A session is idle if its files were written at this time or before.
-    before: i64,
-}
-
-/// The files of a write session.
-#[derive(Default)]
-struct SessionFiles {
-    /// The version from which it began; 0 if no file says so.
-    since: u64,
-    has_begun: bool,
-    last_ms: i64,
-    files: Vec<(String, u64)>,
-}
-
-impl Sessions {
-    fn is_idle(&self, session: &SessionFiles) -> bool {
-        session.last_ms <= self.before
-    }
-
-    /// Returns the sessions that are open, with the versions from which they began.
-    fn open(&self, decided: &Decided<'_>) -> impl Iterator<Item = (Uuid, u64)> {
-        let floor = decided.floor();
-        let is_open = move |(id, session): &(&Uuid, &SessionFiles)| {
-            decisions::is_open(session.since, floor, self.committed.contains(*id), self.is_idle(session))
-        };
-        self.files.iter().filter(is_open).map(|(id, session)| (*id, session.since))
-    }
-
-    /// Whether a version is needed to end an idle session: one with this floor, or, if the session began after the last collection, a
-    /// collection after which a later one can do that.
-    fn wait_for_a_version(&self, decided: &Decided<'_>, floor: u64) -> bool {
-        let idle = self.files.iter().filter(|(id, session)| !self.committed.contains(*id) && self.is_idle(session));
-        // What began after the newest version is of another table, or of versions that were taken away.
-        let newest = decided.version();
-        let mut since = idle.map(|(_, session)| session.since).filter(|since| !decisions::is_fenced(*since, decided.floor()));
-        since.any(|since| decisions::is_fenced(since, floor) || (decided.collected()..=newest).contains(&since))
-    }
-
-    /// Returns the files of the sessions that were committed, or are over with this floor.
-    fn over(&self, floor: u64) -> impl Iterator<Item = (String, u64)> {
-        // Where the file is missing that says when a session began, its age decides.
-        let is_over = move |(id, session): &(&Uuid, &SessionFiles)| {
-            let is_known = session.has_begun || self.is_idle(session);
-            self.committed.contains(*id) || is_known && decisions::is_fenced(session.since, floor)
-        };
-        self.files.iter().filter(is_over).flat_map(|(_, session)| session.files.iter().cloned())
-    }
-}
-
 /// The versions of the table whose manifests are there, or damaged, and their ancestors.
 struct Members {
     versions: BTreeMap<u64, Hash>,
@@ -667,25 +616,6 @@ fn repeats(before: &Manifest, now: &Manifest) -> bool {
 async fn listed(store: &Store, folders: &[&str]) -> Result<Vec<Listed>> {
     let lists: Vec<_> = folders.iter().map(|folder| store.list_all(folder)).collect();
     Ok(together(lists).await?.into_iter().flatten().collect())
-}
-
-/// Returns the files of the write sessions, by their ids, and the files that self-tests have left.
-async fn sessions(store: &Store) -> Result<(BTreeMap<Uuid, SessionFiles>, Vec<Listed>)> {
-    let (mut sessions, mut strays): (BTreeMap<Uuid, SessionFiles>, _) = (BTreeMap::new(), Vec::new());
-    for listed in store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)) {
-        let mut parts = listed.name.split('/').skip(1);
-        let Some(session) = parts.next().and_then(|session| Uuid::try_parse(session).ok()) else {
-            strays.push(listed);
-            continue;
-        };
-        let of_session = sessions.entry(session).or_default();
-        let since = parts.next().and_then(since_of);
-        of_session.since = of_session.since.max(since.unwrap_or(0));
-        of_session.has_begun |= since.is_some();
-        of_session.last_ms = of_session.last_ms.max(listed.modified_ms);
-        of_session.files.push((listed.name, listed.bytes));
-    }
-    Ok((sessions, strays))
 }
 
 /// Lists the unfinished files of killed writers: the names of objects of a table, followed by `#` and a number.
