@@ -3,10 +3,11 @@
 //!
 //! `cargo bench -p tetrys --no-default-features --bench remote`. If `TETRYS_PEERS` names a python with pylance and pyarrow, these
 //! read the same rows from the same server (`remote_peers.py`). With the argument `versions`, the bench measures appends of ten
-//! rows instead, and `du` and `gc` of the versions that they make. With `serve`, it only runs the server, for
-//! `peers/loaders.py`.
+//! rows instead, and `du` and `gc` of the versions that they make. With `costs`, it counts the requests, bytes and dependent rounds
+//! of commands: `costs rows=10000,1000000 versions=1,40,250`. With `serve`, it only runs the server, for `peers/loaders.py`.
 
 use std::{
+    collections::BTreeMap,
     error::Error,
     sync::Arc,
     time::{Duration, Instant},
@@ -17,6 +18,7 @@ use arrow_schema::{DataType, Field};
 use futures::{StreamExt, TryStreamExt, stream};
 use tetrys::{
     Preset, Schema, Store, StoreOptions, Table, WriteOptions,
+    ingest::frame::{Frame, FrameSettings, ingest},
     store::CacheFolder,
     table::{Cuts, GcSettings, now_ms},
 };
@@ -37,6 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let options = StoreOptions::only(server.options());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if std::env::args().any(|argument| argument == "costs") {
+        return runtime.block_on(costs(&server, &options));
+    }
     if std::env::args().any(|argument| argument == "versions") {
         return runtime.block_on(versions(&server, &options));
     }
@@ -212,6 +217,123 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// Counts requests, bytes and dependent rounds of commands with 30 ms latency, in tables of narrow rows. Each command opens the table by a
+/// store of its own.
+async fn costs(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Error>> {
+    let numbers = |name: &str, otherwise: &str| -> Result<Vec<u64>, Box<dyn Error>> {
+        let given = std::env::args().find_map(|argument| argument.strip_prefix(name).map(str::to_owned));
+        given.as_deref().unwrap_or(otherwise).split(',').map(|one| Ok(one.parse()?)).collect()
+    };
+    println!(
+        "| rows | versions | command | requests | rounds | read | written | requests by kind |\n|---|---|---|---|---|---|---|---|"
+    );
+    for rows in numbers("rows=", "10000,100000")? {
+        let url = format!("s3://data/costs-{rows}");
+        let count = |versions: u64, command: &'static str| Count { server, rows, versions, command };
+        let open = || Table::open_with(&url, options);
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("rows.parquet");
+        let first = narrow(0..1)?;
+        let mut writer = parquet::arrow::ArrowWriter::try_new(std::fs::File::create(&path)?, first.schema(), None)?;
+        for start in (0..rows).step_by(10_000) {
+            writer.write(&narrow(start..(start + 10_000).min(rows))?)?;
+        }
+        writer.close()?;
+        let (frame, settings) = (Frame::parquet(&path)?, FrameSettings::default().group("x", ["x.*"]).sequence_by(["log"]));
+        let store = || Store::open_with(&url, options);
+        count(1, "create").of(async || ingest(&frame, store()?, &settings, |_| {}).await).await?;
+        for versions in numbers("versions=", "1,40")? {
+            let mut table = open().await?;
+            while table.version() < versions {
+                table = append_narrow(&table).await?;
+            }
+            let (row, key) = (rows / 2, |row: u64| Arc::new(Int64Array::from(vec![row as i64])) as ArrayRef);
+            count(versions, "open").of(open).await?;
+            count(versions, "get").of(async || open().await?.row_loader().take(&[row]).await).await?;
+            count(versions, "window").of(async || open().await?.row_loader().get_rows(row, -9..=0).await).await?;
+            let head = async || {
+                let (table, rows) = (open().await?, (0..10).collect::<Vec<_>>());
+                table.take_index(&rows).await?;
+                table.row_loader().take(&rows).await
+            };
+            count(versions, "head").of(head).await?;
+            count(versions, "versions").of(async || open().await?.recent_history(usize::MAX).await).await?;
+            count(versions, "du").of(async || Table::usage(open().await?.store()).await).await?;
+            let settings = GcSettings { keep_versions: 5, ..GcSettings::default() };
+            let later = now_ms() + 8 * 86_400_000;
+            count(versions, "gc, dry run").of(async || Table::plan_garbage(&store()?, settings, later).await).await?;
+            count(versions, "verify").of(async || open().await?.verify(|_, _| {}).await).await?;
+            count(versions, "append").of(async || append_narrow(&open().await?).await).await?;
+            let value = Arc::new(Float64Array::from(vec![versions as f64])) as ArrayRef;
+            let patch = RecordBatch::try_from_iter([("id", key(row)), ("x.value", value)])?;
+            count(versions, "patch").of(async || open().await?.patch(&["id"], &patch, WriteOptions::default()).await).await?;
+            let gone = rows / 3 + versions;
+            count(versions, "delete").of(async || open().await?.delete([gone], WriteOptions::default()).await).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns rows of a recording of 2,500 rows, an id, a time and a number.
+fn narrow(rows: std::ops::Range<u64>) -> Result<RecordBatch, Box<dyn Error>> {
+    let mut random = fastrand::Rng::with_seed(rows.start);
+    let logs = LargeStringArray::from_iter_values(rows.clone().map(|row| format!("recording-{:06}", row / 2_500)));
+    let times = rows.clone().map(|row| row as i64 * 100 + random.i64(0..20)).collect::<Int64Array>();
+    Ok(RecordBatch::try_from_iter([
+        ("log", Arc::new(logs) as ArrayRef),
+        ("id", Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| row as i64)))),
+        ("time", Arc::new(times)),
+        ("x.value", Arc::new(Float64Array::from_iter_values(rows.map(|_| random.f64())))),
+    ])?)
+}
+
+/// Appends ten rows with ids that no row has.
+async fn append_narrow(table: &Table) -> tetrys::Result<Table> {
+    let first = table.rows() + 10 * table.version();
+    let writer = table.append(WriteOptions::default()).await?;
+    let mut partition = writer.partition()?;
+    partition.write(&narrow(first..first + 10).map_err(|error| tetrys::Error::invalid(error.to_string()))?).await?;
+    writer.commit([partition.finish().await?]).await
+}
+
+/// Counts one command on a table of so many rows and versions.
+struct Count<'a> {
+    server: &'a Server,
+    rows: u64,
+    versions: u64,
+    command: &'static str,
+}
+
+impl Count<'_> {
+    /// Runs the command, and prints its requests.
+    async fn of<T>(self, work: impl AsyncFnOnce() -> tetrys::Result<T>) -> tetrys::Result<T> {
+        let Self { server, rows, versions, command } = self;
+        server.set_latency(Latency { bytes_per_second: None, ..FAR });
+        server.take_served();
+        let done = work().await;
+        let served = server.take_served();
+        server.set_latency(Latency::default());
+        let (mut kinds, mut read, mut written) = (BTreeMap::<String, usize>::new(), 0, 0);
+        for request in served.iter().map(|served| &served.request) {
+            let kind = if request.is_list() { "LIST" } else { &request.method };
+            let place = request.key.split('/').nth(1).unwrap_or_default();
+            *kinds.entry(format!("{kind} {place}").trim_end().to_owned()).or_default() += 1;
+            match kind {
+                "PUT" => written += request.bytes,
+                "GET" => {
+                    let length = server.get(&request.bucket, &request.key).map_or(0, |bytes| bytes.len() as u64);
+                    read += request.range.map_or(length, |(first, last)| (last + 1).min(length).saturating_sub(first));
+                }
+                _ => {}
+            }
+        }
+        let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let (requests, rounds) = (served.len(), dependent(&served));
+        println!("| {rows} | {versions} | {command} | {requests} | {rounds} | {read} | {written} | {} |", kinds.join(", "));
+        done
+    }
 }
 
 /// Appends ten rows at a time with 30 ms latency, and measures `du` and `gc` after 100 and after 300 versions.
