@@ -135,7 +135,7 @@ async fn append(table: &Table, rows: &RecordBatch) -> Result<Table> {
 }
 
 fn batch(rows: std::ops::Range<i64>, add: f64) -> RecordBatch {
-    let of = |value: fn(i64) -> f64| rows.clone().map(move |row| value(row));
+    let of = |value: fn(i64) -> f64| rows.clone().map(value);
     let pose = Float32Array::from_iter_values(rows.clone().flat_map(|row| (0..4).map(move |part| (row * 4 + part) as f32)));
     let item = Arc::new(Field::new("item", DataType::Float32, true));
     let pose = FixedSizeListArray::new(item, 4, Arc::new(pose), None);

@@ -23,9 +23,9 @@ pub async fn index_segments(
     store: &Store,
     schema: &Schema,
     tails: bool,
-    batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    batches: impl IntoIterator<Item = Result<RecordBatch>, IntoIter: Send + 'static>,
 ) -> Result<Vec<Segment>> {
-    let (mut segments, mut batches) = (IndexSegments::new(schema.clone(), tails, None), batches);
+    let (mut segments, mut batches) = (IndexSegments::new(schema.clone(), tails, None), batches.into_iter());
     while let (Some(batch), rest) = next_of(batches).await? {
         segments = segments.append(store, vec![batch?], temporary).await?;
         batches = rest;

@@ -17,6 +17,7 @@ use parquet::{
         properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder},
         reader::ChunkReader,
     },
+    schema::types::ColumnPath,
 };
 
 use super::unfold::{Unfolding, check_footer};
@@ -30,6 +31,11 @@ use crate::{
 pub(super) const ROW_GROUP_ROWS: usize = 64 << 10;
 /// Maximum number of rows of a page that a reader can read alone.
 const PAGE_ROWS: usize = 8 << 10;
+
+/// The most numbers in the dictionary of an index column in a row group, and the most bytes of texts there. The values that follow are written
+/// as they are: who reads one row reads the dictionary too, and that of values which all differ is as long as the column.
+const DISTINCT: usize = 8 << 10;
+const TEXTS: usize = 256 << 10;
 
 /// A Parquet reader whose footer is parsed.
 pub(super) type Builder = ParquetRecordBatchReaderBuilder<Bytes>;
@@ -63,6 +69,10 @@ pub(super) fn writer_of_statistics<W: Write + Send>(
     with_filters: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
 ) -> Result<ArrowWriter<W>> {
     let properties = properties(true, true)?.set_statistics_enabled(EnabledStatistics::Page);
+    let properties = schema.fields().iter().fold(properties, |properties, field| {
+        let bytes = field.data_type().primitive_width().map_or(TEXTS, |width| DISTINCT * width);
+        properties.set_column_dictionary_page_size_limit(ColumnPath::new(vec![field.name().clone()]), bytes)
+    });
     writer_with(out, schema, with_filters(properties.set_data_page_row_count_limit(PAGE_ROWS)))
 }
 

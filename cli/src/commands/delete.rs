@@ -38,7 +38,8 @@ impl Delete {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
         let bar = progress::watch("delete");
-        let gone = table.index().filter_sql(&*self.predicate).await?;
+        // The columns of the condition are read, and no others.
+        let gone = table.index().columns([""; 0]).filter_sql(&*self.predicate).await?;
         let rows = gone.rows_of(&table)?;
         let count = text::counted(rows.len() as u64, "row");
         let deleted = rows.len() as u64;
