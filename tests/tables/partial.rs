@@ -610,7 +610,7 @@ fn a_flipped_byte_of_an_index_is_found_or_harmless() {
     let segment = &table.manifest().segments[1];
     let name = format!("index/{}.parquet", segment.index.blake3);
     let sound = block_on(async { raw.get(&Path::from(name.as_str())).await.unwrap().bytes().await.unwrap() });
-    let sql = "log = 'log-0100' AND weight > 0.0";
+    let sql = "log = 'log-0110' AND weight > 0.0";
     let expected = whole.filter_sql(sql).unwrap();
     let (mut rng, tail) = (Rng(common::seed()), segment.tail.as_ref().unwrap().bytes);
     let (mut found, mut harmless) = (0, 0);
