@@ -494,7 +494,7 @@ async fn append(table: &Table, shape: Shape, first: u64) -> Outcome<Table> {
 /// Writes the index, layouts, hashes and manifest of a table of `rows` rows, and the chunks of the rows that commands read.
 async fn generate(url: &str, template: &str, shape: Shape) -> Outcome<()> {
     let (schema, part) = (shape.schema()?, shape.part());
-    if shape.rows % part != 0 {
+    if !shape.rows.is_multiple_of(part) {
         return Err(format!("{} rows: expected whole partitions of {part} rows", shape.rows).into());
     }
     // One partition is real.
