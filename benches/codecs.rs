@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tetrys::{
     ColumnType, Preset,
-    codec::{Chain, NumberType, Step},
+    codec::{Chain, Medium, NumberType, Step},
 };
 
 #[path = "../src/codec/preset/tests/columns.rs"]
@@ -26,9 +26,9 @@ fn main() -> tetrys::Result<()> {
             continue;
         }
         let presets = [Preset::Fast, Preset::Balanced, Preset::Compact];
-        let chosen = presets.map(|preset| preset.choose(&ty, &values));
+        let chosen = presets.map(|preset| preset.on(Medium::Disk).choose(&ty, &values));
         let [fast, balanced, compact] = &chosen;
-        let allowed = Preset::Balanced.candidates(&ty)?;
+        let allowed = Preset::Balanced.on(Medium::Disk).candidates(&ty)?;
         let sizes = allowed.iter().map(|chain| chain.encode(&values).map(|stored| stored.len()));
         let sizes = sizes.collect::<tetrys::Result<Vec<usize>>>()?;
         let least_allowed = sizes.into_iter().min().unwrap_or(0).min(values.len());
@@ -63,7 +63,7 @@ fn main() -> tetrys::Result<()> {
             ));
         }
         for preset in presets {
-            let seconds = best(|| preset.choose(&ty, &values).map(drop))?;
+            let seconds = best(|| preset.on(Medium::Disk).choose(&ty, &values).map(drop))?;
             println!("| {name} | (the choice of `{preset}`) | | {:.3} | | |", values.len() as f64 / 1e9 / seconds);
         }
     }
@@ -102,14 +102,18 @@ fn chains(ty: &ColumnType, number: NumberType) -> tetrys::Result<Vec<Chain>> {
     let width = number.width() as u8;
     let shuffles = [vec![], vec![Step::Shuffle(width)], vec![Step::BitShuffle(width)]];
     let mut transforms = shuffles.to_vec();
-    if let ColumnType::Tensor { .. } = ty {
-        let split = Step::Split { width, components: 4 };
-        transforms.push(vec![Step::Shuffle(width * 4)]);
+    transforms.retain(|steps| width > 1 || !matches!(steps.as_slice(), [Step::Shuffle(_)]));
+    if let ColumnType::Tensor { shape, .. } = ty
+        && let Some(components) = shape.last().copied().flatten().and_then(|extent| u8::try_from(extent).ok())
+        && (2..=64).contains(&components)
+    {
+        let split = Step::Split { width, components };
+        transforms.push(vec![Step::Shuffle(width * components)]);
         transforms.extend(shuffles.map(|steps| [vec![split], steps].concat()));
     }
     let mut chains = vec![vec![]];
     for transform in &transforms {
-        for compressor in [Step::Lz4, Step::Zstd(3), Step::Zstd(12)] {
+        for compressor in [Step::Lz4, Step::Zstd(1), Step::Zstd(3), Step::Zstd(12)] {
             chains.push([transform.as_slice(), &[compressor]].concat());
         }
     }
@@ -124,7 +128,13 @@ type Sample = (&'static str, ColumnType, NumberType, Vec<u8>);
 
 fn columns() -> tetrys::Result<Vec<Sample>> {
     let typed = columns::columns().into_iter().map(|(name, ty, values)| {
-        let number = if ty.starts_with("f32") { NumberType::F32 } else { NumberType::I64 };
+        let number = match ty.split('[').next() {
+            Some("f32") => NumberType::F32,
+            Some("f64") => NumberType::F64,
+            Some("u32") => NumberType::U32,
+            Some("u8") => NumberType::U8,
+            _ => NumberType::I64,
+        };
         Ok((name, ty.parse()?, number, values))
     });
     typed.collect()

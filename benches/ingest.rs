@@ -120,10 +120,10 @@ fn compare(scenes: u32) -> Outcome<()> {
             (decode + encode) / whole
         );
     }
-    println!("\n| preset | column | chain | bytes | best chain | more |\n|---|---|---|---|---|---|");
+    println!("\n| preset | column | chain | cost | best chain | more |\n|---|---|---|---|---|---|");
     for (preset, of) in &columns {
         let (taken, best) = &of.chains;
-        println!("| {preset} | {} | {taken} | {} | {best} | {:+.2} % |", of.column, of.stored, of.more());
+        println!("| {preset} | {} | {taken} | {} | {best} | {:+.2} % |", of.column, of.taken, of.more());
     }
     Ok(())
 }

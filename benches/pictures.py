@@ -26,12 +26,12 @@ SIZE = (224, 224)
 BATCH = 50
 
 
-def jpeg(seed: int) -> bytes:
+def jpeg(seed: int, width: int = 1920, height: int = 1200) -> bytes:
     """Smooth colours, edges and noise, 4:2:0, quality 90: about as many bytes as a photograph."""
     rng = np.random.default_rng(seed)
-    y, x = np.mgrid[:1200, :1920]
+    y, x = np.mgrid[:height, :width]
     planes = [np.sin(x / (40 + c + seed % 9)) * 60 + np.cos(y / (50 - c)) * 60 + ((x // 90 + y // 70) % 2) * 40 + 90 for c in range(3)]
-    pixels = (np.stack(planes, -1) + rng.normal(0, 6, (1200, 1920, 1))).clip(0, 255).astype(np.uint8)
+    pixels = (np.stack(planes, -1) + rng.normal(0, 6, (height, width, 1))).clip(0, 255).astype(np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "jpeg", quality=90)
     return file.getvalue()

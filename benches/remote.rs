@@ -4,7 +4,8 @@
 //! `cargo bench -p tetrys --no-default-features --bench remote`. If `TETRYS_PEERS` names a python with pylance and pyarrow, these
 //! read the same rows from the same server (`remote_peers.py`). With the argument `versions`, the bench measures appends of ten
 //! rows instead, and `du` and `gc` of the versions that they make. With `costs`, it counts the requests, bytes and dependent rounds
-//! of commands: `costs rows=10000,1000000 versions=1,40,250`. With `serve`, it only runs the server, for `peers/loaders.py`.
+//! of commands: `costs rows=10000,1000000 versions=1,40,250`. With `serve`, it only runs the server, for `peers/loaders.py` and
+//! `idle.py`.
 
 use std::{
     collections::BTreeMap,
@@ -57,12 +58,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     peers(&server)
 }
 
-/// Prints the address of the server, and serves until standard input ends. A line `far` or `near` sets the latency; the answer has
-/// the requests since the line before, and the bytes that they read.
+/// Prints the address of the server, and serves until standard input ends. A line `far` or `near` sets the latency, `stall 2` lets
+/// every request wait for two seconds; the answer has the requests since the line before, and the bytes that they read.
 fn serve(server: &Server) -> Result<(), Box<dyn Error>> {
     println!(r#"{{"endpoint": "{}", "key": "tester", "secret": "{}"}}"#, server.endpoint(), server.secret());
     for line in std::io::stdin().lines() {
-        server.set_latency(if line? == "far" { FAR } else { Latency::default() });
+        let line = line?;
+        match line.split_once(' ') {
+            Some(("stall", seconds)) => server.stall(Duration::try_from_secs_f64(seconds.parse()?)?),
+            _ => server.set_latency(if line == "far" { FAR } else { Latency::default() }),
+        }
         let seen = server.take_requests();
         let read = seen.iter().filter(|request| request.method == "GET").map(|request| {
             let length = server.get(&request.bucket, &request.key).map_or(0, |bytes| bytes.len() as u64);

@@ -34,7 +34,7 @@ LEFT_OUT = {".github/ISSUE_TEMPLATE/missing.md", ".github/ISSUE_TEMPLATE/wrong.m
 SHOWN = {"", ".py", ".rs", ".sh", ".toml", ".yml"}
 
 # Packages whose documentation `cargo doc` makes.
-CRATES = ["tetrys", "tetrys-images", "tetrys-l5", "tetrys-petastorm"]
+CRATES = ["tetrys", "tetrys-images", "tetrys-l5", "tetrys-logs", "tetrys-petastorm", "tetrys-view"]
 
 LINK = re.compile(r"(?P<code>(`+)[^`].*?\2)|(?P<image>!?)\[(?P<text>(?:`[^`]*`|[^\[\]`])*)\]\((?P<target>[^()\s]+)\)", re.DOTALL)
 FENCED = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.MULTILINE | re.DOTALL)
@@ -115,7 +115,7 @@ def order() -> dict[str, list[str]]:
     return {
         "": ["README.md"],
         "Guide": ["docs/guide/README.md", *rows_of("docs/guide/README.md")],
-        "Reference": ["python/README.md", "python/reader/README.md", "cli/README.md", "docs/compatibility.md", "GUARANTEES.md"],
+        "Reference": ["python/README.md", "python/reader/README.md", "cli/README.md", "view/README.md", "docs/compatibility.md", "GUARANTEES.md"],
         "Format": ["format-spec/README.md", *rows_of("format-spec/README.md")],
         "Figures": ["benches/README.md", "benches/journal.md"],
         "Project": [

@@ -1,6 +1,9 @@
 //! Work that runs in the background while the caller does other work.
 
-use tokio::{runtime::Handle, task::JoinSet};
+use tokio::{
+    runtime::Handle,
+    task::{JoinError, JoinSet},
+};
 
 use crate::error::{Error, Result};
 
@@ -27,13 +30,18 @@ impl<T: Send + 'static> Ahead<T> {
     /// Waits for the work, whose result [`Ahead::done`] then returns at once. Dropping the future loses nothing.
     pub(crate) async fn ready(&mut self) {
         if let Self::Running(tasks) = self {
-            let done = match tasks.join_next().await {
-                Some(Ok(done)) => done,
-                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                _ => Err(Error::unavailable("the runtime is shutting down")),
-            };
-            *self = Self::Done(done);
+            *self = Self::Done(result(tasks.join_next().await));
         }
+    }
+
+    /// Whether the work is under way.
+    pub(crate) fn is_running(&mut self) -> bool {
+        if let Self::Running(tasks) = self
+            && let Some(joined) = tasks.try_join_next()
+        {
+            *self = Self::Done(result(Some(joined)));
+        }
+        matches!(self, Self::Running(_))
     }
 
     /// Waits for the work and returns its result.
@@ -47,5 +55,14 @@ impl<T: Send + 'static> Ahead<T> {
             Self::Done(done) => done,
             Self::Running(_) => Err(Error::internal("background work that is ready has no result")),
         }
+    }
+}
+
+/// Returns the result of a task that has ended. A panic goes on in the caller.
+fn result<T>(joined: Option<std::result::Result<Result<T>, JoinError>>) -> Result<T> {
+    match joined {
+        Some(Ok(done)) => done,
+        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        _ => Err(Error::unavailable("the runtime is shutting down")),
     }
 }

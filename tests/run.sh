@@ -19,7 +19,7 @@ cargo test --workspace $*
 Needs Rust and a C compiler; the Python tests need python3 (3.10 or later) and network for pip.
 TEXT
 [ "${TETRYS_TORCH:-}" = 1 ] || echo "Left out: the tests of PyTorch (6 GB to install). TETRYS_TORCH=1 runs them."
-[ -n "${TETRYS_CLUSTER:-}" ] || echo "Left out: the tests of Ray, Spark and Daft (1 GB to install, Java 17). TETRYS_CLUSTER=slice runs them in minutes, 1 runs all."
+[ -n "${TETRYS_CLUSTER:-}" ] || echo "Left out: the tests of Ray, Spark and Daft, and those of Petastorm's wheel (2.2 GB to install, Java 17). TETRYS_CLUSTER=slice runs them in minutes, 1 runs all."
 [ "${TETRYS_FULL:-}" = 1 ] || echo "Left out: the long suites. TETRYS_FULL=1 runs up to twenty times as many random cases (hours)."
 [ -d "${TETRYS_SHARED:-../shared}" ] || echo "Left out: comparisons with recorded data. TETRYS_SHARED names a folder that has it; there is none at ${TETRYS_SHARED:-../shared}."
 echo

@@ -1,7 +1,9 @@
-"""The data of the comparison: wide rows of a drive, and small rows of words."""
+"""The data of the comparison: wide rows of a drive, and small rows of words; for the data loaders, also frames of Level 5 scenes."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +85,53 @@ def cameras(rows: int, rng: np.random.Generator | None = None) -> list[np.ndarra
     """Returns the pictures of the wide rows alone: u8 [rows, JPEG] for each camera."""
     rng = rng or np.random.default_rng(7)
     return [rng.integers(0, 2**64, (rows, JPEG // 8), np.uint64).view(np.uint8) for _ in range(CAMERAS)]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Rows of byte fields of one length, which the data loaders read."""
+
+    said: str
+    """What a row is, for people."""
+    names: list[str]
+    length: int
+    """Bytes of a field: a multiple of 8."""
+    made: Callable[[int], list[np.ndarray]]
+    """Returns the given number of rows: u8 [rows, length] for each name."""
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row."""
+        return len(self.names) * self.length
+
+
+def fields(level5: str = "") -> Fields:
+    """Returns the camera rows; or the agents of each frame of the Level 5 data set at this path."""
+    if not level5:
+        return Fields(f"rows of {CAMERAS} pictures of {JPEG} bytes", [f"camera{number}" for number in range(CAMERAS)], JPEG, cameras)
+    from tetrys.l5 import ChunkedDataset
+
+    dataset = ChunkedDataset(level5).open()
+    agents, intervals = np.asarray(dataset.agents[:]), np.asarray(dataset.frames["agent_index_interval"][:])
+    most = int((intervals[:, 1] - intervals[:, 0]).max())
+    length = -(-most * agents.itemsize // 8) * 8
+
+    def made(rows: int) -> list[np.ndarray]:
+        """Repeats the frames. Each copy of the scenes is at another place, so that no two rows are equal."""
+        found = np.zeros((rows, length), np.uint8)
+        for row in range(rows):
+            copy, frame = divmod(row, len(intervals))
+            start, end = intervals[frame]
+            some = agents[start:end].copy()
+            some["centroid"] += copy
+            found[row, : some.nbytes] = np.frombuffer(some.tobytes(), np.uint8)
+        return [found]
+
+    return Fields(f"the agents of a Level 5 frame, at most {most}, padded to {length} bytes", ["agents"], length, made)
+
+
+DATA = fields(os.environ.get("LOADERS_LEVEL5", ""))
+"""What the data loaders read."""
 
 
 def _ragged(rng: np.random.Generator, rows: int, least: int, most: int, width: int) -> Ragged:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the package in release mode and compares it with other formats: `run.sh [options of compare.py]`, or its data loader with
-# other loaders: `run.sh loaders [options of loaders.py]`; or reads through Ray and Spark: `run.sh ray [options of ray_read.py]`,
-# `run.sh spark [options of spark_read.py]`. Installs these from PyPI into a virtual environment in the cache folder. Writes the
+# other loaders: `run.sh loaders [options of loaders.py]`; or measures how long a consumer waits for it: `run.sh idle [options of
+# idle.py]`; or reads through Ray and Spark: `run.sh ray [options of ray_read.py]`, `run.sh spark [options of spark_read.py]`. Installs these from PyPI into a virtual environment in the cache folder. Writes the
 # data to a temporary folder, and removes it.
 set -eu
 here="$(cd "$(dirname "$0")" && pwd)"
@@ -13,6 +13,10 @@ if [ "${1:-}" = loaders ]; then
     script=loaders.py
     requirements="$here/loaders.txt"
     set -- --petastorm "$(sh "$root/tests/venv.sh" "$here/loaders_petastorm.txt")" "$@"
+elif [ "${1:-}" = idle ]; then
+    shift
+    script=../idle.py
+    requirements="$here/loaders.txt"
 elif [ "${1:-}" = ray ] || [ "${1:-}" = spark ]; then
     script="$1_read.py"
     requirements="$here/$1.txt"

@@ -42,7 +42,7 @@ use crate::{
     name = "tetrys",
     version,
     arg_required_else_help = true,
-    after_help = "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong use of the command line, 3 damage found in a table, 4 differences found by `diff --exit-code`, 5 something to mend found by `doctor`. Every command prints JSON with --json, and its --help ends with examples.
+    after_help = "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong use of the command line, 3 damage found in a table, 4 differences found by `diff --exit-code`, 5 something to mend found by `doctor`. Every command but `view` prints JSON with --json, and its --help ends with examples.
 
 Read about URLs, credentials, the cache, and references to other tables:
   tetrys help stores

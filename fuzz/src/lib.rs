@@ -34,13 +34,14 @@ use tetrys_l5::{
 };
 use twox_hash::XxHash3_64;
 
+pub mod logs;
 pub mod petastorm;
 
 /// A target and its name. Its corpus folder has the same name.
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     ("manifest", manifest),
     ("index", index),
     ("tail", tail),
@@ -58,6 +59,8 @@ pub const TARGETS: [Target; 17] = [
     ("l5_config", l5_config),
     ("petastorm_pickle", petastorm::pickle),
     ("petastorm_footer", petastorm::footer),
+    ("mcap", logs::file),
+    ("ros_definition", logs::definition),
 ];
 
 /// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.

@@ -17,6 +17,7 @@ mod known_type;
 mod l5;
 mod loader;
 mod logging;
+mod logs;
 mod petastorm;
 mod pickle;
 mod place;
@@ -60,6 +61,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::columns_of, module)?)?;
     cluster::add(module)?;
     l5::add(module)?;
+    logs::add(module)?;
     petastorm::add(module)?;
     module.add_function(wrap_pyfunction!(loader::restore_rows, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;

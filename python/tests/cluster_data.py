@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import tetrys as tt
 
 SCHEMA = {
@@ -65,6 +67,54 @@ def scenes(source: str) -> Iterator[Any]:
         table = tt.ingest_l5(zarr, f"{folder}/t")
         index = tt.read_index(table).filter(scene_index=int(scene))
         yield from tt.row_loader(index, columns=[*index.columns, "*"]).scan(50)
+
+
+def nested(rows: int, seed: int) -> pa.Table:
+    """Returns random rows with structs, lists of structs, maps and decimals, all of which may be null. A struct that is not null may have
+    nulls alone.
+    """
+    rng = np.random.default_rng(seed)
+    box = pa.struct([("size", pa.struct([("length", pa.float32()), ("width", pa.float32())])), ("class", pa.string())])
+    fields = {
+        "i": pa.int64(),
+        "ego": pa.struct([("speed", pa.float64()), ("pose", pa.struct([("xyz", pa.list_(pa.float64())), ("at", pa.timestamp("us", "UTC"))]))]),
+        "boxes": pa.list_(box),
+        "tags": pa.map_(pa.string(), pa.int32()),
+        "named": pa.map_(pa.string(), box),
+        "price": pa.decimal128(9, 2),
+        "tiny": pa.decimal128(38, 20),
+        "prices": pa.list_(pa.decimal128(12, 3)),
+        "costs": pa.map_(pa.string(), pa.struct([("net", pa.decimal128(20, 0))])),
+    }
+
+    def value(kind: pa.DataType) -> Any:
+        if rng.random() < 0.25:
+            return None
+        if pa.types.is_struct(kind):
+            return {one.name: value(one.type) for one in kind}
+        if pa.types.is_map(kind):
+            return [(f"key {number}", value(kind.item_type)) for number in range(rng.integers(0, 4))]
+        if pa.types.is_list(kind):
+            return [value(kind.value_type) for _ in range(rng.integers(0, 4))]
+        if pa.types.is_decimal(kind):
+            unscaled = int(rng.integers(-(10**9) + 1, 10**9)) if rng.random() < 0.7 else int(rng.integers(-9, 10))
+            return Decimal(unscaled).scaleb(-kind.scale)
+        if pa.types.is_string(kind):
+            return "".join(rng.choice(list("aé "), rng.integers(0, 4)))
+        if pa.types.is_timestamp(kind):
+            return int(rng.integers(0, 2**50))
+        return float(rng.integers(-99, 99)) / 4 if pa.types.is_floating(kind) else int(rng.integers(-99, 99))
+
+    columns = {name: [value(kind) for _ in range(rows)] for name, kind in fields.items()} | {"i": list(range(rows))}
+    return pa.table({name: pa.array(columns[name], kind) for name, kind in fields.items()})
+
+
+def described(table: tt.Table) -> dict[str, Any]:
+    """Returns types, properties and values of all columns, in the order of the rows."""
+    index = tt.read_index(table)
+    columns = pa.table(tt.row_loader(index).take(range(len(index)), [*index.columns, "*"]))
+    kinds = dict(table.index_columns) | {name: kind for _, members in table.groups for name, kind in members}
+    return {name: (kind, table.column_properties(name), columns[name].to_pylist()) for name, kind in sorted(kinds.items())}
 
 
 def layout_of(table: tt.Table) -> dict[str, Any]:

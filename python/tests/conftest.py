@@ -8,6 +8,7 @@ import http.client
 import importlib.util
 import io
 import os
+import random
 import subprocess
 import threading
 import time
@@ -34,8 +35,11 @@ settings.load_profile("tetrys")
 
 ROWS = 20
 
-# Only .ci/full installs these.
-NEEDED = {"test_jax.py": "jax", "test_hugging_face.py": "datasets", "test_tensorflow.py": "tensorflow", "test_petastorm_tensorflow.py": "tensorflow"}
+# Other suites than the one that needs least install these, or .ci/full alone.
+NEEDED = {
+    "test_jax.py": "jax", "test_hugging_face.py": "datasets", "test_tensorflow.py": "tensorflow", "test_petastorm_tensorflow.py": "tensorflow",
+    "test_petastorm_files.py": "fsspec", "test_petastorm_suite.py": "petastorm",
+}  # fmt: skip
 collect_ignore = [file for file, name in NEEDED.items() if importlib.util.find_spec(name) is None]
 if importlib.util.find_spec("torch") is None:
     collect_ignore.append("test_petastorm_pytorch.py")
@@ -75,6 +79,15 @@ def leave_with_plain_words(block: Any, kind: Any, error: Any, trace: Any) -> boo
 
 # All tests of errors use `pytest.raises`.
 setattr(pytest.RaisesExc, "__exit__", leave_with_plain_words)
+
+
+@pytest.fixture
+def random_seed() -> int:
+    """Returns the seed of a randomized test: `TETRYS_SEED`, or another in each run. Prints it, so that pytest shows it if the test fails."""
+    given = os.environ.get("TETRYS_SEED")
+    seed = int(given, 0) if given else random.randrange(1 << 48)
+    print(f"TETRYS_SEED={seed:#x}")
+    return seed
 
 
 def points(row: int) -> np.ndarray:

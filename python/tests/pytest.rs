@@ -119,6 +119,21 @@ fn the_suites_of_clusters_pass() {
     passes(&requirements, &arguments.chain(CLUSTERS).collect::<Vec<_>>());
 }
 
+/// The tests of Petastorm's wheel. With `slice`, those that need no JVM and make no tensors. Only Petastorm brings fsspec.
+#[test]
+fn the_suite_of_petastorm_passes() {
+    let Some(chosen) = of_clusters() else {
+        return environment::leave_out(
+            "Petastorm's own tests (1.2 GB to install; all of them 8 GB, Java)",
+            "TETRYS_CLUSTER=slice",
+        );
+    };
+    let requirements = ["python/tests/petastorm_suite.txt", "python/tests/petastorm_frameworks.txt"];
+    let arguments = ["-m", "pytest"].into_iter().chain(chosen.iter().copied());
+    let files = ["tests/test_petastorm_files.py", "tests/test_petastorm_suite.py"];
+    passes(if chosen.is_empty() { &requirements } else { &requirements[..1] }, &arguments.chain(files).collect::<Vec<_>>());
+}
+
 #[test]
 fn the_package_and_its_stubs_type_check() {
     passes(&[BASE], &["-m", "mypy", "--cache-dir=/dev/null"]);

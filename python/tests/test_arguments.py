@@ -75,7 +75,7 @@ def names() -> list[str]:
     """Lists the public callables without a table."""
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
-    functions = ["Receipt", "Table", "RowLoader", "Writer", "DataLoader", "concat", "decode", "image", "ingest_l5", "ingest_petastorm", "merge", "merge_tables", "mix", "open_table"]
+    functions = ["Receipt", "Table", "RowLoader", "Writer", "DataLoader", "concat", "decode", "image", "ingest_l5", "ingest_logs", "ingest_petastorm", "merge", "merge_tables", "mix", "open_table"]
     functions += ["read_index", "read_petastorm_metadata", "row_loader", "run", "scan_index", "split_table", "times", "write_table"]
     clusters = [f"cluster.{name}" for name in cluster.__all__ if inspect.isfunction(getattr(cluster, name))]
     return [name for name in functions + members + clusters if name not in LEFT_OUT]
@@ -91,7 +91,7 @@ def parameters(call: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             yield parameter
 
 
-SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "batch_size": 1, "source": "t"}
+SENSIBLE: dict[str, Any] = {"columns": ["labels.*"], "offsets": [0], "index": "i", "data": {"i": [0], "x": [1.5]}, "schema": {"i": "i64", "x": "f32"}, "on": ["log_id", "timestamp"], "position": 0, "positions": [0], "column": "timestamp", "deltas": ["0s"], "shares": {"a": 0.5}, "by": "timestamp", "left": "t", "right": "t", "batch_size": 1, "source": "t", "logs": "t", "recipe": {"clock": {"topic": "/t"}}}
 
 
 @pytest.fixture

@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import l5_maps
 import numpy as np
+import pyarrow as pa
 import pytest
 import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
 from silly import SILLY, wrong_answer
 from tetrys import cluster, l5, petastorm
-from tetrys.petastorm import codecs, ngram, predicates, selectors, spark_utils, transform, unischema, weighted_sampling_reader
+from tetrys.l5 import geometry
+from tetrys.petastorm import codecs, fs_utils, generator, ngram, predicates, selectors, spark_utils, transform, unischema, utils, weighted_sampling_reader
 from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
+from tetrys.petastorm.test_util import reader_mock
 
 
 @dataclass
@@ -94,6 +98,7 @@ Call = tuple[Callable[..., Any], dict[str, Any]]
 METRIC: dict[str, Any] = {"ground_truth": np.ones((4, 2)), "pred": np.ones((2, 4, 2)), "confidences": np.array([0.5, 0.5]), "avails": np.ones(4)}
 METRICS = "neg_multi_log_likelihood rmse prob_true_mode time_displace average_displacement_error_oracle average_displacement_error_mean".split()
 METRICS += "final_displacement_error_oracle final_displacement_error_mean".split()
+PIXELS = np.zeros((4, 4, 3), np.uint8)
 ROWS: dict[str, Any] = {"timestamps": np.arange(2), "track_ids": np.arange(2), "coords": np.ones((2, 3, 2))}
 
 
@@ -103,6 +108,10 @@ def of_samples(kind: str, name: str, **options: Any) -> Callable[[World], Call]:
 
 def of_map(name: str, **options: Any) -> Callable[[World], Call]:
     return lambda world: (getattr(world.map_api(), name), options)
+
+
+def of_boxes(world: World) -> dict[str, Any]:
+    return {"render_context": world.rasterizer().render_context, "filter_agents_threshold": 0.5, "history_num_frames": 1}
 
 
 def calls_of_l5() -> dict[str, Callable[[World], Call]]:
@@ -141,6 +150,25 @@ def calls_of_l5() -> dict[str, Callable[[World], Call]]:
         "Vectorizer.vectorize": vectors,
         "RenderContext": lambda world: (l5.RenderContext, {"raster_size_px": [8, 6], "pixel_size_m": [0.5, 0.5], "center_in_raster_ratio": [0.5, 0.5], "set_origin_to_bottom": True}),
         "Rasterizer": lambda world: (l5.Rasterizer, {"map_type": "box_debug", "context": world.rasterizer().render_context, "threshold": 0.5, "history": 1, "render_ego_history": True}),
+        "RenderContext.raster_from_world": lambda world: (world.rasterizer().render_context.raster_from_world, {"position_m": [1.0, 2.0], "angle_rad": 0.5}),
+        "StubRasterizer": lambda world: (l5.StubRasterizer, {"render_context": world.rasterizer().render_context}),
+        "BoxRasterizer": lambda world: (l5.BoxRasterizer, {"render_context": world.rasterizer().render_context, "filter_agents_threshold": 0.5, "history_num_frames": 1}),
+        "SemanticRasterizer": lambda world: (l5.SemanticRasterizer, {"render_context": world.rasterizer().render_context, "semantic_map_path": b"", "world_to_ecef": np.eye(4)}),
+        "SatelliteRasterizer": lambda world: (l5.SatelliteRasterizer, {"render_context": world.rasterizer().render_context, "map_im": PIXELS, "world_to_aerial": np.eye(4)}),
+        "SemBoxRasterizer": lambda world: (l5.SemBoxRasterizer, of_boxes(world) | {"semantic_map_path": b"", "world_to_ecef": np.eye(4)}),
+        "SatBoxRasterizer": lambda world: (l5.SatBoxRasterizer, of_boxes(world) | {"map_im": PIXELS, "world_to_aerial": np.eye(4)}),
+        "fit_ackerman_model_exact": lambda world: (l5.fit_ackerman_model_exact, {name: 0.0 for name in ("x0", "y0", "r0", "v0")} | {name: np.ones(2) for name in ("gx", "gy", "gr", "gv", "wgx", "wgy", "wgr", "wgv")}),
+        "geometry.transform_points": lambda world: (geometry.transform_points, {"points": np.zeros((2, 2)), "transf_matrix": np.eye(3)}),
+        "geometry.transform_point": lambda world: (geometry.transform_point, {"point": np.zeros(2), "transf_matrix": np.eye(3)}),
+        "geometry.vertical_flip": lambda world: (geometry.vertical_flip, {"tm": np.eye(3), "y_dim_size": 4}),
+        "geometry.rotation33_as_yaw": lambda world: (geometry.rotation33_as_yaw, {"rotation": np.eye(3)}),
+        "geometry.yaw_as_rotation33": lambda world: (geometry.yaw_as_rotation33, {"yaw": 0.5}),
+        "geometry.compute_agent_pose": lambda world: (geometry.compute_agent_pose, {"agent_centroid_m": np.zeros(2), "agent_yaw_rad": 0.5}),
+        "geometry.angular_distance": lambda world: (geometry.angular_distance, {"angle_a": 0.5, "angle_b": 1.5}),
+        "geometry.angle_between_vectors": lambda world: (geometry.angle_between_vectors, {"v1": [1, 0], "v2": [0, 1]}),
+        "geometry.compute_yaw": lambda world: (geometry.compute_yaw_around_north_from_direction, {"direction_vector": [1, 0]}),
+        "geometry.geodetic_to_ecef": lambda world: (geometry.geodetic_to_ecef, {"lla_point": [1, 2, 3]}),
+        "geometry.ecef_to_geodetic": lambda world: (geometry.ecef_to_geodetic, {"point": [7e6, 0, 0]}),
         "Rasterizer.rasterize": lambda world: (world.rasterizer().rasterize, {"history_frames": world.arrays[1][:1], "history_agents": [world.arrays[2][:0]], "history_tl_faces": [world.arrays[3][:0]]}),
         "Rasterizer.to_rgb": lambda world: (world.rasterizer().to_rgb, {"in_im": np.zeros((6, 8, world.rasterizer().num_channels()), np.float32)}),
         "write_gt_csv": lambda world: (l5.write_gt_csv, {"csv_path": "o.csv", **ROWS, "avails": np.ones((2, 3))}),
@@ -281,6 +309,24 @@ CALLS_OF_PETASTORM: dict[str, Callable[[World], Call]] = {
     "DatasetWriter.write, values": lambda world: (lambda **given: written(world, **given), row()),
     "SingleFieldIndexer": lambda world: (rowgroup_indexers.SingleFieldIndexer, {"index_name": "a", "index_field": "b"}),
     "build_rowgroup_index": lambda world: (rowgroup_indexing.build_rowgroup_index, {"dataset_url": world.drives, "spark_context": None, "indexers": [rowgroup_indexers.SingleFieldIndexer("a", "nothing")]}),
+    "get_schema": lambda world: (dataset_metadata.get_schema, {"dataset": world.drives}),
+    "get_schema_from_dataset_url": lambda world: (dataset_metadata.get_schema_from_dataset_url, {"dataset_url_or_urls": world.drives}),
+    "infer_or_load_unischema": lambda world: (dataset_metadata.infer_or_load_unischema, {"dataset": world.drives}),
+    "Unischema.from_arrow_schema": lambda world: (unischema.Unischema.from_arrow_schema, {"parquet_dataset": pa.schema({"id": pa.int8()})}),
+    "NGram.form_ngram": lambda world: (ngram.NGram({0: ["id"], 1: ["id"]}, 1, "id").form_ngram, {"data": [{"id": 1}, {"id": 2}], "schema": schema()}),
+    "NGram.form_ngram, values": lambda world: (lambda first, other: ngram.NGram({0: ["id"], 1: ["id"]}, 1, "id").form_ngram([{"id": first}, {"id": other}], schema()), {"first": 1, "other": 2}),
+    "NGram.make_namedtuple": lambda world: (ngram.NGram({0: [FIELD]}, 1, FIELD).make_namedtuple, {"schema": schema(), "ngram_as_dicts": {0: {"id": 1}}}),
+    "decode_row": lambda world: (utils.decode_row, {"row": {"points": CELL}, "schema": schema()}),
+    "decode_row, values": lambda world: (lambda **given: utils.decode_row(given, schema()), {"id": 1, "points": CELL}),
+    "run_in_subprocess": lambda world: (lambda func: utils.run_in_subprocess(func) if not callable(func) else None, {"func": len}),
+    "generate_datapoint": lambda world: (generator.generate_datapoint, {"schema": schema()}),
+    "ReaderMock": lambda world: (reader_mock.ReaderMock, {"schema": schema(), "schema_data_generator": reader_mock.schema_data_generator_example}),
+    "schema_data_generator_example": lambda world: (reader_mock.schema_data_generator_example, {"schema": schema()}),
+    "FilesystemResolver": lambda world: (fs_utils.FilesystemResolver, {"dataset_url": "file:///data"}),
+    "get_dataset_path": lambda world: (fs_utils.get_dataset_path, {"parsed_url": urlparse("file:///data")}),
+    "get_filesystem_and_path_or_paths": lambda world: (fs_utils.get_filesystem_and_path_or_paths, {"url_or_urls": ["file:///data"]}),
+    "normalize_dir_url": lambda world: (fs_utils.normalize_dir_url, {"dataset_url": "file:///data"}),
+    "normalize_dataset_url_or_urls": lambda world: (fs_utils.normalize_dataset_url_or_urls, {"dataset_url_or_urls": ["file:///data"]}),
     "cluster.ReadSplit": lambda world: (lambda **given: list(cluster.read(cluster.ReadSplit(**given))), vars(cluster.plan_read(world.drives, columns=["timestamp"])[0])),
     "cluster.WriteTask": lambda world: (cluster.WriteTask, vars(cluster.plan_write("w", schema={"i": "i64"}, index="i", partitions=1).task(0))),
 }  # fmt: skip

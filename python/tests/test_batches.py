@@ -475,6 +475,22 @@ def test_traces_progress_and_statistics(index: tt.Index, tmp_path: Path, capfd: 
         tt.DataLoader(index, batch_size=3, trace=trace)
 
 
+def test_the_loop_waits_for_a_transform_too(index: tt.Index) -> None:
+    def slow(batch: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.2)
+        return batch
+
+    loader = tt.DataLoader(index, batch_size=4, columns=COLUMNS, transform=slow)
+    assert loader.stats()["wait_share"] is None
+    batches = iter(loader)
+    next(batches)
+    first = loader.stats()
+    # The call that starts the first batch waits for all of it.
+    assert first["consumer_waited"] >= 0.2 and first["loader_waited"] == 0 and first["wait_share"] == 1
+    next(batches)
+    assert loader.stats()["loader_waited"] > 0
+
+
 @pytest.fixture(scope="module")
 def small_rows(tmp_path_factory: pytest.TempPathFactory) -> tt.Index:
     """An index of 6,000 rows of 1 KiB, of which several share a block."""

@@ -335,6 +335,11 @@ def test_an_append_must_have_the_columns_of_the_table(tmp_path: Path) -> None:
         cluster.plan_write(view.url, schema=SCHEMA, mode="append", **LAYOUT)
 
 
+def test_labels_are_text_or_paths(tmp_path: Path) -> None:
+    plan = cluster.plan_write(str(tmp_path / "t"), schema=SCHEMA, labels=[tmp_path / "a.bag", "b.bag"], **LAYOUT)
+    assert plan.labels == [task.label for task in plan.tasks] == [str(tmp_path / "a.bag"), "b.bag"]
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -344,7 +349,8 @@ def test_an_append_must_have_the_columns_of_the_table(tmp_path: Path) -> None:
         (lambda url: cluster.plan_write(url, schema=SCHEMA, partitions=True, **LAYOUT), "partitions: expected an integer"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, partitions=2**40, **LAYOUT), "outside"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, labels="abc", **LAYOUT), "labels: expected a list"),
-        (lambda url: cluster.plan_write(url, schema=SCHEMA, labels=[1], **LAYOUT), "a label: expected text"),
+        (lambda url: cluster.plan_write(url, schema=SCHEMA, labels=[1], **LAYOUT), "labels: expected names as text or paths, found int 1"),
+        (lambda url: cluster.plan_write(url, schema=SCHEMA, labels=Path("a"), **LAYOUT), "labels: expected a list of names, found one name"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, labels=["a"], partitions=2, **LAYOUT), "1 labels for 2 partitions"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, index=[]), "no index column"),
         (lambda url: cluster.plan_write(url, schema=SCHEMA, store_options=["region"], **LAYOUT), "store_options: expected a dict"),

@@ -88,6 +88,7 @@ PAGES = [
     "README.md",
     "docs/guide/coming-from.md",
     "docs/guide/level5.md",
+    "docs/guide/logs.md",
     "docs/guide/production.md",
     "docs/guide/python.md",
     "docs/guide/training.md",

@@ -64,3 +64,17 @@ def test_an_odd_array_of_jax_is_an_error_of_tetrys_or_has_a_meaning(index: tt.In
     for name, make in calls.items():
         wrong = wrong_answers(make, {argument: {kind: makers[kind]} for argument in make()[1]}, values=())
         assert not wrong, f"{name}\n" + "\n".join(wrong)
+
+
+def doubled(batch: dict[str, Any]) -> dict[str, Any]:
+    assert isinstance(batch["camera.intrinsics"], jax.Array)
+    return {**batch, "twice": batch["camera.intrinsics"] * 2}
+
+
+def test_worker_processes_get_and_return_arrays_of_jax(index: tt.Index) -> None:
+    made: dict[str, Any] = dict(batch_size=6, columns=["lidar.points", "camera.*"], seed=1, to="jax", transform=doubled)
+    for one, other in zip(tt.DataLoader(index, **made, workers=2, worker_kind="process"), tt.DataLoader(index, **made), strict=True):
+        assert one.keys() == other.keys() and isinstance(one["twice"], jax.Array)
+        np.testing.assert_array_equal(one["twice"], other["twice"])
+        for mine, its in zip(one["lidar.points"], other["lidar.points"], strict=True):
+            assert (mine is None) == (its is None) and (its is None or isinstance(mine, jax.Array) and bool((mine == its).all()))

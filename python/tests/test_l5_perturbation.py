@@ -174,3 +174,16 @@ def test_own_perturbations_need_their_method() -> None:
     assert Shift().perturb(*frames())[0].shape == (4,)
     with pytest.raises(TypeError):
         Perturbation()  # type: ignore[abstract]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.3), (-0.3, 0.0), (0.1, 0.2), (-0.2, -0.1)])
+def test_limits_of_a_fitted_path_need_not_be_on_both_sides_of_zero(low: float, high: float) -> None:
+    steps, ones = np.arange(4.0), np.ones(4)
+    goals = (steps, steps * 0.1, steps * 0.0, ones, ones, ones, ones, ones)
+    for name in ("acc", "steer"):
+        fit = fit_ackerman_model_exact(0, 0, 0, 1, *goals, **{f"min_{name}": low, f"max_{name}": high})  # type: ignore[arg-type]
+        found = fit[4 if name == "acc" else 5]
+        assert (found >= low).all() and (found <= high).all()
+        for wrong in ((high, low), (low, low)):
+            with pytest.raises(ValueError, match="expected lower limits below the upper"):
+                fit_ackerman_model_exact(0, 0, 0, 1, *goals, **dict(zip((f"min_{name}", f"max_{name}"), wrong, strict=True)))  # type: ignore[arg-type]

@@ -188,6 +188,22 @@ def test_a_forked_child_goes_on_behind_the_reads_of_its_parent(drives: str) -> N
     assert [batch["positions"].tolist() for batch in batches] == whole[1:], "and so does the parent"
 
 
+def test_the_processes_of_a_machine_share_the_default_of_prefetch(index: tt.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bound(**arguments: Any) -> int:
+        return tt.DataLoader(index, batch_size=4, **arguments)._bound_bytes
+
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    assert bound() == 512 << 20
+    for processes, share in (("1", 512), ("4", 128), ("8", 64), ("64", 64), ("0", 512)):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
+        assert bound() == share << 20
+    assert bound(prefetch="1GiB") == 1 << 30, "what is given is that of each process"
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "eight")
+    assert bound(prefetch=0) == 0
+    with pytest.raises(tt.Invalid, match="the environment variable LOCAL_WORLD_SIZE: .*eight"):
+        bound()
+
+
 def test_ranks_come_from_the_environment(index: tt.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")

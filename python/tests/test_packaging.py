@@ -72,7 +72,7 @@ def test_licences_of_every_target_are_collected() -> None:
 def test_packages_have_the_version_and_the_licence_of_the_project() -> None:
     assert toml("Cargo.toml")["workspace"]["package"]["version"] == tetrys_reader.__version__
     licence = (ROOT / "LICENSE").read_bytes()
-    for folder in ("cli", "images", "l5", "petastorm", "python", "python/reader"):
+    for folder in ("cli", "images", "l5", "logs", "petastorm", "python", "python/reader"):
         assert (ROOT / folder / "LICENSE").read_bytes() == licence
 
 

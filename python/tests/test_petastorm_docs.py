@@ -17,7 +17,7 @@ import tetrys as tt
 import tetrys.petastorm
 from conftest import ROWS, picture, points
 
-OPTIONAL = {"tetrys.petastorm.pytorch": "torch", "tetrys.petastorm.tf_utils": "tensorflow"}
+OPTIONAL = {"tetrys.petastorm.fs_utils": "fsspec", "tetrys.petastorm.pytorch": "torch", "tetrys.petastorm.tf_utils": "tensorflow"}
 
 
 def modules() -> list[Any]:

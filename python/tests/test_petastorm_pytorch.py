@@ -88,7 +88,7 @@ def test_text_and_decimals_stay_lists_and_nulls_are_errors(table: tt.Table) -> N
 def test_a_collate_function_gets_samples(table: tt.Table) -> None:
     loader = DataLoader(make_reader(table, schema_fields=["id", "name"], shuffle_row_groups=False), batch_size=3, collate_fn=lambda samples: samples)
     assert next(iter(loader)) == [{"id": row, "name": f"row {row}"} for row in range(3)]
-    assert decimal_friendly_collate([[Decimal(1), 2], [Decimal(3), 4]])[0] == [Decimal(1), Decimal(3)]
+    assert decimal_friendly_collate([[Decimal(1), 2], [Decimal(3), 4]])[0] == (Decimal(1), Decimal(3))
 
 
 @pytest.mark.parametrize("kind", [DataLoader, BatchedDataLoader])
@@ -192,3 +192,15 @@ def test_transformed_rows_are_collated(table: tt.Table) -> None:
     spec = TransformSpec(lambda row: {"id": row["id"], "mean": np.float32(row["image"].mean())}, [("mean", np.float32, (), False)], ["image"])
     with BatchedDataLoader(make_reader(table, schema_fields=["id", "image"], transform_spec=spec), batch_size=25, transform_fn=torch.tensor) as loader:
         assert [tuple(batch["mean"].shape) for batch in loader] == [(25,), (25,)]
+
+
+def test_a_loader_of_a_reader_without_a_state_delivers_and_cannot_be_saved() -> None:
+    from tetrys.petastorm.test_util.reader_mock import ReaderMock, schema_data_generator_example
+    from tetrys.petastorm.unischema import Unischema, UnischemaField
+
+    mocks = [ReaderMock(Unischema("S", [UnischemaField("x", np.float32, (3,))]), schema_data_generator_example) for _ in range(2)]
+    for reader in (mocks[0], WeightedSamplingReader(mocks, [1, 1])):
+        loader = DataLoader(reader, batch_size=4)
+        assert tuple(next(iter(loader))["x"].shape) == (4, 3)
+        with pytest.raises(RuntimeError, match="a ReaderMock has no state"):
+            loader.state_dict()

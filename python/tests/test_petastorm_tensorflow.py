@@ -171,3 +171,19 @@ def test_a_reader_that_has_ended_ends_tensors_as_tensorflow_does(table: tt.Table
         assert len(list(reader)) == ROWS
         with pytest.raises(tf.errors.OutOfRangeError):
             tf_utils.tf_tensors(reader)
+
+
+def test_a_data_set_serves_code_of_tensorflow_1_and_2(table: tt.Table) -> None:
+    names = ["id", "name", "points"]
+    with make_reader(table, schema_fields=names, shuffle_row_groups=False) as reader:
+        made = tf_utils.make_petastorm_dataset(reader)
+        assert isinstance(made, tf.data.Dataset) and [int(row.id) for row in made] == list(range(ROWS))
+    with tf.Graph().as_default(), make_reader(table, schema_fields=names, shuffle_row_groups=False) as reader:
+        old = tf_utils.make_petastorm_dataset(reader)
+        assert [shape.as_list() for shape in tf.compat.v1.data.get_output_shapes(old)] == [[], [], [None, 3]]
+        following = old.map(lambda row: row).prefetch(2).make_one_shot_iterator().get_next()
+        with tf.compat.v1.Session() as session:
+            rows = [session.run(following) for _ in range(ROWS)]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(following)
+    assert [int(row.id) for row in rows] == list(range(ROWS)) and rows[3].points.shape == (3, 3) and rows[3].name.decode() == "näme 3"

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ import ray.data  # noqa: E402
 from ray_jobs import HEAD, LOGS, alone, chunks, content, is_absent, job  # noqa: E402
 import tetrys.ray  # noqa: E402
 from ray.data.expressions import col  # noqa: E402
+from ray.data._internal.arrow_ops.transform_pyarrow import concat  # noqa: E402
+from ray.data._internal.tensor_extensions.arrow import convert_to_pyarrow_array  # noqa: E402
 from tetrys.ray._arrow import to_ray  # noqa: E402
 from tetrys.ray import TetrysDatasink, TetrysDatasource, _arrow  # noqa: E402
 from tetrys._sources import batches_of  # noqa: E402
@@ -308,6 +311,146 @@ def test_types_come_from_the_dataset_and_appends_take_those_of_the_table(engine:
     assert (table.version, len(table), len(tt.Table(f"{url}@2"))) == (3, 1, 6)
 
 
+def test_structs_maps_and_decimals_become_what_an_import_of_parquet_makes_of_them(engine: str, tmp_path: Path) -> None:
+    rows = data.nested(40, 1)
+    ds = ray.data.from_arrow([rows.slice(start, 10) for start in (20, 0, 30, 10)])
+    ds.sort("i").repartition(1).write_parquet(str(tmp_path / "rows"))
+    imported = tt.ingest_petastorm(str(tmp_path / "rows"), str(tmp_path / "imported"), index=["i", "ego.speed"])
+    layout = {"index": ["i", "ego.speed"], "order_by": "i"}
+    nulls = {name: kind for name, (kind, *_) in data.described(imported).items() if name.endswith(".is_null")}
+    with pytest.raises(tt.Invalid, match=r"`[a-z.]+.is_null` in `schema`"):
+        tetrys.ray.write(ds, str(tmp_path / "t"), **layout)
+    assert is_absent(str(tmp_path / "t"))
+    schema = {name: kind for name, (kind, *_) in data.described(imported).items()}
+    assert nulls and data.described(tetrys.ray.write(ds, str(tmp_path / "t"), schema=schema, **layout)) == data.described(imported)
+    # Without structs of nulls, the types are those of the dataset.
+    plain = ray.data.from_arrow(rows.select(["i", "price", "prices", "tags"]))
+    plain.write_parquet(str(tmp_path / "plain"))
+    imported = tt.ingest_petastorm(str(tmp_path / "plain"), str(tmp_path / "imported too"), index="i")
+    assert data.described(tetrys.ray.write(plain, str(tmp_path / "u"), index="i", order_by="i")) == data.described(imported)
+
+
+def test_rows_without_some_structs_or_fields_are_written(engine: str, tmp_path: Path) -> None:
+    rows = [{"i": 0, "s": {"log": "b", "a": 1}}, {"i": 1, "s": None}, {"i": 2, "s": {"log": "a"}}, {"i": 3, "s": {"log": "a", "a": 2}}]
+    ds = ray.data.from_items(rows, override_num_blocks=4)
+    schema = {"i": "i64", "s.log": "utf8", "s.a": "i64"}
+    layout = {"index": ["s.log", "i"], "sequence_by": "s.log", "order_by": "i", "partitions": 1}
+    index = tt.read_index(tetrys.ray.write(ds, str(tmp_path / "t"), schema=schema, **layout))
+    assert index.sort("i").to_polars().select("s.log", "i").rows() == [("b", 0), (None, 1), ("a", 2), ("a", 3)]
+    assert pa.table(tt.row_loader(index.sort("i")).take(range(4)))["s.a"].to_pylist() == [1, None, None, 2]
+
+
+MOST = 2**64 - 1
+
+
+@pytest.mark.parametrize("values", [[MOST, 2**63, 0, 5], [5, None, 2**63, MOST], [1, 2, 3, MOST]], ids=["large", "null", "last"])
+def test_integers_of_the_whole_range_are_a_u64(engine: str, tmp_path: Path, values: list[int | None]) -> None:
+    layout = {"index": ["x", "i"], "sequence_by": "x", "order_by": "i"}
+    for number, schema in enumerate([{"x": "u64", "i": "i64"}, None]):
+        ds = ray.data.from_items([{"x": one, "i": place} for place, one in enumerate(values)], override_num_blocks=4)
+        table = tetrys.ray.write(ds, str(tmp_path / f"{number}"), schema=schema, partitions=1, **layout)
+        assert dict(table.index_columns)["x"] == "u64"
+        assert tt.read_index(table).sort("i")["x"].to_list() == values
+    decimals = pa.array([None if one is None else Decimal(one) for one in values], pa.decimal256(40, 0))
+    ds = ray.data.from_arrow(pa.table({"x": decimals, "i": range(4)}))
+    table = tetrys.ray.write(ds, str(tmp_path / "decimals"), schema={"x": "u64", "i": "i64"}, index="i")
+    assert pa.table(tt.row_loader(table).take(range(4)))["x"].to_pylist() == values
+
+
+@pytest.mark.parametrize("value", [-1, MOST + 1, Decimal("0.5")])
+@pytest.mark.parametrize("sequence_by", [(), "x"], ids=["alone", "shuffled"])
+def test_a_number_that_is_no_u64_is_refused_with_its_place(engine: str, tmp_path: Path, value: Any, sequence_by: Any) -> None:
+    number = type(value)
+    ds = ray.data.from_items([{"x": number(1), "i": 0}, {"x": value, "i": 1}, {"x": number(MOST), "i": 2}], override_num_blocks=1)
+    with pytest.raises(tt.Invalid, match=f"column `x`: value 1: {value} does not fit u64: expected an integer from 0 to {MOST}") as refused:
+        tetrys.ray.write(ds, str(tmp_path / "t"), schema={"x": "u64", "i": "i64"}, index=["x", "i"], sequence_by=sequence_by)
+    assert "Traceback" not in str(refused.value) and is_absent(str(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("sequence_by", [(), "i"], ids=["alone", "shuffled"])
+def test_lists_and_structs_have_integers_of_the_whole_range(engine: str, tmp_path: Path, sequence_by: Any) -> None:
+    lists = [[MOST], [1, 0], None, [], [2**63, 5]]
+    rows = [
+        {"i": i, "x": one, "y": one and [one, []], "s": {"id": MOST - i % 2 * 2**63, "n": -i}, "b": [{"id": item} for item in one or []]}
+        for i, one in enumerate(lists)
+    ]
+    schema = {"i": "i64", "x": "u64[?]", "y": "list<u64[?]>", "s.id": "u64", "s.n": "i32", "b.id": "u64[?]"}
+    ds = ray.data.from_items(rows, override_num_blocks=5)
+    table = tetrys.ray.write(ds, str(tmp_path / "t"), schema=schema, index="i", sequence_by=sequence_by, order_by="i", partitions=1)
+    found = pa.table(tt.row_loader(tt.read_index(table).sort("i")).take(range(5)))
+    assert [one and one["data"] for one in found["x"].to_pylist()] == lists
+    assert [one and [item["data"] for item in one] for one in found["y"].to_pylist()] == [row["y"] for row in rows]
+    assert [one["data"] for one in found["b.id"].to_pylist()] == [one or [] for one in lists]
+    assert (found["s.id"].to_pylist(), found["s.n"].to_pylist()) == ([row["s"]["id"] for row in rows], [row["s"]["n"] for row in rows])
+
+
+def objects(values: list[Any]) -> pa.Table:
+    """Returns a block of Ray with a column of Python objects."""
+    return pa.table({"x": ray.data.extensions.ArrowPythonObjectArray.from_objects(values)})
+
+
+def lists_and_dicts(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(items, max_size=3) | st.dictionaries(st.sampled_from("ab"), items, min_size=1)
+
+
+@pytest.mark.slice
+@given(st.recursive(st.none() | st.integers(0, MOST), lists_and_dicts, max_leaves=8))
+def test_integers_in_objects_are_converted_or_refused(value: Any) -> None:
+    kinds = {name: "u64" for name in ("x", "x.a", "x.b", "x.a.a", "x.a.b", "x.b.a", "x.b.b")}
+    with contextlib.suppress(tt.Invalid):
+        assert _arrow._of_values("x", [value, None], kinds, "x").to_pylist() == [whole(value), None]
+
+
+def whole(value: Any) -> Any:
+    """Returns a value in which dicts of a list have the same fields."""
+    if isinstance(value, dict):
+        return {field: whole(one) for field, one in value.items()}
+    if isinstance(value, list):
+        fields = dict.fromkeys(field for one in value if isinstance(one, dict) for field in one)
+        return [whole({field: one.get(field) for field in fields}) if isinstance(one, dict) else whole(one) for one in value]
+    return value
+
+
+@pytest.mark.slice
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([MOST, 1, None, 2**63], "u64"),
+        ([[MOST], [1, 0], None, [], [None]], "u64[?]"),
+        ([[[MOST], []], [], None, [[1, 2]]], "list<u64[?]>"),
+        ([[Decimal("1.5")], [], None, [None]], "list<utf8>"),
+        ([["a"], [], None, [None]], "list<utf8>"),
+        ([[1.5], [], None], "f32[?]"),
+    ],
+)
+def test_blocks_whose_types_depend_on_their_values_are_concatenated(values: list[Any], kind: str) -> None:
+    kinds = {"i": "i64", "x": kind, "s.x": kind, "s.is_null": "bool"}
+    columns = [{"i": [row], "x": [one], "s": [{"x": one}]} for row, one in reversed(list(enumerate(values)))]
+    blocks = [pa.table({name: convert_to_pyarrow_array(column, name) for name, column in one.items()}) for one in columns]
+    expected = [[str(item) if isinstance(item, Decimal) else item for item in one] if isinstance(one, list) else one for one in values]
+    for prepared in (blocks, [concat([_arrow.for_shuffle(block, kinds) for block in blocks], promote_types=True)]):
+        (batch,) = _arrow.sorted_batches(prepared, ["i"], 10**6, kinds)
+        assert (batch["x"].to_pylist(), batch["s.x"].to_pylist()) == (expected, expected)
+
+
+@pytest.mark.slice
+@pytest.mark.parametrize(
+    ("values", "kinds", "said"),
+    [
+        ([[1], [MOST + 1]], {"x": "u64[?]"}, f"column `x`, an item: value 1: {MOST + 1} does not fit u64: expected an integer from 0 to {MOST}"),
+        ([{"a": MOST}, {"a": -1}], {"x.a": "u64"}, f"column `x.a`: value 1: -1 does not fit u64: expected an integer from 0 to {MOST}"),
+        ([[MOST, "a"]], {"x": "u64[?]"}, r"column `x`, an item: Python objects \(int and str\): expected values of one type"),
+        ([[[MOST], 1]], {"x": "list<u64[?]>"}, r"column `x`, an item: Python objects \(int and list\): expected values of one type"),
+        ([[True, MOST]], {"x": "u64[?]"}, r"column `x`, an item: Python objects \(bool and int\): expected values of one type"),
+        ([{1: MOST}], {"x.a": "u64"}, r"column `x`: Python objects \(dict\)"),
+    ],
+)
+def test_objects_that_are_no_u64_are_refused_with_their_place(values: list[Any], kinds: dict[str, str], said: str) -> None:
+    for convert in (_arrow.of_ray, _arrow.for_shuffle):
+        with pytest.raises(tt.Invalid, match=said):
+            convert(objects(values), kinds)
+
+
 def test_a_dataset_without_rows_is_a_table_without_rows(engine: str, tmp_path: Path) -> None:
     empty = ray.data.range(5).map_batches(lambda batch: {"log": batch["id"].astype(str), "time": batch["id"]}).filter(lambda row: False)
     schema = {"log": "utf8", "time": "i64"}
@@ -360,6 +503,9 @@ def test_silly_writes_are_refused(engine: str, tmp_path: Path, arguments: dict[s
     assert is_absent(str(tmp_path / "t"))
 
 
+KINDS = {"log": "utf8", "time": "i64", "text": "list<utf8>", "tensor": "f32[?,?]", "bytes": "binary"}
+
+
 @pytest.mark.slice
 @given(
     blocks=st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 40)), max_size=20), max_size=5),
@@ -377,7 +523,7 @@ def test_sorted_batches_have_all_rows_in_order_and_are_bounded(blocks: list[list
         made["bytes"] = pa.array([b"y" * length for _, _, length in rows], pa.binary())
         return pa.table(made).slice(min(cut, len(rows)))
 
-    made = list(_arrow.sorted_batches(map(block, blocks), ["log", "time"], most))
+    made = list(_arrow.sorted_batches(map(block, blocks), ["log", "time"], most, KINDS))
     expected = sorted((row for rows in blocks for row in rows[cut:]), key=lambda row: row[:2])
     found = [
         (row["log"], row["time"], len(row["bytes"])) for table in made for row in table.select(["log", "time", "bytes"]).to_pylist()
@@ -398,7 +544,7 @@ def test_sorted_batches_have_all_rows_in_order_and_are_bounded(blocks: list[list
 @given(start=st.integers(0, 120), rows=st.integers(0, 120))
 def test_tensors_of_ray_and_back_are_the_same(drives: tt.Table, start: int, rows: int) -> None:
     table = content(drives).slice(start, rows)
-    assert _arrow.of_ray(_arrow.to_ray(table)).equals(table)
+    assert _arrow.of_ray(_arrow.to_ray(table), data.SCHEMA).equals(table)
     assert _arrow.to_ray(table).schema == _arrow.ray_schema(table.schema)
 
 
@@ -440,7 +586,7 @@ def test_tensors_of_other_shapes_and_nulls_in_each_block_are_written(engine: str
     for value, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(value, wanted["x.a"])
     blocks = [pa.table({"id": [0], "x.a": ray.data.extensions.ArrowTensorArray.from_numpy(np.ones((1, rows, 2)))}) for rows in (1, 2, 1)]
-    (batch,) = _arrow.sorted_batches(blocks, ["id"], 10**6)
+    (batch,) = _arrow.sorted_batches(blocks, ["id"], 10**6, {"id": "i64", "x.a": "f32[?,2]"})
     assert [value["shape"] for value in batch["x.a"].to_pylist()] == [[1, 2], [2, 2], [1, 2]]
     with pytest.raises(tt.Invalid, match=r"x\.a"):
         tetrys.ray.write(ds.map(lambda row: row | {"x.a": {1, 2}}), str(tmp_path / "u"), partitions=1, **layout)
@@ -506,6 +652,17 @@ def test_level_5_scenes_are_extracted_as_they_are_ingested(engine: str, store: s
 
 
 @pytest.mark.slice
+def test_sources_are_text_or_paths(engine: str, tmp_path: Path) -> None:
+    settings = {"schema": {"name": "utf8"}, "index": "name"}
+    sources = [tmp_path / "a.bag", "s3://team/b.bag"]
+    table = tetrys.ray.extract(sources, lambda name: [{"name": name}], str(tmp_path / "t"), **settings)
+    assert tt.read_index(table)["name"].to_list() == [str(tmp_path / "a.bag"), "s3://team/b.bag"]
+    for source, said in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
+        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {said}"):
+            tetrys.ray.extract([source], lambda name: [], str(tmp_path / "u"), **settings)
+
+
+@pytest.mark.slice
 def test_a_source_that_raises_is_named_and_resume_writes_the_others(engine: str, tmp_path: Path) -> None:
     url, ran, broken = str(tmp_path / "t"), tmp_path / "ran", tmp_path / "broken"
     ran.mkdir()
@@ -552,7 +709,7 @@ def test_rows_out_of_order_and_sequences_of_two_sources_are_refused(engine: str,
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"sources": 3}, {"sources": ["a", "a"]}, {"fn": None}, {"resume": 1}, {"retries": -1}, {"retries": 1.5}, {"schema": {}}, {"index": []}]
+    "arguments", [{"sources": 3}, {"sources": ["a", "a"]}, {"sources": [b"a"]}, {"fn": None}, {"resume": 1}, {"retries": -1}, {"retries": 1.5}, {"schema": {}}, {"index": []}]
 )
 def test_silly_extractions_are_refused(engine: str, tmp_path: Path, arguments: dict[str, Any]) -> None:
     settings: dict[str, Any] = {"sources": LOGS[:1], "fn": data.rows, "schema": data.SCHEMA, **data.LAYOUT} | arguments

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -389,8 +390,8 @@ def test_rows_without_sequences_are_sorted_as_a_whole(spark: Any, tmp_path: Path
 @pytest.mark.parametrize(
     ("columns", "arguments", "said"),
     [
-        ("CAST(1 AS DECIMAL(9, 2)) AS x", {}, r"column `x`: no column type for Spark's decimal\(9,2\): cast it"),
-        ("named_struct('a', 1) AS x", {}, "column `x`: no column type for Spark's struct<a:int>: make each field a column"),
+        ("NULL AS x", {}, "column `x`: no column type for Spark's void: declare it in `schema`"),
+        ("named_struct('a', 1) AS x", {"schema": {"x.b": "i64"}}, "schema: no column `x.b`; the columns are i, x.a"),
         ("1 AS x", {"schema": {"y": "i64"}}, "schema: no column `y`; the columns are i, x"),
         ("1 AS x", {"partitions": 0}, "partitions: 0 is outside"),
         ("1 AS x", {"partitions": True}, "partitions: expected an integer, found bool True"),
@@ -419,6 +420,65 @@ def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Pa
         spark.range(3).withColumnRenamed("id", "i").write.format("tetrys").mode("append").options(**options).save(str(tmp_path / "t"))
     with pytest.raises(tt.NotFound):
         tt.open_table(str(tmp_path / "t"))
+
+
+def test_structs_maps_and_decimals_become_what_an_import_of_parquet_makes_of_them(spark: Any, tmp_path: Path) -> None:
+    rows = cluster_data.nested(60, 7)
+    df = spark.createDataFrame(rows).repartition(3)
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    df.coalesce(1).sortWithinPartitions("i").write.parquet(str(tmp_path / "rows"))
+    layout = {"index": ["ego.speed", "i", "price"], "order_by": "i"}
+    imported = cluster_data.described(tt.ingest_petastorm(str(tmp_path / "rows"), str(tmp_path / "imported"), **layout))
+    nulls = {name: kind for name, (kind, *_) in imported.items() if name.endswith(".is_null")}
+    with pytest.raises(PySparkException, match=r"declare the column `[a-z.]+.is_null` in `schema`"):
+        ts.write(df, str(tmp_path / "t"), **layout)
+    assert cluster_data.described(ts.write(df, str(tmp_path / "t"), schema=nulls, **layout)) == imported
+    # Spark's own writer needs rows in order, in one task.
+    options = {"index": "i,ego.speed,price", "order_by": "i", "schema": json.dumps(nulls)}
+    df.coalesce(1).sortWithinPartitions("i").write.format("tetrys").mode("append").options(**options).save(str(tmp_path / "u"))
+    assert cluster_data.described(tt.open_table(str(tmp_path / "u"))) == imported
+    # Spark reads what was written.
+    back = cluster_data.described(ts.write(load(spark, str(tmp_path / "t")), str(tmp_path / "back"), **layout))
+    assert {name: (kind, values) for name, (kind, _, values) in back.items()} == {name: (kind, values) for name, (kind, _, values) in imported.items()}
+
+
+@pytest.mark.parametrize("schema", [None, {"of.log": "categorical", "of.at.time": "u16"}])
+def test_fields_of_structs_are_keys_of_sequences(spark: Any, tmp_path: Path, schema: Any) -> None:
+    df = spark.range(0, 60).selectExpr("named_struct('log', concat('log ', id % 5), 'at', named_struct('time', 60 - id)) AS of", "id AS `a.x`")
+    layout = {"index": ["of.log", "of.at.time"], "sequence_by": "of.log", "order_by": "of.at.time"}
+    index = tt.read_index(ts.write(df, str(tmp_path / "t"), partitions=2, schema=schema, **layout)).to_polars().sort("of.log", "of.at.time")
+    assert index.select("of.log", "of.at.time").rows() == sorted((f"log {id % 5}", 60 - id) for id in range(60))
+
+
+def test_decimals_of_20_digits_are_u64_and_keys(spark: Any, tmp_path: Path) -> None:
+    most, url = 2**64 - 1, str(tmp_path / "t")
+    df = spark.createDataFrame([(Decimal(most), 0), (Decimal(2**63), 1), (Decimal(9), 2), (None, 3)], "x decimal(20,0), i long")
+    for place, sequence_by in [(f"{url} of sequences", "x"), (url, ())]:
+        table = ts.write(df, place, schema={"x": "u64"}, index=["x", "i"], sequence_by=sequence_by)
+        assert tt.read_index(table).sort("i")["x"].to_list() == [most, 2**63, 9, None]
+    # Rows that are appended get the types of the table.
+    assert len(ts.write(df, url, mode="append", index=["x", "i"])) == 8
+    df.coalesce(1).write.format("tetrys").mode("append").option("index", "x,i").save(url)
+    assert tt.read_index(url)["x"].to_list().count(most) == 3
+    for value in (-1, most + 1):
+        wrong = spark.createDataFrame([(Decimal(5), 0), (Decimal(value), 1)], "x decimal(20,0), i long").coalesce(1)
+        with pytest.raises(PySparkException, match=f"column `x`: value 1: {value} does not fit u64: expected an integer from 0 to {most}"):
+            ts.write(wrong, url, mode="append", index=["x", "i"])
+    assert tt.open_table(url).version == 3
+
+
+def test_sources_are_text_or_paths(spark: Any, tmp_path: Path) -> None:
+    settings = {"schema": {"name": "utf8"}, "index": "name"}
+    table = ts.extract(spark, [tmp_path / "a.bag", "s3://team/b.bag"], lambda name: [{"name": name}], str(tmp_path / "t"), **settings)
+    assert tt.read_index(table)["name"].to_list() == [str(tmp_path / "a.bag"), "s3://team/b.bag"]
+    for source, said in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
+        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {said}"):
+            ts.extract(spark, [source], lambda name: [], str(tmp_path / "u"), **settings)
+
+
+def test_null_elements_are_read(spark: Any, tmp_path: Path) -> None:
+    table = tt.write_table(str(tmp_path / "t"), {"i": [0, 1], "p.x": pa.array([[1.5, None], []])}, index="i")
+    assert [row["p.x"] for row in load(spark, table.url).orderBy("i").collect()] == [[1.5, None], []]
 
 
 def test_names_may_differ_in_case_alone(spark: Any, tmp_path: Path) -> None:

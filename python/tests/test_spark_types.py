@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import cluster_data
 import numpy as np
 import pytest
 import tetrys as tt
@@ -14,7 +16,9 @@ from tetrys import cluster
 pytest.importorskip("pyspark", minversion="4.0", reason="no PySpark")
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_type
 from tetrys.spark import _types
 
 pytestmark = pytest.mark.slice
@@ -147,7 +151,6 @@ def test_a_batch_for_spark_has_at_most_10000_rows_and_64_mib() -> None:
         (pa.array([[1.0] * 8]), "f32[?,?]", "expected nested arrays, or a struct"),
         (pa.array([[[1.0], [1.0, 2.0]]]), "f32[?,?]", "row 0 of the batch has parts of different lengths in dimension 1"),
         (pa.array([[[1.0], None]]), "f32[?,?]", "a null within dimension 0"),
-        (pa.array([[1.0, None]]), "f32[?]", "a null element"),
         (pa.array([[[1.0]]]), "f32[?,?,?]", "nested 3 deep, found 2"),
         (pa.array([{"data": [1.0], "shape": [2, 1]}]), "f32[?,?]", r"row 0 of the batch has 1 values, its shape is \[2, 1\]"),
         (pa.array([{"data": [1.0], "shape": [1]}]), "f32[?,?]", "a shape of 1 extents, expected 2"),
@@ -183,11 +186,96 @@ def test_nested_arrays_are_tensors() -> None:
     [
         (st.NullType(), "Spark's void: declare it in `schema`, or leave the column out"),
         (st.ArrayType(st.NullType()), "Spark's void: declare it"),
-        (st.MapType(st.StringType(), st.LongType()), "Spark's map<string,bigint>: cast it"),
         (st.YearMonthIntervalType(), "Spark's interval year to month: cast it"),
-        (st.StructType([st.StructField("a", st.LongType())]), "Spark's struct<a:bigint>: make each field a column"),
+        (st.StructType([]), "Spark's struct<>: declare it in `schema`, or leave"),
+        (st.ArrayType(st.ArrayType(st.StructType([st.StructField("a", st.LongType())]))), "list<.*>: convert the values"),
     ],
 )
 def test_the_error_for_a_type_without_a_column_type_says_what_to_do_with_it(kind: st.DataType, said: str) -> None:
     with pytest.raises(tt.Invalid, match=f"column `p.x`: no column type for {said}"):
         _types.types_of_frame(st.StructType([st.StructField("p.x", kind)]), None)
+
+
+@pytest.mark.parametrize("kind", [st.NullType(), st.YearMonthIntervalType()])
+def test_the_error_for_a_part_without_a_column_type_names_the_part(kind: st.DataType) -> None:
+    inner = st.StructType([st.StructField("a", st.MapType(st.StringType(), kind))])
+    with pytest.raises(tt.Invalid, match=f"column `x.a.value`: no column type for Spark's {kind.simpleString()}"):
+        _types.types_of_frame(st.StructType([st.StructField("x", inner)]), None)
+
+
+def frame_schema(rows: pa.Table) -> st.StructType:
+    """Returns the schema of a DataFrame with these columns."""
+    return st.StructType([st.StructField(one.name, from_arrow_type(one.type)) for one in rows.schema])
+
+
+def written(url: str, rows: pa.Table, declared: dict[str, str], batch: int) -> tt.Table:
+    """Writes rows as a task of Spark does."""
+    plan = cluster.plan_write(url, schema=_types.types_of_frame(frame_schema(rows), declared), index="i", partitions=1)
+    batches = rows.to_batches(max_chunksize=batch)
+    return cluster.commit(plan, [cluster.write(plan.task(0), [_types.of_spark(one, plan.schema) for one in batches])])
+
+
+@pytest.mark.parametrize("seed", range(30 if FULL else 5))
+def test_structs_maps_and_decimals_become_what_an_import_of_parquet_makes_of_them(tmp_path: Path, seed: int) -> None:
+    rows = cluster_data.nested(40, seed)
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    imported = cluster_data.described(tt.ingest_petastorm(str(tmp_path / "rows.parquet"), str(tmp_path / "imported"), index="i"))
+    declared = {name: kind for name, (kind, _, _) in imported.items() if name.endswith(".is_null")}
+    assert declared.keys() >= {"ego.is_null", "ego.pose.is_null", "boxes.size.is_null", "named.value.is_null"}
+    assert cluster_data.described(written(str(tmp_path / "whole"), rows, declared, 40)) == imported
+    assert cluster_data.described(written(str(tmp_path / "parts"), rows, declared, 7)) == imported
+    for name in declared:
+        with pytest.raises(tt.Invalid, match=f"declare the column `{name}` in `schema`"):
+            written(str(tmp_path / name), rows, {other: kind for other, kind in declared.items() if other != name}, 40)
+
+
+def test_a_struct_of_nulls_is_refused_unless_a_column_tells_it_from_null(tmp_path: Path) -> None:
+    rows = pa.table({"i": [0, 1, 2], "s": pa.array([{"a": 1}, None, {"a": None}], pa.struct([("a", pa.int64())]))})
+    with pytest.raises(tt.Invalid, match=r"column `s`: `s` \(row 2 of the batch\) is a struct that is not null.*declare the column `s.is_null`"):
+        written(str(tmp_path / "a"), rows, {}, 3)
+    table = written(str(tmp_path / "b"), rows, {"s.is_null": "bool"}, 3)
+    assert tt.row_loader(table).take(range(3))["s.is_null"].tolist() == [False, True, False]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    schema = st.StructType([st.StructField("s", st.StructType([st.StructField("a", st.LongType())])), st.StructField("s.a", st.LongType())])
+    with pytest.raises(tt.Invalid, match="two columns `s.a`: rename one; the columns of the frame are s, s.a"):
+        _types.types_of_frame(schema, None)
+
+
+MOST = 2**64 - 1
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(20, 0), (38, 0), (38, 18)])
+def test_a_decimal_of_the_whole_range_is_a_u64(tmp_path: Path, digits: int, scale: int) -> None:
+    numbers = [0, 1, 2**63 - 1, 2**63, MOST, None]
+    decimals = pa.array([None if one is None else Decimal(one) for one in numbers], pa.decimal128(digits, scale))
+    rows = pa.table({"i": range(6), "x": decimals, "p.x": decimals, "p.list": pa.ListArray.from_arrays(list(range(7)), decimals)})
+    table = written(str(tmp_path / "t"), rows, {"x": "u64", "p.x": "u64", "p.list": "u64[?]"}, 6)
+    found = pa.table(tt.row_loader(tt.read_index(table)).take(range(6), ["x", "p.*"]))
+    assert (found["x"].to_pylist(), found["p.x"].to_pylist()) == (numbers, numbers)
+    assert [row["data"] for row in found["p.list"].to_pylist()] == [[one] for one in numbers]
+
+
+@pytest.mark.parametrize("value", [-1, MOST + 1, Decimal("0.5")])
+@pytest.mark.parametrize("of", ["x", "list"])
+def test_a_decimal_that_is_no_u64_is_refused_with_its_place(value: Any, of: str) -> None:
+    decimals = pa.array([Decimal(1), Decimal(value)], pa.decimal128(22, 1))
+    values, kind, said = (decimals, "u64", "column `x`") if of == "x" else (pa.array([decimals.to_pylist()]), "u64[?]", "column `x`, an item")
+    with pytest.raises(tt.Invalid, match=rf"{said}: value 1: {value}(\.0)? does not fit u64: expected an integer from 0 to {MOST}"):
+        _types.of_spark(pa.record_batch([values], ["x"]), {"x": kind})
+
+
+def test_null_elements_go_there_and_back(tmp_path: Path) -> None:
+    values = pa.array([[1.5, None], None, []])
+    table = written(str(tmp_path / "t"), pa.table({"i": range(3), "p.x": values}), {}, 3)
+    assert to_rows(table, ["p.x"])["p.x"].to_pylist() == values.to_pylist()
+
+
+def test_rows_to_append_must_have_decimals_of_the_same_digits(tmp_path: Path) -> None:
+    rows = pa.table({"i": [0], "x": pa.array([Decimal("1.5")], pa.decimal128(9, 2))})
+    table = written(str(tmp_path / "t"), rows, {}, 1)
+    other = pa.table({"i": [0], "x": pa.array([Decimal("1.5")], pa.decimal128(9, 3))})
+    kinds = _types.types_of_frame(frame_schema(other), {}, tt._write.types_of(table))
+    with pytest.raises(tt.Invalid, match=r"column `x`: the rows have decimal128\(9, 3\); the values of the table .* were decimal128\(9, 2\)"):
+        cluster.plan_write(table.url, schema=kinds, index="i", mode="append")

@@ -157,6 +157,11 @@ impl Chain {
         self.0.is_empty()
     }
 
+    /// The steps in the order of encoding.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
     /// Whether the compressor of the chain is pco.
     pub(super) fn is_pco(&self) -> bool {
         matches!(self.0.last(), Some(Step::Pco(..)))

@@ -14,5 +14,5 @@ mod zstd;
 
 pub use chain::{Chain, Step};
 pub use pco::NumberType;
-pub use preset::Preset;
 pub(crate) use preset::SAMPLE;
+pub use preset::{Chooser, Medium, Preset};

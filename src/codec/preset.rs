@@ -1,7 +1,9 @@
 //! Presets: the candidate chains of a column type, and the choice among them.
 //!
-//! The choice is a pure function of the preset, the column type and some pages of the column, so the same rows and settings
-//! give the same bytes on any machine. A writer passes pages from all over the chunk. Follows `format-spec/codecs.md#choice`.
+//! The choice is a pure function of the preset, the medium, the column type and some pages of the column, so the same rows and
+//! settings give the same bytes in every directory, and the same in every object store. A writer passes pages from all over the chunk. `balanced` takes the chain that reads
+//! fastest, by stated constants of bandwidth and decoding ([`Chooser::cost`]); the others judge by size. Follows
+//! `format-spec/codecs.md#choice`.
 
 use std::{fmt, str::FromStr};
 
@@ -21,12 +23,40 @@ pub enum Preset {
     /// LZ4, usually after a shuffle, if that saves an eighth, else plain: reads at memory speed. Pco only for numbers that it
     /// reduces to a 64th.
     Fast,
-    /// The smallest chain (within a 64th) if it saves at least a 32nd, else plain. Candidates are pco at its fastest level for
-    /// numbers, and Zstandard after a shuffle.
+    /// The chain whose values are read in the least time: 0.5 GB/s for each core from a disk, 0.1 from an object store. LZ4 (in an object
+    /// store Zstandard), usually after a shuffle, or pco at its fastest level for numbers, if what it saves takes longer to read than
+    /// it takes to decode.
     #[default]
     Balanced,
     /// The smallest chain (within a 64th) of the most candidates: slow to write, slower to read.
     Compact,
+}
+
+/// Where a table lies: how long a stored byte takes to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Medium {
+    /// A directory: a core reads 0.5 GB/s.
+    Disk,
+    /// An object store: a core reads 0.1 GB/s, about what one request carries.
+    ObjectStore,
+}
+
+impl Medium {
+    /// Returns the picoseconds in which a core reads one stored byte.
+    fn reading(self) -> u64 {
+        match self {
+            Self::Disk => 2_000,
+            Self::ObjectStore => 10_000,
+        }
+    }
+}
+
+/// Chooses codec chains by a preset, for a table on a medium. [`Preset::on`] makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chooser {
+    preset: Preset,
+    medium: Medium,
 }
 
 impl Preset {
@@ -39,38 +69,64 @@ impl Preset {
         }
     }
 
+    /// Returns the chooser for tables on a medium. Only `balanced` chooses by it.
+    pub fn on(self, medium: Medium) -> Chooser {
+        Chooser { preset: self, medium }
+    }
+
+    /// Whether this preset could have chosen the chain for a column of this type, on any medium.
+    ///
+    /// # Errors
+    /// - `Internal`: a candidate is not a valid chain.
+    pub fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
+        let mut all = [Medium::Disk, Medium::ObjectStore].map(|medium| self.on(medium).candidates(ty)).into_iter();
+        all.try_fold(chain.is_plain(), |found, candidates| Ok(found || candidates?.contains(chain)))
+    }
+}
+
+impl Chooser {
     fn compressor(self) -> Step {
-        match self {
-            Self::Fast => Step::Lz4,
-            Self::Balanced => Step::Zstd(3),
-            Self::Compact => Step::Zstd(12),
+        match (self.preset, self.medium) {
+            (Preset::Fast, _) | (Preset::Balanced, Medium::Disk) => Step::Lz4,
+            (Preset::Balanced, Medium::ObjectStore) => Step::Zstd(3),
+            (Preset::Compact, _) => Step::Zstd(12),
         }
     }
 
     fn pco_level(self) -> u8 {
-        match self {
-            Self::Fast | Self::Balanced => 0,
-            Self::Compact => 8,
+        match self.preset {
+            Preset::Fast | Preset::Balanced => 0,
+            Preset::Compact => 8,
         }
     }
 
-    /// Returns the savings by which a later candidate wins: at least one n-th of the best size so far. The first n applies while
+    /// Returns the savings by which a later candidate wins: at least one n-th of the best cost so far. The first n applies while
     /// plain is the best, because plain values are read without a copy; the second n applies afterwards.
-    fn margins(self) -> (usize, usize) {
-        match self {
-            Self::Fast => (8, 8),
-            Self::Balanced => (32, 64),
-            Self::Compact => (64, 64),
+    fn margins(self) -> (u64, u64) {
+        match self.preset {
+            Preset::Fast => (8, 8),
+            Preset::Balanced => (16, 64),
+            Preset::Compact => (64, 64),
         }
     }
 
-    /// Chooses the chain for a column with these values: the smallest candidate. Simpler chains come first, because they decode
-    /// faster, and a later chain wins only if it saves enough. Only the first 256 KiB of the values count.
+    /// Returns what a chain costs that stores values of `values` bytes in `stored` bytes. [`Chooser::choose`] chooses by it: picoseconds
+    /// of reading and decoding for `balanced`, stored bytes for the others. Follows `format-spec/codecs.md#choice`.
+    pub fn cost(self, chain: &Chain, values: usize, stored: usize) -> u64 {
+        let (values, stored) = (values as u64, stored as u64);
+        match self.preset {
+            Preset::Fast | Preset::Compact => stored,
+            Preset::Balanced => stored * self.medium.reading() + values * chain.decoding(),
+        }
+    }
+
+    /// Chooses the chain for a column with these values: the candidate that costs least. Simpler chains come first, because they
+    /// decode faster, and a later chain wins only if it saves enough. Only the first 256 KiB of the values count.
     ///
     /// ```
-    /// use tetrys::{ColumnType, Preset};
+    /// use tetrys::{ColumnType, Preset, codec::Medium};
     /// let counter: Vec<u8> = (0..10_000_i64).flat_map(i64::to_le_bytes).collect();
-    /// let chain = Preset::Balanced.choose(&"i64".parse::<ColumnType>()?, &counter)?;
+    /// let chain = Preset::Balanced.on(Medium::Disk).choose(&"i64".parse::<ColumnType>()?, &counter)?;
     /// assert!(chain.encode(&counter)?.len() < counter.len() / 100);
     /// # Ok::<(), tetrys::Error>(())
     /// ```
@@ -81,31 +137,32 @@ impl Preset {
         self.choose_for(ty, &[&values[..values.len().min(SAMPLE)]])
     }
 
-    /// Chooses the chain for a column that is stored in several pages: like [`Preset::choose`], but each page is encoded
+    /// Chooses the chain for a column that is stored in several pages: like [`Chooser::choose`], but each page is encoded
     /// separately, the sizes are summed, and all bytes of all pages count.
     ///
     /// # Errors
     /// - `Internal`: a compressor fails. No input is known to cause this.
     pub fn choose_for<P: AsRef<[u8]>>(self, ty: &ColumnType, pages: &[P]) -> Result<Chain> {
         let plain = stored_size(&Chain::PLAIN, pages)?;
-        let mut best = (Chain::PLAIN, plain);
+        let mut best = (Chain::PLAIN, self.cost(&Chain::PLAIN, plain, plain));
         for chain in self.candidates(ty)? {
-            let is_slow = self == Self::Fast && chain.is_pco();
-            if is_slow && best.1 > plain / 8 {
+            let is_slow = self.preset == Preset::Fast && chain.is_pco();
+            if is_slow && best.1 > plain as u64 / 8 {
                 continue;
             }
             let size = stored_size(&chain, pages)?;
+            let cost = self.cost(&chain, plain, size);
             let margin = if best.0.is_plain() { self.margins().0 } else { self.margins().1 };
-            let wins = size < best.1 && best.1 - size >= best.1.div_ceil(margin);
+            let wins = cost < best.1 && best.1 - cost >= best.1.div_ceil(margin);
             if wins && (!is_slow || size <= plain / 64) {
-                best = (chain, size);
+                best = (chain, cost);
             }
         }
         Ok(best.0)
     }
 
-    /// Chooses the chain for the rest of a column whose first page chose `current`, as [`Preset::choose_for`] does with these
-    /// pages. If the sizes differ by less than a 256th, `current` stays: encoding the page again would gain nothing.
+    /// Chooses the chain for the rest of a column whose first page chose `current`, as [`Chooser::choose_for`] does with these
+    /// pages. If the costs differ by less than a 256th, `current` stays: encoding the page again would gain nothing.
     ///
     /// # Errors
     /// - `Internal`: a compressor fails. No input is known to cause this.
@@ -114,19 +171,13 @@ impl Preset {
         if chosen == *current {
             return Ok(chosen);
         }
-        let (before, after) = (stored_size(current, pages)?, stored_size(&chosen, pages)?);
+        let values = stored_size(&Chain::PLAIN, pages)?;
+        let cost = |chain: &Chain| Ok::<_, Error>(self.cost(chain, values, stored_size(chain, pages)?));
+        let (before, after) = (cost(current)?, cost(&chosen)?);
         Ok(if before.abs_diff(after) < before.max(after).div_ceil(256) { current.clone() } else { chosen })
     }
 
-    /// Whether this preset could have chosen the chain for a column of this type.
-    ///
-    /// # Errors
-    /// - `Internal`: a candidate is not a valid chain.
-    pub fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
-        Ok(chain.is_plain() || self.candidates(ty)?.contains(chain))
-    }
-
-    /// Returns the candidate chains of this preset for a column of this type, in the order of trial. Plain is always a candidate
+    /// Returns the candidate chains for a column of this type, in the order of trial. Plain is always a candidate
     /// and not in the list.
     ///
     /// # Errors
@@ -137,7 +188,6 @@ impl Preset {
         let split = components.and_then(|components| u8::try_from(components).ok()).filter(|components| *components <= 64);
         let split = split.map(|components| Step::Split { width, components });
         let wide = components.and_then(|components| u8::try_from(u64::from(components) * u64::from(width)).ok());
-        let compact = self == Self::Compact;
 
         let mut chains = vec![vec![last]];
         if width > 1 {
@@ -148,19 +198,38 @@ impl Preset {
         }
         chains.extend(wide.map(|wide| vec![Step::Shuffle(wide), last]));
         if let Some(split) = split {
-            if compact && width > 1 {
+            if self.preset == Preset::Compact && width > 1 {
                 chains.push(vec![split, last]);
                 chains.push(vec![split, Step::Shuffle(width), last]);
             }
-            if self != Self::Balanced {
-                chains.push(vec![split, Step::BitShuffle(width), last]);
-            }
+            chains.push(vec![split, Step::BitShuffle(width), last]);
         }
         if let Some(number) = number {
             chains.push(vec![Step::Pco(number, pco_level)]);
             chains.extend(split.map(|split| vec![split, Step::Pco(number, pco_level)]));
         }
         chains.into_iter().map(Chain::new).collect()
+    }
+}
+
+// The picoseconds of decoding are those of a slow core: `benches/codecs.rs` measures up to twice the speed.
+impl Chain {
+    /// Returns the picoseconds that decoding takes for each byte of values, as `format-spec/codecs.md#choice` states them.
+    fn decoding(&self) -> u64 {
+        self.steps().iter().map(|step| step.decoding()).sum()
+    }
+}
+
+impl Step {
+    /// Returns the picoseconds that decoding takes for each byte of values.
+    fn decoding(self) -> u64 {
+        match self {
+            Self::Shuffle(_) | Self::Split { .. } => 100,
+            Self::Lz4 => 200,
+            Self::BitShuffle(_) => 200,
+            Self::Zstd(_) => 800,
+            Self::Pco(number, _) => 3_200 / number.width() as u64,
+        }
     }
 }
 

@@ -15,8 +15,9 @@ use super::{
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
+    planner::{PLANS, Planner},
     prepared::{Key, Prepared},
-    shards::{Shards, Share},
+    shards::Shards,
     source::Source,
     state::{LoaderState, MadeOf},
     trace::Trace,
@@ -28,14 +29,6 @@ use crate::{
     read::MAX_WINDOW,
     table::RowLoader,
 };
-
-/// Bytes of the batches that one read plan covers: enough that blocks and ranges that they share are read once, and few enough
-/// that the first of them does not wait long, and that the results stay in the cache of the processor.
-const PLAN_BYTES: u64 = 4 << 20;
-/// The most batches that one read plan covers.
-const PLAN_BATCHES: usize = 16;
-/// The most plans that are read at a time.
-pub(super) const PLANS: usize = 16;
 
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
@@ -171,22 +164,36 @@ pub(super) struct Run {
     ready: VecDeque<Result<ReadBatch>>,
     skipped: u64,
     last_call: Option<Instant>,
-    /// Whether [`DataLoader::prepare`] has decided about the next epoch.
-    has_prepared: bool,
-    /// Whether the first read began in the epoch before, and nobody has waited for it yet.
-    is_prepared: bool,
+    next: NextEpoch,
+    /// Number of reads that began in the epoch before, and for which nobody has waited yet.
+    prepared: usize,
+}
+
+/// How far [`DataLoader::prepare`] has read the next epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum NextEpoch {
+    #[default]
+    Untouched,
+    Begun,
+    /// As far as is allowed, or another loop runs it.
+    Done,
 }
 
 impl Run {
     fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
         let drawing = Drawing::new(sources, mix, epoch);
         let (reads, ready) = Default::default();
-        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, has_prepared: false, is_prepared: false }
+        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, next: NextEpoch::default(), prepared: 0 }
     }
 
     /// Returns the bytes that are read ahead, as estimated.
     fn waiting(&self, batch_bytes: u64) -> u64 {
         self.bytes + self.ready.len() as u64 * batch_bytes
+    }
+
+    /// Returns the bytes of the plans that are being read, as estimated.
+    fn under_way(&mut self) -> u64 {
+        self.reads.iter_mut().filter_map(|(bytes, read)| read.is_running().then_some(*bytes)).sum()
     }
 
     fn add(&mut self, planned: u64, estimate: u64, read: Ahead<Plan>) {
@@ -373,7 +380,7 @@ impl DataLoader {
             run.bytes -= estimate;
             match read.done().await {
                 Ok(read) => {
-                    run.is_prepared = false;
+                    run.prepared = run.prepared.saturating_sub(1);
                     for ReadBatch { batch, bytes, .. } in read.iter().flatten() {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
                         self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
@@ -381,7 +388,7 @@ impl DataLoader {
                     run.ready.extend(read);
                 }
                 // It may have failed long ago: this epoch reads again.
-                Err(_) if run.is_prepared => self.run = None,
+                Err(_) if run.prepared > 0 => self.run = None,
                 // Not an error of a sample: the next call begins again behind the last batch that was handed out.
                 Err(error) => {
                     self.run = None;
@@ -415,7 +422,7 @@ impl DataLoader {
         if self.run.is_none() {
             let prepared = self.prepared.take(&self.key()).filter(|_| self.offset == 0);
             self.run = Some(match prepared {
-                Some(run) => Run { is_prepared: true, ..run },
+                Some(run) => Run { prepared: run.reads.len(), ..run },
                 None => Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset),
             });
         }
@@ -424,8 +431,8 @@ impl DataLoader {
             let waiting = run.waiting(planner.batch_bytes);
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
             let least = planner.plan_bytes(&run.drawing, run.planned).max(planner.batch_bytes);
-            let is_full = waiting + least > self.prefetch;
-            if !is_idle && (planner.batch_bytes == 0 || is_full || run.reads.len() >= PLANS) {
+            let under_way = run.under_way();
+            if !is_idle && (run.reads.len() >= PLANS || !planner.may_read(least, waiting, under_way)) {
                 return;
             }
             let (batches, planned) = planner.plan(&mut run.drawing, run.planned);
@@ -439,25 +446,44 @@ impl DataLoader {
         }
     }
 
-    /// Starts to read the first batches of the next epoch, once, where all of this one is planned and half of the bound is free. They are
-    /// at most a tenth of an epoch, so that a loader that runs no other one has read little for nothing.
+    /// Starts to read the first batches of the next epoch, where all of this one is planned and half of the bound is free. They are at most
+    /// a tenth of an epoch, so that a loader that runs no other one has read little for nothing. Each call goes on behind the one before.
     async fn prepare(&mut self) {
         let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
         let half = self.prefetch / 2;
-        if run.has_prepared || planner.batch_bytes == 0 || planner.batch_bytes > half || run.waiting(planner.batch_bytes) > half {
+        let (waiting, under_way) = (run.waiting(planner.batch_bytes), run.under_way());
+        let is_due = run.next != NextEpoch::Done && planner.batch_bytes > 0 && planner.batch_bytes <= half && waiting <= half;
+        if !is_due {
             return;
         }
-        run.has_prepared = true;
+        let before = std::mem::replace(&mut run.next, NextEpoch::Done);
         let mut next = self.clone();
         next.set_epoch(self.epoch.wrapping_add(1));
-        let (planner, mut run) = (next.planner(), Run::new(&next.sources, next.mix.as_ref(), next.epoch, 0));
-        let (batches, planned) = planner.plan(&mut run.drawing, 0);
-        if batches.is_empty() || batches.len() as u64 > next.len() / 10 {
-            return;
+        let mut ahead = match self.prepared.take(&next.key()) {
+            Some(ahead) => ahead,
+            None if before == NextEpoch::Begun => return,
+            None => Run::new(&next.sources, next.mix.as_ref(), next.epoch, 0),
+        };
+        let bound = Planner { prefetch: half, ..planner };
+        let is_done = loop {
+            let least = planner.plan_bytes(&ahead.drawing, ahead.planned).max(planner.batch_bytes);
+            let (waiting, under_way) = (waiting + ahead.waiting(planner.batch_bytes), under_way + ahead.under_way());
+            if !ahead.reads.is_empty() && (ahead.reads.len() >= PLANS || !bound.may_read(least, waiting, under_way)) {
+                break false;
+            }
+            let (batches, planned) = planner.plan(&mut ahead.drawing, ahead.planned);
+            if batches.is_empty() || planned.div_ceil(self.shards.step()) > next.len() / 10 {
+                break true;
+            }
+            let (estimate, read) = next.start(batches, &planner).await;
+            ahead.add(planned, estimate, read);
+        };
+        if !ahead.reads.is_empty() {
+            self.prepared.put(next.key(), ahead);
         }
-        let (estimate, read) = next.start(batches, &planner).await;
-        run.add(planned, estimate, read);
-        self.prepared.put(next.key(), run);
+        if let (false, Some(run)) = (is_done, &mut self.run) {
+            run.next = NextEpoch::Begun;
+        }
     }
 
     /// Starts to read batches of this epoch. Returns also their bytes, as estimated.
@@ -623,48 +649,5 @@ impl DataLoader {
             Some(source) => source.quality(self.shards.step(), self.epoch).await,
             None => Err(Error::internal("a loader without sources")),
         }
-    }
-}
-
-/// Chooses the batches that one read plan covers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Planner {
-    pub(super) shards: Shards,
-    /// Number of samples of the epoch.
-    pub(super) samples: u64,
-    /// Bytes of a batch; 0 if they are not known.
-    pub(super) batch_bytes: u64,
-    /// Bound of the bytes that are read ahead.
-    pub(super) prefetch: u64,
-}
-
-impl Planner {
-    /// Returns the bytes of the batches of a plan that begins at draw `first`. Samples that are shuffled together are read together,
-    /// so that their blocks are read once.
-    pub(super) fn plan_bytes(&self, drawing: &Drawing, first: u64) -> u64 {
-        match self.shuffled_up_to(drawing, first) {
-            (_, true) => self.prefetch / 3,
-            (_, false) => PLAN_BYTES.min(self.prefetch / 4),
-        }
-    }
-
-    /// Returns the batches of the plan that begins at draw `first`, and the first draw of the next plan.
-    pub(super) fn plan(&self, drawing: &mut Drawing, first: u64) -> (Vec<Planned>, u64) {
-        let (plan_bytes, (together, _)) = (self.plan_bytes(drawing, first), self.shuffled_up_to(drawing, first));
-        let (mut batches, mut planned) = (Vec::new(), first);
-        while let Some(Share { numbers, padding }) = self.shards.share(self.samples, planned) {
-            batches.push(Planned { draws: numbers.into_iter().map(|number| drawing.at(number)).collect(), padding });
-            planned += self.shards.step();
-            let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
-            // Before the size of a sample is known, one batch is read alone.
-            if self.batch_bytes == 0 || is_apart || self.batch_bytes * (batches.len() as u64 + 1) > plan_bytes {
-                break;
-            }
-        }
-        (batches, planned)
-    }
-
-    fn shuffled_up_to(&self, drawing: &Drawing, first: u64) -> (u64, bool) {
-        drawing.shuffled_up_to(first.min(self.samples.saturating_sub(1)))
     }
 }

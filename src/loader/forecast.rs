@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{
-    data_loader::{DataLoader, PLANS, Planner},
+    data_loader::DataLoader,
     draws::Drawing,
     order::ShuffleQuality,
+    planner::{PLANS, Planner},
 };
 use crate::{
     error::Result,

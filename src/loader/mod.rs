@@ -9,6 +9,7 @@ mod mix;
 mod options;
 mod order;
 mod permutation;
+mod planner;
 mod prepared;
 mod shards;
 mod source;

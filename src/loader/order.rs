@@ -1,6 +1,6 @@
 //! The order of the samples of an epoch. Any sample of it is computed on demand, so that an epoch starts at once.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use serde::Serialize;
 
@@ -17,7 +17,8 @@ pub enum Shuffle {
     #[default]
     Global,
     /// Blocks of neighbouring samples in random order; the samples of `window` consecutive blocks of that order are shuffled. A
-    /// remote store then sees few large ranges.
+    /// remote store then sees few large ranges. With 2, 4, 8, 16, 32 or 64 ranks, each rank reads its own blocks of a window, if the window
+    /// has at least 16 samples for each rank.
     Block {
         /// Number of samples of a block; 0 for blocks of up to 8 MiB of samples that share a chunk.
         rows: u64,
@@ -280,7 +281,7 @@ impl Epoch {
                 // Places within the window are permuted; with a window of 0, `first..end` is only one sample.
                 let k = match window {
                     0 => k,
-                    _ => first + Permutation::new(end - first, hash(&[*key, first])).at(k - first),
+                    _ => shuffled(first..end, k, hash(&[*key, first])),
                 };
                 let place = ends.partition_point(|end| *end <= k);
                 let before = place.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
@@ -327,6 +328,33 @@ impl Epoch {
             _ => (k, k + 1),
         }
     }
+}
+
+/// The most parts of a window, and the least samples of a part.
+const PARTS: u64 = 64;
+const PART: u64 = 16;
+
+/// Returns the place of a window whose sample comes at place `k`: a permutation of the window.
+///
+/// A window consists of parts, `2^n` of about equal length. Places with the same remainder modulo `2^n` take the samples of one part, in
+/// random order. So neighbouring samples come from different parts, and a rank, whose places have one remainder modulo the number of
+/// ranks, takes its samples from few parts. These stand side by side, because the remainder with its bits reversed is the number of the
+/// part: the parts of the remainders `r` and `r + 2^n / 2` are neighbours, and so on. All numbers of parts are shifted by `key` (an
+/// exclusive or, which keeps neighbours together), so that a rank does not take the same parts of each window.
+fn shuffled(window: Range<u64>, k: u64, key: u64) -> u64 {
+    let parts = ((window.end - window.start) / PART).clamp(1, PARTS);
+    let bits = parts.ilog2();
+    let parts = 1 << bits;
+    // Numbers below 2^0 are all 0.
+    let reversed = |number: u64| number.reverse_bits().checked_shr(u64::BITS - bits).unwrap_or(0);
+    let shift = key % parts;
+    // Number of places before `end` with a remainder.
+    let places = |remainder: u64, end: u64| (end + parts - 1 - remainder) / parts;
+    let samples = |remainder: u64| places(remainder, window.end) - places(remainder, window.start);
+    let remainder = k % parts;
+    let before: u64 = (0..reversed(remainder) ^ shift).map(|part| samples(reversed(part ^ shift))).sum();
+    let order = Permutation::new(samples(remainder), hash(&[key, remainder]));
+    window.start + before + order.at(k / parts - places(remainder, window.start))
 }
 
 /// How well an order mixes neighbours, beside the values of a perfect shuffle.

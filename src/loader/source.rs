@@ -302,7 +302,8 @@ async fn made_of(
             match shuffle {
                 Shuffle::None => order.number(0),
                 Shuffle::Global => order.number(1),
-                Shuffle::Block { rows, window } => order.number(2).number(rows).number(window),
+                // 2 was another order within windows.
+                Shuffle::Block { rows, window } => order.number(7).number(rows).number(window),
                 Shuffle::Sequence => order.number(3),
             };
             // A copy of the table in another kind of store may choose other column groups, and so other blocks.

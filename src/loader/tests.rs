@@ -13,6 +13,7 @@ use super::{
     mix::{Mix, Place, Stop},
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
+    planner::Planner,
     shards::{Last, Shards},
 };
 
@@ -133,6 +134,44 @@ fn sequences_stay_whole_and_blocks_stay_within_their_window() {
             assert!(sizes == end - start && members.len() as u64 <= window, "whole blocks, at most {window}");
             k = end;
         }
+    }
+}
+
+#[test]
+fn ranks_take_the_samples_of_a_window_from_blocks_of_their_own() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..300 {
+        let (block, window, ranks) = (rng.u64(1..40), rng.u64(1..20), 1_u64 << rng.u32(0..5));
+        let samples = block * window * rng.u64(1..4) + rng.u64(0..block);
+        let starts = (0..samples).step_by(block as usize).chain([samples]).collect();
+        let epoch = order(rng.u64(..), samples, Shuffle::Block { rows: block, window }, starts).epoch(rng.u64(0..3));
+        let mut k = 0;
+        while k < samples {
+            let (start, end) = epoch.shuffled_with(k);
+            // Each rank has its share of the blocks of the window, and at most two more: its places begin and end within blocks.
+            let blocks = (end - start).div_ceil(block);
+            let is_apart = (end - start) / 16 >= ranks;
+            for rank in 0..ranks {
+                let own = (start..end).filter(|k| k % ranks == rank).map(|k| epoch.at(k) / block).collect::<BTreeSet<u64>>();
+                assert!(!is_apart || own.len() as u64 <= blocks.div_ceil(ranks) + 2, "{own:?} of {blocks} blocks, {ranks} ranks");
+            }
+            k = end;
+        }
+    }
+}
+
+#[test]
+fn a_sample_of_a_window_comes_anywhere_in_it() {
+    const SEEDS: u64 = 20_000;
+    // Windows of 1, 2 and 4 parts, in one or two blocks, of which the first has another number of samples.
+    for (samples, starts) in [(31, vec![0, 31]), (40, vec![0, 40]), (72, vec![0, 13, 72])] {
+        let size = samples as usize;
+        let mut places = vec![0; size * size];
+        for seed in 0..SEEDS {
+            let epoch = order(seed, samples, Shuffle::Block { rows: 0, window: 2 }, starts.clone()).epoch(seed % 3);
+            (0..samples).for_each(|k| places[k as usize * size + epoch.at(k) as usize] += 1);
+        }
+        is_random(chi_square(&places, |_| SEEDS as f64 / samples as f64), (size - 1) * (size - 1));
     }
 }
 
@@ -366,4 +405,16 @@ fn a_mix_draws_by_weight_stops_as_asked_and_changes_its_weights_anywhere() {
     for weight in [-1.0, f64::NAN, f64::INFINITY] {
         assert!(Mix::new(vec![1, 1], &[1.0, weight], Stop::First).is_err());
     }
+}
+
+#[test]
+fn little_is_read_at_a_time_and_much_may_wait() {
+    const MIB: u64 = 1 << 20;
+    let shards = Shards { batch_size: 1, rank: 0, world_size: 1, last: Last::Drop };
+    let planner = |batch_bytes| Planner { shards, samples: 100, batch_bytes, prefetch: 512 * MIB };
+    let may_read = |bytes, waiting, under_way| planner(MIB).may_read(bytes * MIB, waiting * MIB, under_way * MIB);
+    assert!(may_read(4, 124, 124) && !may_read(4, 128, 125), "128 MiB at a time");
+    assert!(may_read(4, 508, 0) && may_read(4, 508, 124) && !may_read(4, 509, 0), "512 MiB in all");
+    assert!(may_read(200, 300, 0) && !may_read(200, 100, 1), "one large plan at a time");
+    assert!(!planner(0).may_read(MIB, 0, 0), "one plan alone, before the size of a sample is known");
 }

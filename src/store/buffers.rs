@@ -2,9 +2,9 @@
 //! For a window of ten lidar sweeps, that costs three times as much as reading the bytes from the page cache and verifying them.
 //! So dropped buffers of reads and of results are kept here for later reads.
 //!
-//! The amount is bounded: buffers in use and kept buffers together are at most twice the recent peak of buffers in use, and kept
-//! buffers are at most [`VARIABLE`] bytes. The next request for a buffer, or the next drop, frees the excess. [`release_buffers`]
-//! frees all kept buffers.
+//! The amount is bounded: buffers in use and kept buffers together are at most the recent peak of buffers in use, or up to twice that
+//! peak as long as the kept buffers are at most 256 MiB. [`VARIABLE`] sets a bound of the kept buffers alone. The next request for a
+//! buffer, or the next drop, frees the excess. [`release_buffers`] frees all kept buffers.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -20,17 +20,28 @@ use crate::{Result, environment::setting, machine};
 
 /// The environment variable with the maximum bytes of kept buffers in the process, such as `64MiB`; `0` keeps none.
 const VARIABLE: &str = "TETRYS_BUFFERS";
-/// The maximum if the variable is not set: eight windows of ten sweeps of 3 MB.
+/// Kept bytes up to which the process may hold more than the recent peak, if the variable is not set: eight windows of ten sweeps of 3 MB.
 const KEPT: usize = 256 << 20;
+/// How often a caller tries to get the kept buffers, which another thread uses for less than a microsecond.
+const TRIES: usize = 100;
 /// Minimum length of a recycled buffer. The allocator recycles shorter ones itself.
 pub(super) const LONG: usize = 64 << 10;
 /// Length of a time span. The recent peak is the peak of the current and the previous span.
 const SPAN: Duration = Duration::from_secs(2);
 
-/// Returns the maximum bytes of kept buffers in the process.
-fn most_kept() -> usize {
-    static MOST_KEPT: OnceLock<usize> = OnceLock::new();
-    *MOST_KEPT.get_or_init(|| configured().ok().flatten().unwrap_or(KEPT))
+/// Returns the value of the variable, if it is set.
+fn most_kept() -> Option<usize> {
+    static MOST_KEPT: OnceLock<Option<usize>> = OnceLock::new();
+    *MOST_KEPT.get_or_init(|| configured().ok().flatten())
+}
+
+/// Returns the bound of the kept bytes, while `used` bytes are in use and `lately` were at most.
+fn bound(used: usize, lately: usize) -> usize {
+    let twice = lately.saturating_mul(2).saturating_sub(used);
+    match most_kept() {
+        Some(most) => twice.min(most),
+        None => twice.min(KEPT).max(lately.saturating_sub(used)),
+    }
 }
 
 fn configured() -> Result<Option<usize>> {
@@ -62,8 +73,8 @@ struct Free {
 }
 
 impl Free {
-    /// Frees the kept buffers beyond the bound, the oldest first.
-    fn trim(&mut self, now: Instant) {
+    /// Takes out the kept buffers beyond the bound, the oldest first. The caller drops them when others may use the kept buffers.
+    fn trim(&mut self, now: Instant) -> Vec<Vec<u8>> {
         let used = USED.load(Ordering::Relaxed);
         let passed = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         if self.since.is_none() || passed >= SPAN {
@@ -71,19 +82,21 @@ impl Free {
             self.before = if passed < 2 * SPAN { most } else { used };
             self.since = Some(now);
         }
-        let lately = self.before.max(MOST.load(Ordering::Relaxed));
-        let bound = (2 * lately).saturating_sub(used).min(most_kept());
+        let bound = bound(used, self.before.max(MOST.load(Ordering::Relaxed)));
+        let mut excess = Vec::new();
         while self.bytes > bound
             && let Some(oldest) = self.buffers.pop_front()
         {
             self.bytes -= oldest.capacity();
+            excess.push(oldest);
         }
+        excess
     }
 }
 
 /// Frees the memory that is kept for later reads and returns its size in bytes. For a process that has finished reading. Later
-/// reads work as before, but the next ones take longer. Without this call, the kept memory is at most twice the peak of results
-/// in the last seconds minus their current size, and at most 256 MiB (`TETRYS_BUFFERS`).
+/// reads work as before, but the next ones take longer. Without this call, the kept memory is at most the peak of results in the last
+/// seconds minus their current size; or 256 MiB, and twice that peak minus their current size (`TETRYS_BUFFERS` sets another bound).
 ///
 /// ```
 /// let bytes = tetrys::store::release_buffers();
@@ -117,15 +130,18 @@ pub(super) fn take(len: usize) -> Option<Lent> {
         // Among buffers of one size, the one that was kept last may still be in the CPU cache.
         let fitting = free.buffers.iter().enumerate().rev().filter(|(_, buffer)| fits(buffer));
         let place = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(place, _)| place);
-        let buffer = place.and_then(|place| free.buffers.remove(place));
-        match &buffer {
-            Some(buffer) => free.bytes -= buffer.capacity(),
+        match place.and_then(|place| free.buffers.remove(place)) {
+            Some(buffer) => {
+                free.bytes -= buffer.capacity();
+                (Some(buffer), Vec::new())
+            }
             // The caller will allocate: free the excess first.
-            None => free.trim(machine::now()),
+            None => (None, free.trim(machine::now())),
         }
-        buffer
-    })??;
-    Some(Lent::from(buffer))
+    });
+    let (buffer, excess) = buffer?;
+    drop(excess);
+    buffer.map(Lent::from)
 }
 
 impl Lent {
@@ -213,25 +229,29 @@ impl Drop for Lent {
         self.count();
         USED.fetch_sub(self.counted, Ordering::Relaxed);
         let buffer = std::mem::take(&mut self.buffer);
-        if !(LONG..=most_kept()).contains(&buffer.capacity()) {
+        if buffer.capacity() < LONG || most_kept().is_some_and(|most| buffer.capacity() > most) {
             return;
         }
-        with(|free| {
+        let excess = with(|free| {
             free.bytes += buffer.capacity();
             free.buffers.push_back(buffer);
-            free.trim(machine::now());
+            free.trim(machine::now())
         });
+        drop(excess);
     }
 }
 
-/// Calls `look` with the kept buffers; `None` if another thread holds the lock. No caller waits for the lock, because a forked
-/// child may find it held for ever; the caller uses the allocator instead.
+/// Calls `look` with the kept buffers; `None` if another thread holds the lock all the time. No caller waits for the lock, because a
+/// forked child may find it held for ever; the caller uses the allocator instead.
 fn with<T>(look: impl FnOnce(&mut Free) -> T) -> Option<T> {
-    match FREE.try_lock() {
-        Ok(mut free) => Some(look(&mut free)),
-        Err(TryLockError::Poisoned(free)) => Some(look(&mut free.into_inner())),
-        Err(TryLockError::WouldBlock) => None,
+    for _ in 0..TRIES {
+        match FREE.try_lock() {
+            Ok(mut free) => return Some(look(&mut free)),
+            Err(TryLockError::Poisoned(free)) => return Some(look(&mut free.into_inner())),
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
     }
+    None
 }
 
 #[cfg(test)]
@@ -276,7 +296,7 @@ mod tests {
         // A peak of long ago does not count; since then only a little is in use.
         let little = Lent::with_capacity(LONG);
         let begun = Instant::now();
-        let later = |spans: u32| with(|free| (free.trim(begun + spans * 2 * SPAN), free.bytes).1).expect("free");
+        let later = |spans: u32| with(|free| (drop(free.trim(begun + spans * 2 * SPAN)), free.bytes).1).expect("free");
         assert!(later(1) <= kept);
         assert_eq!(later(5), 0, "kept for nobody");
         drop(little);
@@ -292,8 +312,13 @@ mod tests {
         let of_these =
             |free: &mut Free| free.buffers.iter().filter(|buffer| (short..=long).contains(&(buffer.capacity() as u64))).count();
         assert!(with(|free| of_these(free)).is_some_and(|count| count <= 2), "reads of two lengths leave a buffer each behind");
-        drop(Lent::from(Vec::with_capacity(KEPT + 1)));
         drop(Lent::from(Vec::with_capacity(LONG - 1)));
-        assert!(take(LONG - 1).is_none() && take(KEPT + 1).is_none());
+        assert!(take(LONG - 1).is_none());
+        // Above 256 MiB, the process keeps what it used lately, and no more.
+        release_buffers();
+        let large: Vec<Lent> = (0..3).map(|_| Lent::with_capacity(KEPT / 2)).collect();
+        drop(large);
+        assert!(with(|free| free.buffers.len()).is_some_and(|count| count >= 3));
+        assert_eq!((bound(KEPT, 3 * KEPT), bound(0, KEPT / 4), bound(0, 3 * KEPT)), (2 * KEPT, KEPT / 2, 3 * KEPT));
     }
 }

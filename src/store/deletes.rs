@@ -31,8 +31,8 @@ impl Store {
         }
     }
 
-    /// Deletes objects as [`Store::delete`] does. On S3, one request deletes up to 1,000 objects, if the service knows such requests.
-    /// Tries all objects, unless the store stops answering.
+    /// Deletes objects as [`Store::delete`] does. One request deletes up to 1,000 objects on S3, if the service knows such requests, and
+    /// up to 256 on Azure. Tries all objects, unless the store stops answering.
     ///
     /// # Errors
     /// - Those of [`Store::delete`], for the first object that could not be deleted.
@@ -61,8 +61,9 @@ impl Store {
         let Some(bulk) = bulk else { return false };
         let mut deleted = bulk.delete_stream(stream::iter(locations.into_iter().map(Ok)).boxed());
         while let Some(one) = deleted.next().await {
-            if one.is_err() {
-                return false;
+            match one {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(_) => return false,
             }
         }
         true

@@ -82,6 +82,7 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
     }
     let kind = match &error {
         E::NotFound { .. } => ErrorKind::NotFound,
+        E::AlreadyExists { source, .. } if is_other_conflict(&error) => of_answer(&source.to_string()),
         E::AlreadyExists { .. } => ErrorKind::Exists,
         E::Precondition { .. } | E::NotModified { .. } => ErrorKind::Conflict,
         E::PermissionDenied { .. } | E::Unauthenticated { .. } => ErrorKind::Denied,
@@ -100,7 +101,11 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         ErrorKind::Invalid if matches!(error, E::InvalidPath { .. }) => "a name there is no valid name of an object".to_owned(),
         _ => {
             // Where time decides, the number of retries says nothing.
-            let text = error.to_string().replace(&format!(", max_retries: {UNCOUNTED}"), "");
+            let text = match &error {
+                E::AlreadyExists { source, .. } => source.to_string(),
+                _ => error.to_string(),
+            };
+            let text = text.replace(&format!(", max_retries: {UNCOUNTED}"), "");
             let text = printable(&without_secrets(&without_queries(&of_server(&text)), secrets));
             match is_refused_head(&text) {
                 true => {
@@ -113,9 +118,17 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
     place(kind, doing, name, url, &text)
 }
 
+/// Whether the store answers a write with 409 for another reason than an object of that name. `object_store` takes each 409 for such an
+/// object. An answer that gives no reason counts as one.
+pub(super) fn is_other_conflict(error: &object_store::Error) -> bool {
+    let object_store::Error::AlreadyExists { source, .. } = error else { return false };
+    let text = source.to_string();
+    text.contains("409 Conflict") && text.contains("<Code>") && !text.contains("AlreadyExists")
+}
+
 /// Returns the kind of a server error, by the codes that S3, Google and Azure document. Any other error counts as temporary.
 fn of_answer(text: &str) -> ErrorKind {
-    const DENIED: [&str; 9] = [
+    const DENIED: [&str; 11] = [
         "ExpiredToken",
         "InvalidToken",
         "InvalidAccessKeyId",
@@ -123,6 +136,8 @@ fn of_answer(text: &str) -> ErrorKind {
         "RequestTimeTooSkewed",
         "AuthorizationHeaderMalformed",
         "TokenRefreshRequired",
+        "BlobImmutableDueToPolicy",
+        "SnapshotsPresent",
         "403 Forbidden",
         "401 Unauthorized",
     ];

@@ -43,7 +43,7 @@ pub const READ_LIMITS: [(&str, &str); 12] = [
     ("bytes of the cache in memory", "none; with a cache on disk 64 MiB (option cache_memory), for ranges up to 256 KiB"),
     (
         "memory of dropped results that a process keeps for later reads",
-        "twice the peak of results in the last seconds, minus their current size; at most 256 MiB (TETRYS_BUFFERS)",
+        "what results took at a time in the last seconds, less what they take now; or up to 256 MiB more (TETRYS_BUFFERS sets a bound)",
     ),
     ("decoded blocks of small rows in the cache of a row loader", "64 MiB (`keep` of the loader)"),
     ("rows of a window", "16,777,216"),

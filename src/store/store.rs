@@ -10,12 +10,14 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use tokio::time::sleep;
 
 use super::{
     allowed::Place,
@@ -34,6 +36,9 @@ use super::{
     upload::PART,
 };
 use crate::{Error, ErrorKind, Result, error::counted, id::Salt, machine, threads};
+
+/// Number of times that a put is sent again which is in conflict with another request (status 409). S3 asks for that.
+const CONFLICTS: usize = 5;
 
 /// A store of objects under one root: a local directory, memory, or any `object_store` backend. Clones share the store.
 ///
@@ -481,11 +486,27 @@ impl Store {
                 _ => Ok(Put::Created),
             };
         }
-        match self.inner.objects.put_opts(&location, payload, PutMode::Create.into()).await {
-            Ok(_) => Ok(Put::Created),
-            Err(object_store::Error::AlreadyExists { .. }) => self.inner.already_there(name).await,
-            Err(error) => Err(self.inner.fail(error, Doing::Writing, name)),
+        let retry = self.inner.remote.as_ref().map(|remote| &remote.retry);
+        let mut wait = retry.map_or(Duration::ZERO, |retry| retry.backoff.init_backoff);
+        for tries_left in (0..=retry.map_or(0, |retry| retry.max_retries.min(CONFLICTS))).rev() {
+            let error = match self.inner.objects.put_opts(&location, payload.clone(), PutMode::Create.into()).await {
+                Ok(_) => return Ok(Put::Created),
+                Err(error) => error,
+            };
+            let is_other = failure::is_other_conflict(&error);
+            if matches!(error, object_store::Error::AlreadyExists { .. }) && !is_other {
+                return self.inner.already_there(name).await;
+            }
+            let error = self.inner.fail(error, Doing::Writing, name);
+            // The backend may have sent the put before: then the caller looks first whether it has arrived.
+            let is_final = !is_other || error.kind() != ErrorKind::Unavailable || failure::was_sent_again(&error);
+            if tries_left == 0 || is_final {
+                return Err(error);
+            }
+            sleep(wait).await;
+            wait *= 2;
         }
+        Err(Error::internal(format!("{name} in {}: no put was sent", self.inner.url)))
     }
 
     /// Checks that the store honours create-only writes. Some S3-compatible servers ignore the condition, and then two concurrent

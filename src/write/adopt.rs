@@ -13,7 +13,7 @@ use super::{
     receipt::Sharing,
 };
 use crate::{
-    codec::Preset,
+    codec::Chooser,
     error::{Error, Result, counted},
     format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
     id::ChunkId,
@@ -49,7 +49,7 @@ impl Adopter {
         known: &Known,
         chunk: &mut OpenChunk,
         types: &[ColumnType],
-        presets: &[Preset],
+        choosers: &[Chooser],
     ) -> Result<()> {
         let unproven = chunk.take_unproven();
         let places: Vec<Place> = unproven.iter().filter_map(|(number, _)| chunk.place(*number).cloned()).collect();
@@ -73,7 +73,7 @@ impl Adopter {
                     self.sharing.first_refused.get_or_insert_with(|| {
                         format!("block {} of chunk {} of owner {}: {error}", place.ordinal, place.chunk, place.owner)
                     });
-                    chunk.store_again(number, presets, types, &pages)?;
+                    chunk.store_again(number, choosers, types, &pages)?;
                 }
             }
         }
@@ -86,11 +86,11 @@ impl Adopter {
         known: Option<&Known>,
         chunk: &mut OpenChunk,
         types: &[ColumnType],
-        presets: &[Preset],
+        choosers: &[Chooser],
     ) -> Result<()> {
         let Some(known) = known else { return Ok(()) };
-        self.prove(known, chunk, types, presets).await?;
-        self.bring_together(known, chunk, types, presets).await
+        self.prove(known, chunk, types, choosers).await?;
+        self.bring_together(known, chunk, types, choosers).await
     }
 
     /// Counts the shared blocks of a chunk, and its new bytes.
@@ -110,7 +110,7 @@ impl Adopter {
         known: &Known,
         chunk: &mut OpenChunk,
         types: &[ColumnType],
-        presets: &[Preset],
+        choosers: &[Chooser],
     ) -> Result<()> {
         self.stretch += 1;
         let chunks = &mut self.chunks;
@@ -137,7 +137,7 @@ impl Adopter {
                     error.at(format!("block {} of chunk {}, which must be stored again", place.ordinal, place.chunk))
                 })?;
                 let before = chunk.stored();
-                chunk.store_again(*number, presets, types, &pages)?;
+                chunk.store_again(*number, choosers, types, &pages)?;
                 self.sharing.stored_again += 1;
                 self.sharing.stored_again_bytes += (chunk.stored() - before) as u64;
             }

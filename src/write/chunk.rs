@@ -13,7 +13,7 @@ use std::{
 
 use super::{known::Place, locality::Spot, sample::Sample};
 use crate::{
-    codec::{Chain, Preset},
+    codec::{Chain, Chooser},
     error::{Error, Result},
     format::{
         CanonicalPage, ChunkWriter, EncodedBlock, EncodedPage, FinishedChunk, LayoutRun, PackedLengths, PageLengths,
@@ -78,13 +78,13 @@ impl OpenChunk {
     /// Encodes and appends a block.
     pub(super) fn push(
         &mut self,
-        presets: &[Preset],
+        choosers: &[Chooser],
         types: &[ColumnType],
         (rows, starts): (u32, bool),
         pages: &[CanonicalPage],
         hash: Hash,
     ) -> Result<()> {
-        let block = self.encode(presets, types, rows, pages)?;
+        let block = self.encode(choosers, types, rows, pages)?;
         self.push_encoded(block, starts, hash);
         Ok(())
     }
@@ -111,13 +111,13 @@ impl OpenChunk {
     }
 
     /// Encodes a block. The first block chooses the preliminary codec chains.
-    fn encode(&mut self, presets: &[Preset], types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
+    fn encode(&mut self, choosers: &[Chooser], types: &[ColumnType], rows: u32, pages: &[CanonicalPage]) -> Result<EncodedBlock> {
         if self.columns.is_empty() {
             self.columns = types
                 .iter()
-                .zip(presets)
+                .zip(choosers)
                 .zip(pages)
-                .map(|((ty, preset), page)| Ok((ty.clone(), preset.choose(ty, &page.values)?)))
+                .map(|((ty, chooser), page)| Ok((ty.clone(), chooser.choose(ty, &page.values)?)))
                 .collect::<Result<Vec<_>>>()?;
             self.samples = types.iter().map(|_| Sample::new()).collect();
         }
@@ -129,14 +129,14 @@ impl OpenChunk {
     }
 
     /// Chooses the codec chains again from sampled blocks of the whole chunk, and re-encodes the columns whose chain changes.
-    pub(super) fn choose_again(&mut self, presets: &[Preset], stop: &Stop) -> Result<()> {
+    pub(super) fn choose_again(&mut self, choosers: &[Chooser], stop: &Stop) -> Result<()> {
         let mut changed = Vec::new();
-        for (number, ((sample, preset), (ty, chain))) in
-            std::mem::take(&mut self.samples).iter().zip(presets).zip(&self.columns).enumerate()
+        for (number, ((sample, chooser), (ty, chain))) in
+            std::mem::take(&mut self.samples).iter().zip(choosers).zip(&self.columns).enumerate()
         {
             stop.check()?;
             if sample.pages().len() > 1 {
-                let chosen = preset.choose_again(ty, chain, sample.pages())?;
+                let chosen = chooser.choose_again(ty, chain, sample.pages())?;
                 if chosen != *chain {
                     changed.push((number, chosen));
                 }
@@ -192,12 +192,12 @@ impl OpenChunk {
     pub(super) fn store_again(
         &mut self,
         number: usize,
-        presets: &[Preset],
+        choosers: &[Chooser],
         types: &[ColumnType],
         pages: &[CanonicalPage],
     ) -> Result<()> {
         let Some(rows) = self.entries.get(number).map(|entry| entry.rows) else { return Ok(()) };
-        let block = self.encode(presets, types, rows, pages)?;
+        let block = self.encode(choosers, types, rows, pages)?;
         self.stored += block.stored_len();
         self.in_memory += block.stored_len();
         self.entries[number].body = Body::Memory(block);
@@ -291,7 +291,7 @@ impl OpenChunk {
 
     /// Ends the chunk. Returns its bytes and name, if any block is new, and the layout runs of all blocks.
     pub(super) fn finish(self, columns: usize, salt: Salt) -> Result<CutChunk> {
-        let Self { columns: chains, entries, stored, spilled, .. } = self;
+        let Self { columns: chains, mut entries, stored, spilled, .. } = self;
         let is_own = |entry: &&Entry| !matches!(entry.body, Body::Known(..));
         let own: Vec<Hash> = entries.iter().filter(is_own).map(|entry| entry.hash).collect();
         let chunk = match own.is_empty() {
@@ -299,9 +299,13 @@ impl OpenChunk {
             false => {
                 let mut chunk = ChunkWriter::salted(&chains, &own, stored, salt)?;
                 let mut spilled = spilled.map(|(file, _)| BufReader::new(file));
-                for entry in &entries {
-                    match &entry.body {
-                        Body::Memory(block) => chunk.push(block)?,
+                for entry in &mut entries {
+                    match &mut entry.body {
+                        Body::Memory(block) => {
+                            chunk.push(block)?;
+                            // The chunk has its bytes now.
+                            block.pages = Vec::new();
+                        }
                         Body::Spilled(offset, lengths) => {
                             let file = spilled.as_mut().ok_or_else(|| Error::internal("no temporary file"))?;
                             chunk.push(&EncodedBlock { rows: entry.rows, pages: read_back(file, *offset, lengths)? })?;

@@ -5,7 +5,7 @@
 
 use super::{chunk::OpenChunk, flat::FlatColumn, known::Finder};
 use crate::{
-    codec::Preset,
+    codec::Chooser,
     error::Error,
     error::Result,
     format::{Cuts, PageBuilder, Structure, logical_block_hash},
@@ -17,8 +17,8 @@ use crate::{
 pub(super) struct GroupWriter {
     types: Vec<ColumnType>,
     type_texts: Vec<String>,
-    /// One preset for each column.
-    presets: Vec<Preset>,
+    /// One chooser for each column.
+    choosers: Vec<Chooser>,
     cuts: Cuts,
     finder: Option<Finder>,
     pages: Vec<PageBuilder>,
@@ -34,13 +34,13 @@ pub(super) struct GroupWriter {
 }
 
 impl GroupWriter {
-    pub(super) fn new(types: Vec<ColumnType>, presets: Vec<Preset>, cuts: Cuts, finder: Option<Finder>) -> Self {
+    pub(super) fn new(types: Vec<ColumnType>, choosers: Vec<Chooser>, cuts: Cuts, finder: Option<Finder>) -> Self {
         Self {
             pages: types.iter().map(PageBuilder::new).collect(),
             type_texts: types.iter().map(ToString::to_string).collect(),
             logical: vec![0; types.len()],
             types,
-            presets,
+            choosers,
             cuts,
             finder,
             block: (0, 0, false),
@@ -103,9 +103,9 @@ impl GroupWriter {
         &self.logical
     }
 
-    /// Returns the types and the presets of the columns.
-    pub(super) fn types(&self) -> (&[ColumnType], &[Preset]) {
-        (&self.types, &self.presets)
+    /// Returns the types and the choosers of the columns.
+    pub(super) fn types(&self) -> (&[ColumnType], &[Chooser]) {
+        (&self.types, &self.choosers)
     }
 
     /// Returns the encoded bytes in memory.
@@ -142,7 +142,7 @@ impl GroupWriter {
                 let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
                 self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));
             }
-            None => self.chunk.push(&self.presets, &self.types, (rows, starts), &pages, hash)?,
+            None => self.chunk.push(&self.choosers, &self.types, (rows, starts), &pages, hash)?,
         }
         self.chunk_bytes += bytes;
         self.sequence_bytes += bytes;

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch, cast::AsArray};
@@ -19,7 +22,7 @@ use super::{
 };
 use crate::{
     ahead::Ahead,
-    codec::Preset,
+    codec::{Chooser, Medium, Preset},
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
     id::Hash,
@@ -57,6 +60,8 @@ pub struct GroupsWriter {
 struct Storing {
     group: usize,
     bytes: usize,
+    /// Bytes of its blocks that are in memory beside these bytes: while the chunk is put together.
+    copied: Arc<AtomicUsize>,
     /// The finished chunk, and its newly stored bytes.
     cut: Ahead<(CutChunk, u64)>,
 }
@@ -108,14 +113,16 @@ impl GroupsWriter {
         known: Option<Arc<Known>>,
     ) -> Result<Self> {
         let cuts = options.cuts.check()?;
+        let medium = if store.is_local() { Medium::Disk } else { Medium::ObjectStore };
         let groups = groups.into_iter().filter_map(|group| schema.groups().get(group)).map(|group| {
             let columns: Vec<Column> = group.columns.iter().filter_map(|id| schema.column(*id)).cloned().collect();
             let types: Vec<ColumnType> = columns.iter().map(|column| column.ty.clone()).collect();
-            let presets = columns.iter().map(|column| preset_of(column, options.preset)).collect::<Result<Vec<Preset>>>()?;
+            let chooser = |column| Ok(preset_of(column, options.preset)?.on(medium));
+            let choosers = columns.iter().map(chooser).collect::<Result<Vec<Chooser>>>()?;
             let finder = known.as_ref().and_then(|known| Finder::new(known, &types));
             Ok(GroupState {
                 written: WrittenGroup { columns: vec![ColumnBytes::default(); types.len()], ..WrittenGroup::default() },
-                writer: GroupWriter::new(types, presets, cuts, finder),
+                writer: GroupWriter::new(types, choosers, cuts, finder),
                 adopter: Adopter::new(options.locality),
                 cut: Vec::new(),
                 columns,
@@ -162,12 +169,13 @@ impl GroupsWriter {
                 if self.groups[number].writer.open().unproven() > UNPROVEN {
                     self.prove(number).await?;
                 }
+                self.keep_within_memory().await?;
                 if rows.next == starts.len() {
                     break;
                 }
             }
         }
-        self.keep_within_memory().await
+        Ok(())
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -224,25 +232,32 @@ impl GroupsWriter {
     async fn prove(&mut self, number: usize) -> Result<()> {
         let Some(known) = &self.known else { return Ok(()) };
         let GroupState { writer, adopter, .. } = &mut self.groups[number];
-        let (types, presets) = writer.types();
-        let (types, presets) = (types.to_vec(), presets.to_vec());
-        adopter.prove(known, writer.open(), &types, &presets).await
+        let (types, choosers) = writer.types();
+        let (types, choosers) = (types.to_vec(), choosers.to_vec());
+        adopter.prove(known, writer.open(), &types, &choosers).await
     }
 
     async fn store_cut(&mut self, number: usize) -> Result<()> {
         for mut chunk in std::mem::take(&mut self.groups[number].cut) {
             let GroupState { writer, adopter, .. } = &mut self.groups[number];
-            let (types, presets) = writer.types();
-            let (work, own) = (chunk.stored().max(chunk.canonical()), presets.to_vec());
+            let (types, choosers) = writer.types();
+            let (work, own) = (chunk.stored().max(chunk.canonical()), choosers.to_vec());
             chunk = offload_large(work, move |stop| chunk.choose_again(&own, stop).map(|()| chunk)).await?;
-            adopter.settle(self.known.as_deref(), &mut chunk, types, presets).await?;
+            adopter.settle(self.known.as_deref(), &mut chunk, types, choosers).await?;
             let (columns, bytes, store) = (types.len(), chunk.stored(), self.store.clone());
-            while self.is_storing_much(bytes) {
-                self.stored().await?;
+            let copied = Arc::new(AtomicUsize::new(chunk.in_memory()));
+            while self.is_storing_many(bytes) || !self.is_within_memory(bytes, chunk.in_memory()) {
+                if !self.storing.is_empty() {
+                    self.stored().await?;
+                } else if !self.spill_largest()? {
+                    break;
+                }
             }
+            let copies = Arc::clone(&copied);
             let cut = Ahead::start(async move {
                 let salt = store.salt();
                 let mut cut = offload_large(bytes, move |_| chunk.finish(columns, salt)).await?;
+                copies.store(0, Ordering::Relaxed);
                 let mut new_bytes = 0;
                 if let Some(chunk) = &mut cut.chunk {
                     new_bytes = chunk.bytes.len() as u64;
@@ -250,21 +265,36 @@ impl GroupsWriter {
                 }
                 Ok((cut, new_bytes))
             });
-            self.storing.push_back(Storing { group: number, bytes, cut: cut.await });
+            self.storing.push_back(Storing { group: number, bytes, copied, cut: cut.await });
         }
         Ok(())
     }
 
-    /// Whether a chunk of so many bytes waits until another upload ends.
-    fn is_storing_much(&self, bytes: usize) -> bool {
-        let storing = self.storing();
+    /// Whether a chunk of so many bytes waits until another upload ends, because there are many.
+    fn is_storing_many(&self, bytes: usize) -> bool {
+        let storing: usize = self.storing.iter().map(|storing| storing.bytes).sum();
         let many = if storing + bytes <= SMALL_CHUNKS { SMALL_AT_ONCE } else { AT_ONCE };
-        self.storing.len() >= many || (!self.storing.is_empty() && storing + bytes > self.write_memory)
+        self.storing.len() >= many
     }
 
-    /// Returns the bytes of the chunks that are being uploaded.
-    fn storing(&self) -> usize {
-        self.storing.iter().map(|storing| storing.bytes).sum()
+    /// Whether the open chunks, those that are being uploaded, and another one of `more` bytes are within the bound of memory. While a chunk
+    /// is put together, `copied` bytes of its blocks are in memory too: a quarter of the bound is for these.
+    fn is_within_memory(&self, more: usize, copied: usize) -> bool {
+        let open = self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>();
+        let held = self.storing.iter().map(|storing| storing.bytes).fold(open.saturating_add(more), usize::saturating_add);
+        let copied =
+            self.storing.iter().map(|storing| storing.copied.load(Ordering::Relaxed)).fold(copied, usize::saturating_add);
+        held <= self.write_memory && held.saturating_add(copied) <= self.write_memory.saturating_add(self.write_memory / 4)
+    }
+
+    /// Moves the largest open chunk to its temporary file. Returns false if no open chunk is in memory.
+    fn spill_largest(&mut self) -> Result<bool> {
+        let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { return Ok(false) };
+        if largest.writer.in_memory() == 0 {
+            return Ok(false);
+        }
+        largest.writer.spill()?;
+        Ok(true)
     }
 
     /// Waits for the oldest upload and records its result.
@@ -280,19 +310,14 @@ impl GroupsWriter {
     }
 
     async fn keep_within_memory(&mut self) -> Result<()> {
-        loop {
-            let storing = self.storing();
-            let open = self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>();
-            if open + storing <= self.write_memory {
-                return Ok(());
-            }
-            if storing > 0 {
+        while !self.is_within_memory(0, 0) {
+            if !self.storing.is_empty() {
                 self.stored().await?;
-                continue;
+            } else if !self.spill_largest()? {
+                break;
             }
-            let Some(largest) = self.groups.iter_mut().max_by_key(|group| group.writer.in_memory()) else { return Ok(()) };
-            largest.writer.spill()?;
         }
+        Ok(())
     }
 }
 

@@ -28,8 +28,9 @@ pub struct WriteOptions {
     pub preset: Preset,
     /// Minimum, target and maximum sizes of blocks and chunks, in logical bytes.
     pub cuts: Cuts,
-    /// Encoded bytes that one partition writer holds in memory before it spills to a temporary file. Uploads come on top: a
-    /// writer uploads one chunk, or up to three chunks if their bytes together fit into this budget.
+    /// Encoded bytes that one partition writer holds in memory, with the chunks that it uploads, before it spills to a temporary file.
+    /// While it assembles a chunk, it holds up to a quarter more. It holds at least one chunk, twice while it assembles it, even if that
+    /// exceeds this bound.
     pub write_memory: usize,
     /// Maximum rows of an index segment, at most 4,194,304. A segment holds whole partitions, and at least one.
     pub segment_rows: u64,

@@ -6,36 +6,38 @@ use std::path::Path;
 
 use tetrys::{
     Preset, Table,
+    codec::Medium,
     format::{BlockDirectory, PagePlace, decode_page, encode_page, page_range},
 };
 
-/// A column of a local table: the stored bytes of its pages, and the bytes with the best candidate chain of each chunk.
+/// A column of a local table: what its pages cost by the rule of the preset ([`Chooser::cost`]), and what they cost with the best candidate
+/// chain of each chunk.
 #[derive(Debug)]
 pub struct Taken {
     pub column: String,
-    pub stored: usize,
-    pub best: usize,
+    pub taken: u64,
+    pub best: u64,
     /// Chain of the first chunk, and the best chain for it.
     pub chains: (String, String),
 }
 
 impl Taken {
-    /// Returns how much larger the column is than with the best chains, in percent.
+    /// Returns how much more the column costs than with the best chains, in percent.
     pub fn more(&self) -> f64 {
-        100.0 * (self.stored as f64 / self.best as f64 - 1.0)
+        100.0 * (self.taken as f64 / self.best as f64 - 1.0)
     }
 }
 
 /// Compares every column of every group of a table in the folder `root`.
 pub async fn chains_of(table: &Table, root: &Path, preset: Preset) -> Vec<Taken> {
-    let mut found = Vec::new();
+    let (mut found, chooser) = (Vec::new(), preset.on(Medium::Disk));
     for (number, group) in table.schema().groups().iter().enumerate() {
         let columns: Vec<_> = group.columns.iter().map(|id| table.schema().column(*id).unwrap().clone()).collect();
         let layout = table.layout(number).await.unwrap();
         for (page, column) in columns.iter().enumerate() {
-            let mut candidates = preset.candidates(&column.ty).unwrap();
+            let mut candidates = chooser.candidates(&column.ty).unwrap();
             candidates.push(tetrys::codec::Chain::PLAIN);
-            let mut taken = Taken { column: column.name.clone(), stored: 0, best: 0, chains: (String::new(), String::new()) };
+            let mut taken = Taken { column: column.name.clone(), taken: 0, best: 0, chains: (String::new(), String::new()) };
             for run in layout.runs() {
                 let chunk = std::fs::read(root.join(run.chunk.object_name())).unwrap();
                 let mut sums = vec![0; candidates.len()];
@@ -46,12 +48,14 @@ pub async fn chains_of(table: &Table, root: &Path, preset: Preset) -> Vec<Taken>
                     let ordinal = run.first_block + block as u32;
                     let directory = BlockDirectory::parse(bytes, run.seed, ordinal, columns.len()).unwrap();
                     let range = page_range(&directory, page).unwrap();
-                    taken.stored += range.len();
+                    let stored = range.len();
                     let (rows, chain, ty) = (directory.rows, &run.chains[page], &column.ty);
                     let place = PagePlace { seed: run.seed, ordinal, page: page as u16, rows, ty, chain };
                     let plain = decode_page(bytes[range].to_vec().into(), place).unwrap().to_canonical();
+                    let values = plain.values.len();
+                    taken.taken += chooser.cost(&run.chains[page], values, stored);
                     for (sum, chain) in sums.iter_mut().zip(&candidates) {
-                        *sum += encode_page(chain, &plain).unwrap().stored_len();
+                        *sum += chooser.cost(chain, values, encode_page(chain, &plain).unwrap().stored_len());
                     }
                 }
                 let (best, chain) = sums.into_iter().zip(&candidates).min_by_key(|(sum, _)| *sum).unwrap();

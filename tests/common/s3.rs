@@ -1,4 +1,4 @@
-//! S3 buckets for tests: on the server of this workspace, and on `moto`, which other people wrote.
+//! Buckets for tests: on the servers of this workspace (S3, Azure, Google), and on `moto`, an S3 server which other people wrote.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -6,11 +6,16 @@ use std::{
 };
 
 use tetrys::{Store, StoreOptions};
-use tetrys_s3_server::Server;
+use tetrys_s3_server::{Protocol, Server};
 
-/// Starts a server with an empty bucket `data`.
+/// Starts a server of S3 with an empty bucket `data`.
 pub fn server() -> Server {
-    let server = Server::start();
+    server_of(Protocol::S3)
+}
+
+/// Starts a server of a protocol with an empty bucket `data`.
+pub fn server_of(protocol: Protocol) -> Server {
+    let server = Server::start_as(protocol);
     server.create_bucket("data");
     server
 }
@@ -28,7 +33,7 @@ pub fn options_and(server: &Server, more: &[(&str, &str)]) -> StoreOptions {
 
 /// Opens a store in the bucket `data`.
 pub fn store(server: &Server, path: &str) -> Store {
-    Store::open_with(&format!("s3://data/{path}"), &options(server)).unwrap()
+    Store::open_with(&server.url("data", path), &options(server)).unwrap()
 }
 
 /// A `moto` server in a child process. Dropping it ends the process.

@@ -128,21 +128,25 @@ fn each_is_found(sound: &Sound, cases: impl Iterator<Item = (usize, String, Vec<
 }
 
 #[test]
-fn every_flipped_byte_of_every_object_is_found() {
+fn a_flipped_byte_of_any_object_is_found() {
     let sound = sound();
     let mut rng = sound.rng.clone();
-    // A full run flips each bit alone. Otherwise a random choice flips all bits of the byte, or one bit.
+    // A full run flips each bit of each byte alone. Otherwise a random choice takes a quarter of the bytes, and flips all bits or one.
     let masks = if common::full() { (0..8).map(|bit| 1 << bit).collect::<Vec<u8>>() } else { vec![0xff] };
     let places = sound.objects.iter().enumerate().flat_map(|(object, (_, bytes))| (0..bytes.len()).map(move |at| (object, at)));
-    let cases = places.flat_map(|(object, at)| masks.iter().map(move |mask| (object, at, *mask))).map(|(object, at, mask)| {
-        let mask = if mask == 0xff && rng.once_in(2) { 1 << rng.below(8) } else { mask };
-        let mut bytes = sound.objects[object].1.clone();
-        bytes[at] ^= mask;
-        (object, format!("byte {at} flipped by {mask:#04x}"), bytes)
-    });
+    let chosen: Vec<(usize, usize)> = places.filter(|_| common::full() || rng.once_in(4)).collect();
+    let count = chosen.len() * masks.len();
+    let cases = chosen.into_iter().flat_map(|(object, at)| masks.iter().map(move |mask| (object, at, *mask))).map(
+        |(object, at, mask)| {
+            let mask = if mask == 0xff && rng.once_in(2) { 1 << rng.below(8) } else { mask };
+            let mut bytes = sound.objects[object].1.clone();
+            bytes[at] ^= mask;
+            (object, format!("byte {at} flipped by {mask:#04x}"), bytes)
+        },
+    );
     let flips = each_is_found(&sound, cases);
     println!("{flips} flips of {} bytes in {} objects, each found", sound.total(), sound.objects.len());
-    assert_eq!(flips, sound.total() * masks.len());
+    assert!(flips == count && count > sound.total() / 5);
 }
 
 #[test]

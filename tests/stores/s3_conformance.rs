@@ -112,8 +112,8 @@ fn a_missing_bucket_and_a_server_that_is_not_there_say_so() {
     });
 }
 
-/// Asserts what every S3 must do for tables: create-only puts, exact ranges, multipart uploads, listings and deletes.
-async fn keeps_its_word(store: &Store) {
+/// Asserts what every remote store must do for tables: create-only puts, exact ranges, multipart uploads, listings and deletes.
+pub(crate) async fn keeps_its_word(store: &Store) {
     assert_eq!(store.put_new("manifests/1", "one".into()).await.unwrap(), Put::Created);
     assert_eq!(store.put_new("manifests/1", "two".into()).await.unwrap(), Put::AlreadyThere);
     assert_eq!(store.get("manifests/1", 9).await.unwrap(), "one");

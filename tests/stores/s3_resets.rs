@@ -11,11 +11,11 @@ use tetrys::{
     Store,
     store::{Put, RangeRequest, selftest},
 };
-use tetrys_s3_server::{Fault, Server};
+use tetrys_s3_server::{Fault, Protocol, Server};
 
 use crate::{
+    changes::{CHANGES, before, change, serving},
     common::{s3, tables::block_on},
-    s3_changes::{CHANGES, before, change, serving},
 };
 
 /// Resets each request that writes or deletes, once. Returns the kinds of objects whose requests were reset.
@@ -40,7 +40,7 @@ fn every_change_survives_a_reset_of_each_of_its_requests_before_and_after_the_ef
     let (mut all, mut wrong) = (BTreeSet::new(), Vec::new());
     for what in CHANGES {
         let run = |fault: Option<Fault>| {
-            let server = serving(&before);
+            let server = serving(Protocol::S3, &before);
             let kinds = fault.clone().map(|fault| reset_each(&server, fault));
             let made = block_on(change(&server, what)).map_err(|error| format!("{what} with {fault:?}: {error}"))?;
             server.behave();

@@ -17,7 +17,7 @@ use tetrys::store::{
     CountingStore, Counts, Fault, Faults, FaultyStore, Latency, LatencyStore, Put, RangeRequest, SPLIT_ABOVE, Store, StoreOptions,
 };
 use tetrys::{Error, ErrorKind};
-use tetrys_s3_server::Server;
+use tetrys_s3_server::{Protocol, Server};
 
 const MIB: usize = 1 << 20;
 
@@ -102,19 +102,24 @@ async fn wrappers_upon_wrappers_conform() {
 /// The resources of the stores, which must live as long as the stores.
 struct Homes {
     _folder: TempDir,
-    _server: Server,
+    _servers: Vec<Server>,
 }
 
-/// Returns a store of every kind: a plain directory, a counted directory, memory, and S3.
+/// Returns a store of every kind: a plain directory, a counted directory, memory, S3, Azure and Google.
 fn stores() -> (Homes, Vec<Store>) {
     let folder = tempfile::tempdir().unwrap();
     let files = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
     let plain = Store::open(folder.path().join("not yet/there").to_str().unwrap()).unwrap();
     let counted = Store::new(Arc::new(CountingStore::new(files)), "counted/root".into(), "file:///counted");
-    let server = Server::start();
-    server.create_bucket("data");
-    let remote = Store::open_with("s3://data/remote/root", &StoreOptions::only(server.options())).unwrap();
-    (Homes { _folder: folder, _server: server }, vec![plain, counted, Store::open("memory://").unwrap(), remote])
+    let mut stores = vec![plain, counted, Store::open("memory://").unwrap()];
+    let servers = Protocol::ALL.map(|protocol| {
+        let server = Server::start_as(protocol);
+        server.create_bucket("data");
+        let options = StoreOptions::only(server.options());
+        stores.push(Store::open_with(&server.url("data", "remote/root"), &options).unwrap());
+        server
+    });
+    (Homes { _folder: folder, _servers: servers.into() }, stores)
 }
 
 fn counted() -> (CountingStore, Store) {

@@ -150,7 +150,11 @@ fn a_condition_on_a_key_chooses_the_same_rows_and_reads_less() {
         let by_sql = block_on(request(&fresh(&table))).unwrap();
         let gets = counting.reset().gets.into_iter().filter(|get| get.path.starts_with("index/"));
         let gets: Vec<u64> = gets.map(|get| get.bytes).collect();
-        assert_eq!((gets.len() as u64, gets.iter().sum::<u64>()), (explained.requests, explained.bytes), "{sql}: {explained}");
+        let (requests, bytes) = (gets.len() as u64, gets.iter().sum::<u64>());
+        match explained.late_bytes {
+            0 => assert_eq!((requests, bytes), (explained.requests, explained.bytes), "{sql}: {explained}"),
+            late => assert!((explained.bytes - late..=explained.bytes).contains(&bytes), "{sql}: {bytes} bytes, {explained}"),
+        }
         let expected = whole.filter_sql(&sql).unwrap().select([col("log"), col("id")]).unwrap();
         assert!(by_sql.frame().columns()[..2] == expected.frame().columns()[..2], "{sql}");
         less += u64::from(explained.rows < without.rows);

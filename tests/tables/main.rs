@@ -21,6 +21,7 @@ mod histories;
 mod index_rows;
 mod indexes;
 mod joining;
+mod late_columns;
 mod layouts;
 mod loading;
 mod long_values;
@@ -47,3 +48,8 @@ mod typed;
 mod versions;
 mod views;
 mod windows;
+mod write_memory;
+
+/// Counts the memory of the process, for the tests that run in a process of their own.
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;

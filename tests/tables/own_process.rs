@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::common;
+use crate::{MEMORY, common};
 
 /// Returns what the parent process asks of this one, if this is the process of the test that has this environment variable.
 pub(crate) fn asked(variable: &str) -> Option<String> {
@@ -29,9 +29,9 @@ pub(crate) fn on_full_disk(test: &str, variable: &str, folder: &Path) -> String 
     output_of(shell, test, variable, folder.to_str().unwrap())
 }
 
-/// Whether memory is measured here: only in a full run, and where the system counts it.
+/// Whether memory is measured here: only in a full run.
 pub(crate) fn memory_is_measured() -> bool {
-    common::full() && Path::new("/proc/self/status").exists()
+    common::full()
 }
 
 /// Returns the memory limit and the folder that the parent process asks for.
@@ -41,26 +41,25 @@ pub(crate) fn asked_limit(variable: &str) -> Option<(u64, PathBuf)> {
     Some((limit.parse().unwrap(), folder.into()))
 }
 
-/// Prints the peak of the memory of `work`, above what the process has before.
+/// Prints the peak of the memory that `work` allocates, above what the process has before.
 pub(crate) fn print_peak(work: impl FnOnce()) {
-    let status = |field: &str| -> u64 {
-        let text = std::fs::read_to_string("/proc/self/status").unwrap();
-        text.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
-    };
-    let before = status("VmRSS:");
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
     work();
-    println!("peak {} kB", status("VmHWM:").saturating_sub(before));
+    println!("peak {} bytes", MEMORY.peak_usage().saturating_sub(before));
+}
+
+/// Runs a test again with this memory limit. Returns the peak of its memory, in bytes.
+pub(crate) fn peak(test: &str, variable: &str, limit: u64, folder: &Path) -> u64 {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--nocapture"]);
+    let said = output_of(command, test, variable, &format!("{limit} {}", folder.display()));
+    said.split_once("peak ").and_then(|(_, said)| said.split_once(" bytes")?.0.parse().ok()).unwrap()
 }
 
 /// Runs a test again with this memory limit and without one. Asserts that the limit halves the peak of the memory.
 pub(crate) fn assert_limit_halves_peak(test: &str, variable: &str, limit: u64, folder: &Path) {
-    let peak = |limit: u64| -> u64 {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "--nocapture"]);
-        let said = output_of(command, test, variable, &format!("{limit} {}", folder.display()));
-        said.split_once("peak ").and_then(|(_, said)| said.split_once(" kB")?.0.parse().ok()).unwrap()
-    };
-    let (of_parts, of_all) = (peak(limit), peak(u64::MAX));
-    println!("{of_parts} kB with a limit of {limit} bytes, {of_all} kB in memory");
-    assert!(of_parts < of_all / 2, "{of_parts} kB with a limit of {limit} bytes, {of_all} kB in memory");
+    let (of_parts, of_all) = (peak(test, variable, limit, folder), peak(test, variable, u64::MAX, folder));
+    println!("{of_parts} bytes with a limit of {limit} bytes, {of_all} in memory");
+    assert!(of_parts < of_all / 2, "{of_parts} bytes with a limit of {limit} bytes, {of_all} in memory");
 }

@@ -21,6 +21,7 @@ mod ingest;
 mod l5;
 mod layout;
 mod limits;
+mod logs;
 mod plan;
 mod query;
 mod rebind;
@@ -34,6 +35,7 @@ mod topics;
 mod users;
 mod verify;
 mod versions;
+mod view;
 mod views;
 
 use std::{collections::BTreeMap, fmt::Display, io::Write};
@@ -47,7 +49,7 @@ use crate::failure::{Failure, Outcome};
 pub(crate) enum Command {
     /// Run a tour of Tetrys on generated data: offline, in under a minute
     Demo(demo::Demo),
-    /// Create a table from a data set (Parquet, Arrow, CSV, NDJSON, L5), or add rows to a table
+    /// Create a table from a data set (Parquet, Arrow, CSV, NDJSON, L5, logs), or add rows to a table
     #[command(
         subcommand,
         after_help = "Each subcommand creates a new table. With --append or --overwrite it makes a new version of an existing table instead. To write one table from several processes use `tetrys session`.
@@ -84,6 +86,9 @@ Example:
     /// Look at Level 5 data
     #[command(subcommand)]
     L5(l5::L5),
+    /// Look at MCAP and ROS recordings, before `tetrys ingest logs` makes rows of them
+    #[command(subcommand)]
+    Logs(logs::Logs),
     /// Show a table in numbers: rows, sequences, column groups, bytes
     Info(info::Info),
     /// Show the columns of a table, with their types and column groups
@@ -94,6 +99,8 @@ Example:
     Stats(stats::Stats),
     /// Query the index of a table in SQL
     Query(query::Query),
+    /// Look at tables in the browser: rows, columns, pictures, points, sequences
+    View(view::View),
     /// List the versions of a table, newest first
     Versions(versions::Versions),
     /// Show the disk space of each version, and what versions share
@@ -212,6 +219,7 @@ impl Command {
             Self::Materialize(command) => command.run(out).await,
             Self::Generate(command) => command.run(out).await,
             Self::L5(command) => command.run(out).await,
+            Self::Logs(command) => command.run(out).await,
             Self::Schema(command) => command.run(out).await,
             Self::Head(command) => command.run(out).await,
             Self::Versions(command) => command.run(out).await,
@@ -223,6 +231,7 @@ impl Command {
             Self::Verify(command) => command.run(out).await,
             Self::Stats(command) => command.run(out).await,
             Self::Query(command) => command.run(out).await,
+            Self::View(command) => command.run(out).await,
             Self::Plan(command) => command.run(out).await,
             Self::Throughput(command) => command.run(out).await,
             Self::Merge(command) => command.run(out).await,

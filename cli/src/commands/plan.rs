@@ -12,7 +12,7 @@ use clap::{
 use serde_json::json;
 use tetrys::{
     Error, Offsets, Table,
-    loader::{DataLoader, Forecast, Last, LoaderOptions, Shuffle},
+    loader::{DataLoader, Forecast, Last, LoaderOptions, LoaderStats, Shuffle},
 };
 
 use super::write_json;
@@ -45,9 +45,12 @@ pub(crate) struct Plan {
 #[command(
     after_help = "Reads batches as a data loader does, and throws them away. Prints what `tetrys plan` predicts beside what was measured. A local table that was read before may come from the page cache of the system.
 
+A training loop that takes up to 0.8 of the samples per second that are measured here rarely waits for batches. --rate N takes the samples at the rate of your loop, and prints the share of the time that it waits, from its second batch on.
+
 Examples:
   tetrys throughput drives --batch 64 --columns 'camera.*'
-  tetrys throughput s3://bucket/drives --batch 64 --shuffle block --seconds 30"
+  tetrys throughput s3://bucket/drives --batch 64 --shuffle block --seconds 30
+  tetrys throughput s3://bucket/drives --batch 64 --rate 800"
 )]
 pub(crate) struct Throughput {
     #[command(flatten)]
@@ -55,6 +58,9 @@ pub(crate) struct Throughput {
     /// Stop after so many seconds, or at the end of an epoch
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = positive)]
     seconds: f64,
+    /// Take so many samples per second, as a training loop does, and print how long it waits [default: as many as there are]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    rate: Option<f64>,
     /// Do not show a progress bar
     #[arg(long, short)]
     quiet: bool,
@@ -212,9 +218,17 @@ impl Throughput {
         let predicted = forecast.samples_per_second(latency, bandwidth);
         let bar = progress::rows("reading", forecast.batches.saturating_mul(self.batches.batch), self.quiet);
         let began = Instant::now();
+        let mut first = None;
         while loader.stats().batches == 0 || began.elapsed().as_secs_f64() < self.seconds {
             let Some(batch) = loader.next().await? else { break };
             bar.inc(batch.positions.len() as u64);
+            // The first batch is read while the loop waits.
+            first.get_or_insert_with(|| loader.stats());
+            if let Some(rate) = self.rate {
+                #[expect(clippy::cast_precision_loss, reason = "a batch has fewer than 2^53 samples")]
+                let work = (batch.positions.len() as f64 / rate).min(self.seconds - began.elapsed().as_secs_f64());
+                tokio::time::sleep(Duration::try_from_secs_f64(work.max(0.0)).unwrap_or(Duration::MAX)).await;
+            }
         }
         let took = began.elapsed().as_secs_f64();
         bar.finish_and_clear();
@@ -230,9 +244,14 @@ impl Throughput {
         let (samples, bytes, batches) = (stats.samples as f64, stats.bytes as f64, stats.batches as f64);
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
         let (requests, requested) = (stats.requests as f64, stats.requested_bytes as f64);
+        // Without a rate, the loop does nothing but wait.
+        let wait_share = self.rate.and(first).and_then(|first| {
+            let consumer_waited = stats.consumer_waited.saturating_sub(first.consumer_waited);
+            LoaderStats { consumer_waited, ..stats }.wait_share()
+        });
         if self.json {
             let measured = json!({
-                "seconds": took, "batches": stats.batches, "samples": stats.samples, "decoded_bytes": stats.bytes,
+                "seconds": took, "wait_share": wait_share, "batches": stats.batches, "samples": stats.samples, "decoded_bytes": stats.bytes,
                 "requests": stats.requests, "requested_bytes": stats.requested_bytes, "planned_requests": planned.requests,
                 "planned_bytes": planned.bytes, "samples_per_second": samples / took,
             });
@@ -254,6 +273,18 @@ impl Throughput {
         let noun = if stats.batches == 1 { "batch" } else { "batches" };
         let batches = text::count(stats.batches);
         writeln!(out, "\n{batches} {noun} in {took:.1} s; batches that were read ahead count as requests")?;
+        match (self.rate, wait_share) {
+            (Some(rate), Some(share)) => {
+                let share = 100.0 * share;
+                writeln!(out, "a loop that takes {rate} samples/s waited {share:.1} % of its time, from the second batch on")?;
+            }
+            (Some(rate), None) => {
+                writeln!(out, "a loop that takes {rate} samples/s had one batch only: there is no share to tell")?
+            }
+            (None, _) => {
+                writeln!(out, "a loop that takes up to {:.0} samples/s should not wait: --rate shows it", 0.8 * samples / took)?
+            }
+        }
         Ok(Outcome::Done)
     }
 }

@@ -45,6 +45,7 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("plan table --world-size 0", 1, "world size 0"),
         ("throughput table --seconds 0 -q", 2, "--seconds <S>': expected a number above 0"),
         ("throughput table --seconds soon", 2, "expected a number above 0"),
+        ("throughput table --rate -3", 2, "--rate <N>': expected a number above 0"),
         ("paint", 2, "unrecognized subcommand 'paint'"),
         ("info nothing", 1, "no table there (no manifest)"),
         ("info table@2", 1, "no version 2"),
@@ -345,8 +346,8 @@ fn reading_damage_exits_with_3_and_names_the_place() {
     flip(&manifest, 100);
     let chunks = files(&folder.join("table/chunks"));
     for chunk in &chunks {
-        let middle = fs::metadata(chunk).unwrap().len() / 2;
-        flip(chunk, middle);
+        // In the first of two blocks.
+        flip(chunk, fs::metadata(chunk).unwrap().len() / 3);
     }
     let said = tetrys(folder, "get table 0 --offsets=0..=4 --out rows").fails(3);
     assert!(said.contains("version 1: column group `") && said.contains("block 0 of chunk"), "{said}");

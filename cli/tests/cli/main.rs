@@ -15,6 +15,7 @@ mod frames;
 mod help;
 #[cfg(unix)]
 mod kills;
+mod logs;
 mod production;
 mod reading;
 mod remote;
@@ -22,5 +23,6 @@ mod sharing;
 mod sweeps;
 mod text;
 mod upkeep;
+mod viewing;
 mod views;
 mod walk;

@@ -119,6 +119,14 @@ fn plan_predicts_what_throughput_measures() {
     assert!(text.contains("samples of an epoch") && text.contains("from a store of 30ms"), "{text}");
     let text = tetrys(folder, "throughput table --batch 7 --seconds 0.5").ok();
     assert!(text.contains("predicted") && text.contains("requests of a batch") && text.contains("15 batches in"), "{text}");
+    assert!(text.contains("a loop that takes up to ") && text.contains(" samples/s should not wait"), "{text}");
+    // A batch of 7 samples takes 10 ms, and a rate that is far too slow ends with the time.
+    let text = tetrys(folder, "throughput table --batch 7 --rate 700").ok();
+    assert!(text.contains("a loop that takes 700 samples/s waited ") && text.contains(" from the second batch on"), "{text}");
+    let slow = tetrys(folder, "throughput table --batch 7 --rate 1e-300 --seconds 0.1 --json -q").json();
+    assert!(slow["measured"]["batches"].as_u64() == Some(1) && slow["measured"]["wait_share"].is_null(), "{slow}");
+    let all = tetrys(folder, "throughput table --batch 7 --rate 700 --json -q").json();
+    assert!(all["measured"]["wait_share"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{all}");
 }
 
 #[test]
@@ -193,6 +201,9 @@ fn the_demo_tells_its_story_and_cleans_up() {
     let kept = demo(&["keep"]);
     let (_, next) = kept.split_once("Next:\n").unwrap();
     assert!(next.contains("verify keep/drives\n"), "{kept}");
+    // The last command shows the table until it is ended.
+    let (next, view) = next.split_once("and look at it in the browser:\n").unwrap();
+    assert!(view.ends_with("view keep/drives\n"), "{kept}");
     for command in next.lines() {
         let output = Command::new("sh").args(["-c", command]).current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
@@ -213,7 +224,7 @@ fn the_demo_tells_its_story_and_cleans_up() {
     assert!(columns.len() > 8 && columns.iter().all(|column| column.more() <= most(column)), "{columns:#?}");
     // The output fits on one screen. The path of the program may be long.
     let told = told.replace(env!("CARGO_BIN_EXE_tetrys"), "tetrys");
-    assert!(told.lines().count() <= 44 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
+    assert!(told.lines().count() <= 46 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
     let again = tetrys(folder.path(), "demo keep").fails(1);
     assert_eq!(again, "error: keep: expected a new or empty folder, found files in it\n");
 }

@@ -28,10 +28,10 @@ async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
             walk(&root).iter().all(|(path, _)| !path.starts_with(root.join("sessions"))),
             "a finished session leaves no object"
         );
-        let size = |path: &std::path::Path| -> u64 { walk(path).iter().map(|(_, bytes)| bytes).sum() };
-        let stored: u64 = ARRAYS.iter().filter(|array| source.join(array).exists()).map(|array| size(&source.join(array))).sum();
+        let stored = stored(&source);
         println!("{name}: {} of {stored} = {:.3}", size(&root), size(&root) as f64 / stored as f64);
-        assert!(size(&root) * 10 <= stored * 9, "{name}: the table takes {} bytes, the arrays {stored}", size(&root));
+        // In a directory, `balanced` takes LZ4 as the arrays do. The table has an index, hashes and layouts on top.
+        assert!(size(&root) * 10 <= stored * 11, "{name}: the table takes {} bytes, the arrays {stored}", size(&root));
     }
 }
 
@@ -60,6 +60,16 @@ async fn scenes_without_frames_come_back() {
     assert_eq!(records(&back, "scenes"), records(&source, "scenes"));
 }
 
+/// Returns the bytes of all files in a folder.
+fn size(path: &std::path::Path) -> u64 {
+    walk(path).iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// Returns the bytes of the four arrays of a data set.
+fn stored(source: &std::path::Path) -> u64 {
+    ARRAYS.iter().filter(|array| source.join(array).exists()).map(|array| size(&source.join(array))).sum()
+}
+
 fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(path).unwrap() {
@@ -73,7 +83,7 @@ fn walk(path: &std::path::Path) -> Vec<(std::path::PathBuf, u64)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_column_is_within_two_percent_of_the_best_chain_that_its_preset_allows() {
+async fn each_column_costs_little_more_than_with_the_best_chain_that_its_preset_allows() {
     let folder = tempfile::tempdir().unwrap();
     // The data set that `benches/ingest.rs` generates.
     let generated = folder.path().join("generated.zarr");
@@ -88,7 +98,13 @@ async fn each_column_is_within_two_percent_of_the_best_chain_that_its_preset_all
             let table = ingest(&Dataset::open(&source).unwrap(), store, &settings, |_| {}).await.unwrap();
             let found = chains_of(&table, &root, preset).await;
             found.iter().for_each(|taken| println!("{}, {preset}: {:+.2} %: {taken:?}", source.display(), taken.more()));
-            assert!(found.len() > 8 && found.iter().all(|taken| taken.more() <= 2.0), "{}: {found:#?}", source.display());
+            // `balanced` leaves plain values, which are read without a copy, only for a 16th of the cost.
+            let most = if preset == Preset::Balanced { 100.0 / 15.0 } else { 2.0 };
+            assert!(found.len() > 8 && found.iter().all(|taken| taken.more() <= most), "{}: {found:#?}", source.display());
+            if preset == Preset::Compact {
+                println!("{}: {:.3} of the arrays", source.display(), size(&root) as f64 / stored(&source) as f64);
+                assert!(size(&root) * 10 <= stored(&source) * 9, "{}: the table takes {} bytes", source.display(), size(&root));
+            }
         }
     }
 }

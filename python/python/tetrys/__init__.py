@@ -15,8 +15,10 @@ later), `Denied` (change the access rights) and `Corrupt` (restore the bytes), b
 """
 
 from . import _allocator as _allocator  # isort: skip - before every other module
+from . import logs as logs
 from ._images import decode, image
 from ._index import Index, concat, merge, merge_tables, open_table, read_index, run, split_table
+from ._ingest_logs import ingest_logs
 from ._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from ._loader import DataLoader, MixedLoader, mix
 from ._logging import enable_logging
@@ -76,7 +78,9 @@ __all__ = [
     "enable_logging",
     "image",
     "ingest_l5",
+    "ingest_logs",
     "ingest_petastorm",
+    "logs",
     "merge",
     "merge_tables",
     "mix",

@@ -122,6 +122,18 @@ def texts(what: str, values: object) -> list[str]:
     return [text(what, values)] if isinstance(values, str) else [text(what, value) for value in several(what, values)]
 
 
+def names(what: str, values: object) -> list[str]:
+    """Returns one or several names, given as text or paths, as text."""
+    listed = [values] if isinstance(values, (str, os.PathLike)) else several(what, values)
+    return [url_of(value) if isinstance(value, os.PathLike) else _name(what, value) for value in listed]
+
+
+def _name(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise WrongType(f"{what}: expected names as text or paths, found {found(value)}")
+    return text(what, value)
+
+
 def exactly(name: str) -> str:
     """Returns a pattern that matches this column alone, whatever characters its name has."""
     return "re:^" + "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name) + "$"

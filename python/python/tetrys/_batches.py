@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,16 @@ class Maker:
         to: Type of the arrays: numpy, torch, jax or arrow.
         ragged: How values of different shapes are given: list, pad, offsets, or None for the usual way of `to`.
         with_padding, with_sources: Whether batches have these entries.
+        is_sent: Whether batches go to a worker process, which makes the tensors.
     """
 
-    def __init__(self, to: str, ragged: str | None, with_padding: bool, with_sources: bool) -> None:
-        self._array = {"numpy": _numpy, "torch": _torch.tensor, "jax": _jax, "arrow": _arrow}[to]
+    by_threads = 'worker_kind="thread"'
+    """The argument with which threads transform the batches, for messages."""
+
+    def __init__(self, to: str, ragged: str | None, with_padding: bool, with_sources: bool, is_sent: bool = False) -> None:
+        self._array: Callable[[npt.NDArray[Any]], Any] = {"numpy": _numpy, "torch": _torch.tensor, "jax": _jax, "arrow": _arrow}[to]
+        if is_sent and to in ("torch", "jax"):
+            self._array = partial(_Later, self._array)
         self._to = to
         # The library whose tensors have no null elements.
         self._library = {"torch": "PyTorch", "jax": "JAX"}.get(to)
@@ -54,6 +61,10 @@ class Maker:
             batch["sources"] = self._array(sources.astype(np.int64))
         if self._with_padding:
             batch["padding"] = self._array(padding)
+        return batch
+
+    def finished(self, batch: Any) -> Any:
+        """Returns what the loop gets for a batch that the transform has returned."""
         return batch
 
     def _columns(self, rows: Rows, shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
@@ -91,6 +102,17 @@ class Maker:
                     padded[place] = value
             yield name, self._array(padded.reshape(*shape, *padded.shape[1:]))
             yield f"{name}.shapes", self._array(shapes.reshape(*shape, shapes.shape[1]))
+
+
+class _Later:
+    """An array that becomes a tensor in the process that unpickles it."""
+
+    def __init__(self, convert: Callable[[npt.NDArray[Any]], Any], array: npt.NDArray[Any]) -> None:
+        self._arguments = convert, array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        convert, array = self._arguments
+        return convert, (array,)
 
 
 def _numpy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -1,11 +1,10 @@
-"""Epochs of a data loader: iterates over its batches, transforms them ahead on threads, and keeps its state."""
+"""Epochs of a data loader: iterates over its batches, transforms them ahead on threads or in processes, and keeps its state."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -18,17 +17,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _tetrys
-from ._arguments import as_json, whole
+from ._arguments import as_json, size, whole
 from ._batches import Batch, Maker, Read
 from ._errors import WrongType, array_of, found, imported, short, unpicklable
+from ._processes import Carried, Pool, over
 from ._tetrys import Invalid, Ragged, Unavailable
 from ._torch import pytorch
 from ._turns import Turns
 
 Transform = Callable[[dict[str, Any]], Any]
+Call = Callable[[tuple[Any, ...], str, "Carried | None"], Any]
 
 # Held while an iteration begins, so that two threads get two epochs. Loaders are pickled, so it is in none of them.
-_BEGINNING = threading.Lock()
+_BEGINNING = Turns()
 
 
 class _Run:
@@ -39,7 +40,7 @@ class _Run:
         self.epoch = native.sizes()[3]
         # Whether the epoch is not begun, or has ended: the next iterator goes on here. Otherwise it runs the next epoch.
         self.is_fresh = True
-        # The state behind the last batch that the loop got, if batches are transformed ahead of the loop.
+        # The state after the last batch that the loop got, if batches are transformed ahead of the loop.
         self.behind: str | None = None
         # Grows when the loader goes to another place.
         self.jumps = 0
@@ -69,15 +70,27 @@ class Loader:
         self._run = _Run(native.fork())
         self._maker = maker
         self._settings = dict(settings)
-        self._transform: Transform | None = settings["transform"]
+        transform: Transform | None = settings["transform"]
+        self._work = None if transform is None else Work(transform, settings["transform_rows"])
         # Computes the arrays of the samples at some positions, if the source is not rows but samples.
         self._samples: Callable[[list[int]], dict[str, Any]] | None = None
-        self._by_row: bool = settings["transform_rows"]
         self._device = None if settings["device"] is None else _Device(settings["device"])
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: ThreadPoolExecutor | Pool | None = None
+        self._bound_bytes = size("prefetch", settings["prefetch"])
         self._of_process = os.getpid()
+        # Held while workers are looked up: of two threads, one starts them.
+        self._starting = Turns()
+        # Whether the workers were told to end, until the next iterator begins.
+        self._has_ended = False
         # Whether the warning of an epoch without batches was given.
         self._has_warned = False
+        # Seconds that the loop waited for batches that are made ahead, and that it worked on them.
+        self._times = [0.0, 0.0]
+
+    @property
+    def _is_ahead(self) -> bool:
+        """Whether batches are made ahead of the loop, after they are read."""
+        return any(part is not None for part in (self._work, self._device, self._samples))
 
     @property
     def _native(self) -> _tetrys.DataLoader:
@@ -102,7 +115,11 @@ class Loader:
 
     def _next_epoch(self) -> _Epoch:
         """Begins the epoch after that of the newest iterator. The loader follows the new one."""
-        with _BEGINNING:
+        with _BEGINNING.lock:
+            self._has_ended = False
+            if self._has_processes:
+                # They start while the first batch is read. A transform that cannot be sent to them raises here.
+                self._workers()
             before = self._run
             if before.is_fresh:
                 native = before.native.fork()
@@ -117,8 +134,11 @@ class Loader:
             self._run = run
         return _Epoch(self, run)
 
-    def _made(self, read: Read) -> tuple[Batch, Any]:
-        """Makes and transforms a batch, and begins to copy it to the device. Runs on a thread."""
+    def _made(self, read: Read, carried: Carried | None = None, call: Call | None = None) -> tuple[Batch, Any]:
+        """Makes and transforms a batch, and begins to copy it to the device. Runs on a thread.
+
+        `call` lets a worker process transform the batch, and `carried` then counts its bytes.
+        """
         batch: Any = self._maker.batch(read)
         positions: list[int] = read[0].tolist()
         if self._samples is not None:
@@ -127,25 +147,59 @@ class Loader:
                 if not isinstance(made, Mapping):
                     raise WrongType(f"a source of samples returns a dict of arrays, found {found(made)}")
             batch = self._maker.arrays(made) | batch
-        if self._transform is not None:
-            began = perf_counter()
-            with _Calls("transform", positions):
-                batch = _by_row(self._transform, batch, len(positions)) if self._by_row else self._transform(batch)
-                if not _is_batch(batch):
-                    raise WrongType(f"a transform returns the batch that the loop gets, found {found(batch)}: return a dict, a tuple, a list or an array")
-            self._base.traced("transform", perf_counter() - began)
+        if self._work is not None:
+            if call is None:
+                batch, seconds = self._work(batch, positions)
+            else:
+                batch, seconds = call((batch, positions), f"the samples at positions {_few(positions)}", carried)
+            self._base.traced("transform", seconds)
+            batch = self._maker.finished(batch)
         return (batch, None) if self._device is None else self._device.copied(batch)
 
-    def _workers(self) -> ThreadPoolExecutor:
-        # A forked child does not have the threads of its parent.
-        if self._pool is None or self._of_process != os.getpid():
-            self._of_process = os.getpid()
-            self._pool = ThreadPoolExecutor(self._threads, "tetrys-transform")
-        return self._pool
+    def _submit(self, read: Read, carried: Carried) -> Future[tuple[Batch, Any]]:
+        """Lets a thread make a batch."""
+        pool = self._workers()
+        return pool.submit(self._made, read, carried) if isinstance(pool, Pool) else pool.submit(self._made, read)
+
+    def _is_full(self, carried: list[Carried]) -> bool:
+        """Whether no further batch may begin beside these, which are being made or wait for the loop."""
+        if not carried:
+            return False
+        if len(carried) > self._threads:
+            return True
+        if not isinstance(pool := self._workers(), Pool):
+            return False
+        expected = pool.expects(carried)
+        # Before the first result, it is not known how large batches are.
+        return expected is None or expected > self._bound_bytes
+
+    def _workers(self) -> ThreadPoolExecutor | Pool:
+        with self._starting.lock:
+            if self._has_ended:
+                raise over()
+            # A forked child does not have the threads of its parent.
+            pool = self._pool
+            if pool is None or self._of_process != os.getpid():
+                if self._has_processes and self._work is not None:
+                    pool = Pool(self._work, self._threads, self._maker.by_threads)
+                else:
+                    pool = ThreadPoolExecutor(self._threads, "tetrys-transform")
+                self._pool, self._of_process = pool, os.getpid()
+            return pool
+
+    def _end_workers(self) -> None:
+        """Lets worker processes end. The next iterator starts others; those that there are get errors."""
+        if self._has_processes:
+            with self._starting.lock:
+                self._pool, self._has_ended = None, True
+
+    @property
+    def _has_processes(self) -> bool:
+        return bool(self._settings["worker_kind"] == "process")
 
     @property
     def _threads(self) -> int:
-        return min(4, os.cpu_count() or 1)
+        return int(self._settings["workers"] or min(4, os.cpu_count() or 1))
 
     @property
     def epoch(self) -> int:
@@ -168,7 +222,7 @@ class Loader:
 
     @property
     def remaining(self) -> int:
-        """Number of batches behind the state: a loop after `load_state_dict` gives so many. At the end of an epoch, those of the
+        """Number of batches after the state: a loop after `load_state_dict` gives so many. At the end of an epoch, those of the
         next one.
 
         Example:
@@ -190,7 +244,7 @@ class Loader:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state behind the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for
+        """Returns the state after the last batch that the loop got, as a dict of JSON values of less than 1 KiB (256 bytes more for
         each loader of a mix). Of several iterators, the state is that of the newest.
 
         A batch that the loop body works on counts as delivered; batches that were read ahead do not. All ranks save at the same
@@ -208,10 +262,10 @@ class Loader:
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state: with its seed, and with exactly the samples behind it, in the same order. The newest
+        """Continues after a saved state: with its seed, and with exactly the samples after it, in the same order. The newest
         iterator goes on there too.
 
-        `len(loader)` stays the number of batches of a whole epoch; `remaining` is the number of those behind the state.
+        `len(loader)` stays the number of batches of a whole epoch; `remaining` is the number of those after the state.
 
         Batch size, number of ranks, threads and machine may differ from those that saved the state. A state that was saved at the
         end of an epoch starts the next one. A mix may have other weights than the state: it goes on with them from there.
@@ -236,7 +290,13 @@ class Loader:
         `loader_waited` (seconds that the loop body took) and `wait_share` (the share of both that the loop waited, from 0 to 1; None
         before the first batch). Requests for the index and the layouts of a table do not count.
         """
-        return self._base.stats()
+        stats = self._base.stats()
+        if self._is_ahead:
+            # The loop waits for the transform, not for the native loader.
+            waited, worked = self._times
+            share = waited / (waited + worked) if waited + worked else None
+            stats |= {"consumer_waited": waited, "loader_waited": worked, "wait_share": share}
+        return stats
 
     def quality(self) -> dict[str, float]:
         """Measures how well the order of this epoch mixes the index; of a mix, the index of the first loader.
@@ -255,9 +315,12 @@ class _Epoch(Iterator[Batch]):
         self._loader = loader
         self._run = run
         self._turns = Turns()
-        self._is_ahead = any(part is not None for part in (loader._transform, loader._device, loader._samples))
-        # The queue of transformed batches. Each entry has the state behind the batch, and whether a store failed to answer.
-        self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool]] = deque()
+        self._is_ahead = loader._is_ahead
+        # When the loop got its last batch.
+        self._handed: float | None = None
+        # The queue of transformed batches. Each entry has the state after the batch, whether a store failed to answer, and the bytes
+        # that travel between processes.
+        self._ahead: deque[tuple[Future[tuple[Batch, Any]], str, bool, Carried]] = deque()
         self._jumps = run.jumps
         self._process = os.getpid()
         if self._is_ahead:
@@ -278,7 +341,7 @@ class _Epoch(Iterator[Batch]):
         if self._is_over:
             raise StopIteration
         try:
-            batch = self._transformed() if self._is_ahead else self._loader._maker.batch(self.read())
+            batch = self._timed() if self._is_ahead else self._loader._maker.batch(self.read())
         except StopIteration:
             self._is_over = True
             if self._bar is not None:
@@ -303,34 +366,52 @@ class _Epoch(Iterator[Batch]):
             raise StopIteration
         return read
 
+    def _timed(self) -> Batch:
+        """Returns the next batch, and counts how long the loop waited for it, and worked before."""
+        times, began = self._loader._times, perf_counter()
+        if self._handed is not None:
+            times[1] += began - self._handed
+        self._handed = None
+        try:
+            batch = self._transformed()
+            self._handed = perf_counter()
+            return batch
+        finally:
+            times[0] += (self._handed or perf_counter()) - began
+
     def _transformed(self) -> Batch:
         loader, run = self._loader, self._run
         self._catch_up()
         # A call starts at most two batches, so that the first batch does not wait until the queue is full.
         for _ in range(2):
-            if self._is_read or len(self._ahead) > loader._threads or any(outage for *_, outage in self._ahead):
+            if self._is_read or any(outage for _, _, outage, _ in self._ahead) or loader._is_full([carried for *_, carried in self._ahead]):
                 break
             work: Future[tuple[Batch, Any]]
-            outage = False
+            outage, carried = False, Carried()
             try:
                 read = run.native.next()
                 if read is None:
                     self._is_read = True
                     break
-                work = loader._workers().submit(loader._made, read)
+                work = loader._submit(read, carried)
             except _tetrys.Error as error:
                 # Raised when it is this batch's turn.
                 work = Future()
                 work.set_exception(error)
                 outage = not isinstance(error, _tetrys.Corrupt)
-            self._ahead.append((work, run.native.state(), outage))
+            self._ahead.append((work, run.native.state(), outage, carried))
         if not self._ahead:
             run.rest()
             raise StopIteration
-        # If Ctrl-C interrupts the wait, the batch stays in the queue.
-        wait([self._ahead[0][0]])
-        work, run.behind, _ = self._ahead.popleft()
-        batch, copy = work.result()
+        # If Ctrl-C interrupts the wait, the batch stays in the queue. A wait without an end may miss a Ctrl-C that comes just before it.
+        while not wait([self._ahead[0][0]], 0.5).done:
+            pass
+        work, run.behind, *_ = self._ahead.popleft()
+        try:
+            batch, copy = work.result()
+        except StopIteration as error:
+            # It would end the loop.
+            raise RuntimeError("a function that makes batches raised StopIteration") from error
         if copy is not None:
             copy.finish(batch)
         return batch
@@ -347,6 +428,23 @@ class _Epoch(Iterator[Batch]):
             self._ahead.clear()
             self._is_read = False
             self._process, self._jumps = os.getpid(), run.jumps
+
+
+class Work:
+    """Transforms batches, on a thread or in a worker process."""
+
+    def __init__(self, transform: Transform, by_row: bool) -> None:
+        self._transform = transform
+        self._by_row = by_row
+
+    def __call__(self, batch: Batch, positions: list[int]) -> tuple[Any, float]:
+        """Returns the transformed batch, and the seconds that it took."""
+        began = perf_counter()
+        with _Calls("transform", positions):
+            made: Any = _by_row(self._transform, batch, len(positions)) if self._by_row else self._transform(batch)
+            if not _is_batch(made):
+                raise WrongType(f"a transform returns the batch that the loop gets, found {found(made)}: return a dict, a tuple, a list or an array")
+        return made, perf_counter() - began
 
 
 class _Calls:

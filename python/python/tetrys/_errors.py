@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ._tetrys import Corrupt, Error, Exists, Invalid, NotFound, Unsupported
+from ._tetrys import Corrupt, Error, Exists, Invalid, NotFound, Unavailable, Unsupported
 
 SHOWN = 200
 """Characters of a value that a message shows."""
@@ -61,6 +61,10 @@ class OutOfRange(Invalid, IndexError):
 
 class WrongValue(Invalid, ValueError):
     """A value of an argument or of a configuration breaks a rule."""
+
+
+class LostWorker(Unavailable, RuntimeError):
+    """A worker process has ended before it returned a batch."""
 
 
 class NotMet(Invalid, AssertionError):

@@ -17,6 +17,7 @@ from ._epochs import Loader, Transform
 from ._errors import WrongType, array_of, found
 from ._images import image
 from ._index import Index, no_column, read_index
+from ._processes import MOST
 from ._rows import CACHE_BYTES, Columns, RowLoader, Window, _patterns, _window
 from ._table import Table
 from ._tetrys import Image, Invalid
@@ -31,8 +32,14 @@ Arrays = Literal["numpy", "torch", "jax", "arrow"]
 """Type of the arrays of a batch; see `tetrys.DataLoader`."""
 Raggeds = Literal["list", "pad", "offsets"]
 """How values of different shapes are given; see `tetrys.DataLoader`."""
+WorkerKind = Literal["thread", "process"]
+"""Where transforms run; see `tetrys.DataLoader`."""
 Stop = Literal["first", "longest"]
 """End of an epoch of a mix; see `tetrys.mix`."""
+PREFETCH = 512 << 20
+"""Default bound of the rows that the processes of a machine read ahead, in bytes."""
+LEAST_PREFETCH = 64 << 20
+"""The least of it that one process takes, in bytes."""
 
 
 class SampleSource(Protocol):
@@ -84,8 +91,10 @@ class DataLoader(Loader):
         decode: Decoders of columns of pictures, {pattern: `tetrys.image(..)`}, or patterns of columns whose pictures are decoded to
             all of their pixels. They run on the threads that read. A picture that cannot be decoded is a sample that cannot be read.
             Random crops, flips and colours follow `seed`.
-        prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`. Before an epoch ends, the first batches of the
-            next one are read too, if they are at most a tenth of it.
+        prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`, which is the default. If the environment
+            variable LOCAL_WORLD_SIZE says that several processes of this machine train, as `torchrun` sets it, the default is their share
+            of 512 MiB, at least 64 MiB. Before an epoch ends, the first batches of the next one are read too, if they are at most a
+            tenth of it.
         cache_bytes: Bound of the decoded blocks that are kept in memory for later batches, in bytes, or as text: `"4GiB"`; default
             64 MiB, and 0 keeps none. It is for blocks of several small rows, of which a batch of a global shuffle needs one or two: if
             the decoded columns fit, an epoch reads each of these blocks once, and the next epoch none of them. A block that a batch
@@ -101,15 +110,26 @@ class DataLoader(Loader):
             of all samples, with `NAME.shapes` and `NAME.offsets`, i64 [batch + 1]. Default: `Ragged` for numpy, a list for torch and
             jax.
         transform: Called with each batch, returns what the loop gets: a dict, a tuple, a list, an array or an object of yours, but not
-            None, a number or text. Runs ahead of the loop, on up to 4 threads; batches keep their
-            order. An exception has a note that names the samples; an iterator (`iter(loader)`) can go on behind it. Up to five batches
+            None, a number or text. Runs ahead of the loop, on `workers` threads or in processes; batches keep their order. An
+            exception has a note that names the samples; an iterator (`iter(loader)`) can go on after it. Up to `workers` + 1 batches
             wait for the loop besides those of `prefetch`.
         transform_rows: Calls `transform` with each sample instead, a dict without the batch dimension, and stacks what it returns.
+        workers: Number of threads, or of processes, that transform batches, 1 to 1,024; default: as many as the machine has cores, at
+            most 4.
+        worker_kind: `"thread"`, or `"process"` for a transform in plain Python, which holds the interpreter's lock: see below.
         device: With `to="torch"`: the device that tensors are copied to. Copies to CUDA devices run ahead of the loop, from pinned
             memory.
         progress: Shows a progress bar (`pip install tqdm`).
         trace: Path of a new file: what the loader does, for https://ui.perfetto.dev. Copies of the loader, as in worker processes, write
             no trace.
+
+    With `worker_kind="process"`, `transform` runs in worker processes. Reads, decoders and copies to devices stay on threads of this
+    process. Arrays travel in shared memory, and are copied once to a worker and once from it; everything else is pickled. So are
+    the transform, by its name or with `cloudpickle` if that is installed, and what it returns. The workers start afresh at the first
+    `iter(loader)`, with the copy of the transform that they get then, and stay for the epochs that follow. They import the script that
+    runs, whose own work must be under `if __name__ == "__main__":`. Another batch begins only if it and the batches in workers or
+    waiting for the loop fit into `prefetch`; its size is taken as that of the largest batch so far. One batch is always allowed. If a
+    worker dies, its batch raises `tetrys.Unavailable`, also a `RuntimeError`, and another worker takes the next one.
 
     A batch is a dict: the columns by name, [batch, *shape] or for windows [batch, time, *shape]; `positions`, i64 [batch], the
     positions of the samples in the index; for each column with a window `NAME.mask`, bool [batch, time], whether the row exists;
@@ -127,11 +147,19 @@ class DataLoader(Loader):
         ((4, 2, 3, 3), [0, 1, 2, 3])
         >>> batch["camera.intrinsics.mask"].tolist()[0]
         [False, True]
+        >>> from operator import itemgetter
+        >>> how = {"transform": itemgetter("timestamp"), "workers": 2, "worker_kind": "process"}
+        >>> loader = tt.DataLoader(tt.read_index("drives"), batch_size=4, columns=["timestamp"], shuffle="none", **how)
+        >>> next(iter(loader)).tolist()
+        [0, 100, 200, 300]
 
     Raises:
-        Invalid: an argument is impossible, or with `last="short"` some rank would get no sample in the last step.
+        Invalid: an argument is impossible, or with `last="short"` some rank would get no sample in the last step. From `iter(loader)`:
+            the transform cannot be pickled; from the iterator: a worker cannot load it.
         NotFound: a pattern matches no column.
-        Unsupported: an element inside a tensor or a list of numbers is null, and `to` has no null (raised by the iterator).
+        Unavailable: a worker process has ended before it returned a batch (raised by the iterator).
+        Unsupported: an element inside a tensor or a list of numbers is null, and `to` has no null (raised by the iterator); or there are
+            no worker processes on this system, such as Windows (raised by `iter(loader)`).
     """
 
     def __init__(
@@ -155,13 +183,15 @@ class DataLoader(Loader):
         skip_incomplete: bool = False,
         max_step: str | int | None = None,
         decode: Mapping[str, Image] | str | Iterable[str] | None = None,
-        prefetch: int | str = "512MiB",
+        prefetch: int | str | None = None,
         cache_bytes: int | str = CACHE_BYTES,
         on_error: int | None = None,
         to: Arrays = "numpy",
         ragged: Raggeds | None = None,
         transform: Transform | None = None,
         transform_rows: bool = False,
+        workers: int | None = None,
+        worker_kind: WorkerKind = "thread",
         device: Any = None,
         progress: bool = False,
         trace: str | os.PathLike[str] | None = None,
@@ -189,10 +219,19 @@ class DataLoader(Loader):
             raise Invalid('transform_rows: with ragged="offsets", the values of a column are one flat array')
         if transform_rows and transform is None:
             raise Invalid("transform_rows needs a transform")
+        choice("worker_kind", worker_kind, WorkerKind)
+        if worker_kind == "process" and transform is None:
+            raise Invalid('worker_kind="process" needs a transform: everything else runs on threads')
+        if workers is not None:
+            workers = whole("workers", workers, 1, MOST)
+            if transform is None and computed is None and device is None:
+                raise Invalid("workers: without a transform, the threads of the library do all the work: leave it out")
         if device is not None and to != "torch":
             raise Invalid(f'device: only tensors can be copied to a device, expected to="torch", found to="{to}"')
         choice("shuffle", shuffle, Shuffle)
         choice("last", last, Last)
+        if prefetch is None:
+            prefetch = _share_of_prefetch()
         # Copies of the loader need these again, and an iterator gives its values once.
         columns, offsets = _patterns(columns), _fixed(offsets)
         if decode is not None and not isinstance(decode, Mapping):
@@ -202,7 +241,7 @@ class DataLoader(Loader):
             blocks=blocks, last=last, rank=rank, world_size=world_size, weights=weights, balance_by=balance_by,
             replacement=truth("replacement", replacement), samples=samples, skip_incomplete=skip_incomplete, max_step=max_step,
             decode=decode, prefetch=prefetch, cache_bytes=cache_bytes, on_error=on_error, to=to, ragged=ragged, transform=transform,
-            transform_rows=bool(transform_rows), device=device, progress=truth("progress", progress), trace=trace,
+            transform_rows=bool(transform_rows), workers=workers, worker_kind=worker_kind, device=device, progress=truth("progress", progress), trace=trace,
         )  # fmt: skip
         self._source = given
         self._rows = RowLoader(source, columns=columns if computed is None else [], cache_bytes=cache_bytes)
@@ -236,7 +275,7 @@ class DataLoader(Loader):
             samples=None if samples is None else whole("samples", samples, 1),
             trace=None if trace is None else path_of("trace", trace),
         )
-        super().__init__(native, Maker(to, ragged, _has_padding(settings), False), settings)
+        super().__init__(native, Maker(to, ragged, _has_padding(settings), False, worker_kind == "process"), settings)
         self._samples = None if computed is None else computed.batch
 
     def _with(self, **settings: Any) -> DataLoader:
@@ -271,7 +310,7 @@ def mix(
 
     Args:
         loaders: Loaders with the same columns, windows, batch size and rank. Everything else that is not of the samples (`to`,
-            `transform`, `prefetch`, ..) is that of the first one.
+            `transform`, `workers`, `prefetch`, ..) is that of the first one.
         weights: Weight of each loader, above 0.
         stop: End of an epoch: `"first"` ends it when the next sample would be one of a loader that has given all of its samples,
             `"longest"` when every loader has given all. Loaders that are done earlier begin again, in another order.
@@ -318,7 +357,8 @@ class MixedLoader(Loader):
         native = _tetrys.DataLoader.mix(natives, self._weights, stop == "longest", self._most)
         settings = first._settings
         self.rank, self.world_size = first.rank, first.world_size
-        super().__init__(native, Maker(settings["to"], settings["ragged"], _has_padding(settings), True), settings)
+        is_sent = settings["worker_kind"] == "process"
+        super().__init__(native, Maker(settings["to"], settings["ragged"], _has_padding(settings), True, is_sent), settings)
 
     def _with(self, **settings: Any) -> MixedLoader:
         """Returns a loader of the same samples with other settings, at the same state."""
@@ -392,6 +432,15 @@ def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
         return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     except ValueError as error:
         raise Invalid(f"the environment variables RANK and WORLD_SIZE: {error}") from error
+
+
+def _share_of_prefetch() -> int:
+    """Returns the default bound of the rows that this process reads ahead."""
+    try:
+        processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    except ValueError as error:
+        raise Invalid(f"the environment variable LOCAL_WORLD_SIZE: {error}") from error
+    return max(LEAST_PREFETCH, PREFETCH // max(1, processes))
 
 
 def _column(source: Index | Table, name: str) -> Any:

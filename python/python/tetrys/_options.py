@@ -21,6 +21,14 @@ Locality = int | Sequence[int] | str | None
 DEFAULT_BOUND = "16,1,150"
 
 
+class Types(dict[str, str]):
+    """Type of each column, {column: type}, with properties of some columns: (column, name, JSON text)."""
+
+    def __init__(self, kinds: Mapping[str, str] = {}, properties: Iterable[tuple[str, str, str]] = ()) -> None:  # noqa: B006
+        super().__init__(kinds)
+        self.properties = list(properties)
+
+
 @dataclass(frozen=True)
 class Options:
     """Settings of a write: codecs, memory, tables to share blocks with, and properties of the version."""

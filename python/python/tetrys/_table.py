@@ -171,7 +171,8 @@ class Table:
     def explain_index(self, columns: str | Iterable[str] | None = None, where: str | pl.Expr | None = None) -> dict[str, int]:
         """Returns what `read_index` with these columns and this condition reads: `segments` of the table, `objects` of which
         anything is read, `whole_objects` among them, `row_groups` and `row_groups_read` of the others, `rows` that are decoded,
-        `requests`, `bytes`, and `index_bytes` of the whole index.
+        `requests`, `bytes`, `late_bytes` among them, and `index_bytes` of the whole index. The late bytes are those of columns that the
+        condition does not read, where these are read last: of them, only the pages that have chosen rows are read.
 
         Example:
             >>> tt.Table("drives").explain_index(where="pedestrians > 300")["objects"]

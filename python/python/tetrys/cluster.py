@@ -19,6 +19,7 @@ them.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,10 +27,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Preset, Reuse, Url, choice, each, several, text, url_of, whole
+from ._arguments import Preset, Reuse, Url, choice, each, names, text, url_of, whole
 from ._errors import WrongType
 from ._errors import found as described_value
-from ._options import Layout, Locality, Options, described, types
+from ._options import Layout, Locality, Options, Types, described, types
 from ._places import Place, StorageOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
 from ._table import Table, called, opened, tell
@@ -118,10 +119,10 @@ class WritePlan:
         if self.labels is not None:
             if not isinstance(self.labels, list):
                 raise WrongType(f"labels: expected a list of names, found {described_value(self.labels)}")
-            names = _labels(self.labels)
-            if len(names) != self.partitions:
+            count = len(_labels(self.labels))
+            if count != self.partitions:
                 many = "an unplanned number of" if self.partitions is None else self.partitions
-                raise Invalid(f"labels: {len(names)} names for {many} partitions: expected one name for each")
+                raise Invalid(f"labels: {count} names for {many} partitions: expected one name for each")
         if not isinstance(self.schema, dict):
             raise WrongType(f"schema: expected a dict, found {described_value(self.schema)}")
         text("the text of the plan", self._text)
@@ -162,7 +163,7 @@ def plan_write(
     index: str | Sequence[str],
     mode: Mode = "create",
     partitions: int | None = None,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[Url] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     sequence_by: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
@@ -193,8 +194,8 @@ def plan_write(
         mode: `"create"` a table, `"append"` rows to a table, or `"overwrite"` the rows of a table. If there is no table, the
             last two create it. With `"append"`, the columns are those of the table, and `schema` must agree with them.
         partitions: Number of partitions. `commit` then requires a receipt of each.
-        labels: Names of the partitions, such as the sources that they are made from, instead of `partitions`. They are in
-            messages and receipts.
+        labels: Names of the partitions, such as the sources that they are made from, as text or paths, instead of `partitions`. They
+            are in messages and receipts, as text.
         preset: Codec preset; default: that of an existing table, else `"balanced"`.
         write_memory: Bytes of encoded data that a worker buffers for a partition before it spills to a temporary file; default
             512 MiB.
@@ -221,11 +222,11 @@ def plan_write(
         Denied: a referenced table cannot be pinned.
     """
     choice("mode", mode, Mode)
-    names = None if labels is None else _labels(labels)
+    named = None if labels is None else _labels(labels)
     count = None if partitions is None else whole("partitions", partitions, 0, MOST_PARTITIONS + 1)
-    if names is not None and count not in (None, len(names)):
-        raise Invalid(f"{len(names)} labels for {count} partitions: expected as many; leave out `partitions`")
-    count = count if names is None else len(names)
+    if named is not None and count not in (None, len(named)):
+        raise Invalid(f"{len(named)} labels for {count} partitions: expected as many; leave out `partitions`")
+    count = count if named is None else len(named)
     columns, address = types("schema", schema), url_of(url)
     place = place_of(address, storage_options, allow, store_options)
     references = [_referenced(one, place) for one in _several_urls(reference)]
@@ -242,18 +243,19 @@ def plan_write(
         reference=references,
         properties=properties,
     )
-    layout = described(columns, Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters))
+    kept = schema.properties if isinstance(schema, Types) else []
+    layout = described(columns, Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters), kept)
     if table is None:
         native = _tetrys.cluster_create(place, layout, options)
     elif mode == "overwrite":
         native = _tetrys.TableWriter.overwrite(table._native, layout, options)
     else:
-        _check_appended(table, columns, layout)
+        _check_appended(table, columns, layout, kept)
         native = _tetrys.TableWriter.append(table._native, options)
     tell(native.untold())
     # Workers follow references that are not neighbours of the table only to URLs that are allowed.
     place = (*place[:2], [*place[2], *(one.url for one in references if one.url not in place[2])])
-    return _plan(place, _tetrys.cluster_plan(native, count, names or []), named=names is not None)
+    return _plan(place, _tetrys.cluster_plan(native, count, named or []), named=named is not None)
 
 
 def write(task: WriteTask, batches: Data | Iterable[Data], progress: Callable[[int], object] | None = None) -> Receipt:
@@ -382,9 +384,9 @@ def open_sessions(
 
 
 def _labels(labels: object) -> list[str]:
-    if isinstance(labels, str):
-        raise WrongType("labels: expected a list of names, found text")
-    return [text("a label", label) for label in several("labels", labels)]
+    if isinstance(labels, (str, os.PathLike)):
+        raise WrongType("labels: expected a list of names, found one name")
+    return names("labels", labels)
 
 
 def _several_urls(reference: object) -> list[Any]:
@@ -409,13 +411,17 @@ def _table_if_there(place: Place) -> Table | None:
         return None
 
 
-def _check_appended(table: Table, columns: dict[str, str], layout: tuple[Any, ...]) -> None:
+def _check_appended(table: Table, columns: dict[str, str], layout: tuple[Any, ...], kept: Iterable[tuple[str, str, str]]) -> None:
     """Checks that rows of these columns can be appended."""
     there = types_of(table)
     for name in [*there, *columns]:
         ours, theirs = (one.get(name, "no such column") for one in (columns, there))
         if ours != theirs:
             raise Invalid(f"schema, column `{name}`: {ours}; the table {table.url} has {theirs}: rows are appended to the same columns")
+    for name in {name: None for name, *_ in kept}:
+        ours, theirs = (_made_from(said, there[name]) for said in (_said(kept, name), table.column_properties(name)))
+        if ours != theirs:
+            raise Invalid(f"column `{name}`: the rows have {ours}; the values of the table {table.url} were {theirs}: convert the rows to that type")
     for what, said, own in (
         ("index", sorted(name for name, _ in layout[0]), sorted(name for name, _ in table.index_columns)),
         ("sequence_by", layout[2], table.sequence_by),
@@ -423,6 +429,16 @@ def _check_appended(table: Table, columns: dict[str, str], layout: tuple[Any, ..
     ):
         if said and said != own:
             raise Invalid(f"{what}: {said}; the table {table.url} has {own}: an append cannot change it")
+
+
+def _said(kept: Iterable[tuple[str, str, str]], column: str) -> dict[str, Any]:
+    return {key: json.loads(value) for name, key, value in kept if name == column}
+
+
+def _made_from(properties: Mapping[str, Any], kind: str) -> str:
+    """Names the type that the values of a column had before they became those of a column type."""
+    precision = f"({properties['precision']}, {properties.get('scale')})" if "precision" in properties else ""
+    return f"{properties.get('arrow', kind)}{precision}"
 
 
 def _plan(place: Place, planned: tuple[Any, ...], *, named: bool) -> WritePlan:

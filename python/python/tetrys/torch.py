@@ -249,7 +249,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):  # type: ignore[
         return {"share": self._share.state_dict(), "is_over": self._end.is_over}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a state, as `tetrys.DataLoader.load_state_dict` does."""
+        """Continues after a state, as `tetrys.DataLoader.load_state_dict` does."""
         if torch.utils.data.get_worker_info() is not None:
             if not isinstance(state, Mapping):
                 raise WrongType(f"a state is the dict that state_dict returned, found {found(state)}")

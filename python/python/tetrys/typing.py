@@ -15,7 +15,7 @@ from ._batches import Batch
 from ._epochs import Transform
 from ._images import ImageLayout, ImageType
 from ._index import ArrowStream
-from ._loader import Arrays, Last, Raggeds, SampleSource, Shuffle, Stop
+from ._loader import Arrays, Last, Raggeds, SampleSource, Shuffle, Stop, WorkerKind
 from ._options import Locality
 from ._places import StorageOptions
 from ._rows import Columns, Decoding, Positions, Window
@@ -51,4 +51,5 @@ __all__ = [
     "Transform",
     "Url",
     "Window",
+    "WorkerKind",
 ]

@@ -5,7 +5,7 @@
 //! then all files whose ranges overlap it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{
-    entry::{FrameKey, HEADER, ObjectKey, cost_of, parse_file},
+    entry::{FrameKey, HEADER, ObjectKey, cost_of, header_len, parse_file, pieces_of},
     folder,
     space::Space,
     warn,
@@ -145,7 +145,7 @@ impl Disk {
         if !folder::is_folder(&self.folder.join(frame.shard())) {
             return Vec::new();
         }
-        if let Some(content) = self.read(frame, &part) {
+        if let Some(content) = self.read(frame, &part, &part) {
             return vec![(part.start, content)];
         }
         let (mut pieces, mut at) = (Vec::new(), part.start);
@@ -154,12 +154,9 @@ impl Disk {
             if wanted.is_empty() || held == part {
                 continue;
             }
-            let Some(content) = self.read(frame, &held) else { continue };
-            let within = |place: u32| usize::try_from(place - held.start).unwrap_or_default();
-            // Copied, so that a small answer does not keep a large entry in memory.
-            let piece = Bytes::copy_from_slice(content.get(within(wanted.start)..within(wanted.end)).unwrap_or_default());
+            let Some(content) = self.read(frame, &held, &wanted) else { continue };
             at = wanted.end;
-            pieces.push((wanted.start, piece));
+            pieces.push((wanted.start, content));
         }
         pieces
     }
@@ -174,17 +171,25 @@ impl Disk {
         held
     }
 
-    /// Reads the content of an entry. A damaged entry is dropped.
-    fn read(&self, frame: FrameKey, part: &Range<u32>) -> Option<Bytes> {
+    /// Reads a part of the content of an entry, and as much around it as the checksums need. A damaged entry is dropped.
+    fn read(&self, frame: FrameKey, part: &Range<u32>, wanted: &Range<u32>) -> Option<Bytes> {
         let path = self.path(frame, part);
         let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let expected = HEADER as u64 + u64::from(part.end - part.start);
-        let content = match found.len() == expected {
+        let head = header_len(part);
+        let content = match found.len() == head as u64 + u64::from(part.end - part.start) {
             true => {
                 let mut file = File::open(&path).ok()?;
-                let mut bytes = Lent::with_capacity(usize::try_from(expected).ok()?);
-                Read::by_ref(&mut file).take(expected).read_to_end(&mut bytes).ok()?;
-                let content = frame.content(part, bytes);
+                let mut header = [0; HEADER];
+                let header = header.get_mut(..head)?;
+                file.read_exact(header).ok()?;
+                let covered = pieces_of(part, wanted);
+                if covered.start > part.start {
+                    file.seek(SeekFrom::Start(head as u64 + u64::from(covered.start - part.start))).ok()?;
+                }
+                let length = u64::from(covered.end - covered.start);
+                let mut pieces = Lent::with_capacity(usize::try_from(length).ok()?);
+                Read::by_ref(&mut file).take(length).read_to_end(&mut pieces).ok()?;
+                let content = frame.content(part, header, wanted, pieces);
                 let now = machine::time_of_day();
                 if found.modified().is_ok_and(|used| now.duration_since(used).is_ok_and(|since| since > TOUCH)) {
                     let _ = file.set_modified(now);

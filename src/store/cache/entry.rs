@@ -3,23 +3,30 @@
 //! Objects are divided into frames of 1 MiB, and an entry never crosses its frame, so a long range takes several entries. The key
 //! of a frame is a BLAKE3 of the store, the location of the object, and the number of the frame. So equal names in two stores
 //! have different keys, and keys reveal neither names nor URLs. The file name has the key and the byte range of the entry. The
-//! file starts with both, followed by an XXH3-64 of the content that is seeded with them. An entry that is damaged, truncated or
-//! in the wrong place fails this check.
+//! file starts with both, followed by an XXH3-64 of each 64 KiB of the content, seeded with both and with its number. So a part of
+//! an entry is read and checked without the rest. An entry that is damaged, truncated or in the wrong place fails this check.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::store::{buffers::Lent, ranges::RangeRequest};
+use crate::store::{
+    buffers::{LONG, Lent},
+    ranges::RangeRequest,
+};
 
 /// Bytes of a frame.
 pub(super) const FRAME: u64 = 1 << 20;
-/// Bytes of the header of an entry.
-pub(super) const HEADER: usize = 56;
+/// Bytes of the header of an entry before the checksums.
+const HEAD: usize = 48;
+/// Bytes of content that one checksum covers.
+const PIECE: u32 = 64 << 10;
+/// Maximum bytes of the header of an entry.
+pub(super) const HEADER: usize = HEAD + 8 * (FRAME / PIECE as u64) as usize;
 /// The bound of the cache counts each file as a multiple of this size.
 const UNIT: u64 = 4096;
-const MAGIC: [u8; 8] = *b"tetrysc1";
+const MAGIC: [u8; 8] = *b"tetrysc2";
 
 /// Key of an object of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,21 +94,53 @@ impl FrameKey {
         u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ (u64::from(part.start) << 32 | u64::from(part.end))
     }
 
-    /// Returns the header of an entry.
-    pub(super) fn header(self, part: &Range<u32>, content: &[u8]) -> [u8; HEADER] {
-        let checksum = XxHash3_64::oneshot_with_seed(self.seed(part), content);
-        let parts: [&[u8]; 5] = [&MAGIC, &self.0, &part.start.to_le_bytes(), &part.end.to_le_bytes(), &checksum.to_le_bytes()];
-        let mut header = [0; HEADER];
-        header.iter_mut().zip(parts.into_iter().flatten()).for_each(|(place, byte)| *place = *byte);
-        header
+    /// Returns the checksums of consecutive pieces of an entry, the first of which has this number.
+    fn checksums(self, part: &Range<u32>, first: u32, pieces: &[u8]) -> impl Iterator<Item = [u8; 8]> {
+        let seed = self.seed(part).wrapping_add(u64::from(first));
+        let numbered = (seed..).zip(pieces.chunks(PIECE as usize));
+        numbered.map(|(seed, piece)| XxHash3_64::oneshot_with_seed(seed, piece).to_le_bytes())
     }
 
-    /// Returns the content of a file if the file is this entry, undamaged.
-    pub(super) fn content(self, part: &Range<u32>, file: Lent) -> Option<Bytes> {
-        let (header, content) = file.split_at_checked(HEADER)?;
-        let whole = content.len() as u64 == u64::from(part.end.checked_sub(part.start)?);
-        (whole && header == self.header(part, content)).then(|| file.into_bytes().slice(HEADER..))
+    /// Returns the header of an entry.
+    pub(super) fn header(self, part: &Range<u32>, content: &[u8]) -> Vec<u8> {
+        let head: [&[u8]; 4] = [&MAGIC, &self.0, &part.start.to_le_bytes(), &part.end.to_le_bytes()];
+        head.concat().into_iter().chain(self.checksums(part, 0, content).flatten()).collect()
     }
+
+    /// Returns the content of `wanted` if `header` is that of this entry and `pieces` are undamaged: the content of [`pieces_of`].
+    pub(super) fn content(self, part: &Range<u32>, header: &[u8], wanted: &Range<u32>, pieces: Lent) -> Option<Bytes> {
+        let (head, sums) = header.split_at_checked(HEAD)?;
+        let covered = pieces_of(part, wanted);
+        let (sums, _) = sums.as_chunks::<8>();
+        let number = |place: u32| ((place - part.start) / PIECE) as usize;
+        let sums = sums.get(number(covered.start)..)?;
+        let whole = pieces.len() as u64 == u64::from(covered.end.checked_sub(covered.start)?);
+        let is_sound = head == self.header(part, &[])
+            && whole
+            && self
+                .checksums(part, number(covered.start) as u32, &pieces)
+                .eq(sums.iter().copied().take(pieces.len().div_ceil(PIECE as usize)));
+        let within = |place: u32| (place - covered.start) as usize;
+        let wanted = within(wanted.start)..within(wanted.end);
+        // A short answer does not keep a long buffer in memory.
+        let is_copied = wanted.len() < pieces.len() && wanted.len() < LONG;
+        is_sound.then(|| match is_copied {
+            true => Bytes::copy_from_slice(&pieces[wanted]),
+            false => pieces.into_bytes().slice(wanted),
+        })
+    }
+}
+
+/// Returns the bytes of the header of an entry.
+pub(super) fn header_len(part: &Range<u32>) -> usize {
+    HEAD + 8 * part.end.saturating_sub(part.start).div_ceil(PIECE) as usize
+}
+
+/// Returns the pieces of an entry that cover `wanted`, which lies within the entry, as a part of the frame.
+pub(super) fn pieces_of(part: &Range<u32>, wanted: &Range<u32>) -> Range<u32> {
+    let start = (wanted.start - part.start) / PIECE * PIECE;
+    let end = (wanted.end - part.start).div_ceil(PIECE) * PIECE;
+    part.start + start..part.end.min(part.start + end)
 }
 
 /// Parses the stem and the part from a file name; `None` if it is not the name of an entry.
@@ -128,7 +167,7 @@ pub(super) fn cost(file_bytes: u64) -> u64 {
 
 /// Returns the bytes that an entry counts towards the bound.
 pub(super) fn cost_of(part: &Range<u32>) -> u64 {
-    cost(HEADER as u64 + u64::from(part.end.saturating_sub(part.start)))
+    cost(header_len(part) as u64 + u64::from(part.end.saturating_sub(part.start)))
 }
 
 /// Returns the key of the object of a request.
@@ -180,17 +219,51 @@ mod tests {
         assert_eq!((first, frame.file(&part)), (0, format!("{}-00005-000019", frame.stem())));
         assert_eq!(parse_file(&frame.file(&part)), Some((frame.stem().as_str(), part.clone())));
         let content = b"twenty bytes of data";
-        let file: Vec<u8> = frame.header(&part, content).iter().chain(content).copied().collect();
-        assert_eq!(frame.content(&part, file.clone().into()).unwrap(), &content[..]);
-        for place in 0..file.len() {
-            let mut changed = file.clone();
-            changed[place] ^= 1 << (place % 8);
-            assert_eq!(frame.content(&part, changed.into()), None, "byte {place}");
-            assert_eq!(frame.content(&part, file[..place].to_vec().into()), None, "cut at {place}");
+        let header = frame.header(&part, content);
+        assert_eq!(header.len(), header_len(&part));
+        let read = |frame: FrameKey, part: &Range<u32>, header: &[u8], content: &[u8]| {
+            frame.content(part, header, part, content.to_vec().into())
+        };
+        assert_eq!(read(frame, &part, &header, content).unwrap(), &content[..]);
+        for place in 0..header.len() + content.len() {
+            let (mut head, mut body) = (header.clone(), content.to_vec());
+            match place.checked_sub(header.len()) {
+                Some(place) => body[place] ^= 1 << (place % 8),
+                None => head[place] ^= 1 << (place % 8),
+            }
+            assert_eq!(read(frame, &part, &head, &body), None, "byte {place}");
         }
-        assert_eq!(frame.content(&(6..26), file.clone().into()), None);
+        (0..header.len()).for_each(|length| assert_eq!(read(frame, &part, &header[..length], content), None, "cut at {length}"));
+        (0..content.len())
+            .for_each(|length| assert_eq!(read(frame, &part, &header, &content[..length]), None, "cut at {length}"));
+        assert_eq!(read(frame, &(6..26), &header, content), None);
         let (other, ..) = key("one", "t/chunks/b").frames(5..25).next().unwrap();
-        assert_eq!(other.content(&part, file.into()), None);
+        assert_eq!(read(other, &part, &header, content), None);
+    }
+
+    #[test]
+    fn a_part_of_an_entry_is_read_by_the_pieces_that_cover_it() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..300 {
+            let start = random.u32(..FRAME as u32 - 1);
+            let part = start..random.u32(start + 1..=FRAME as u32);
+            let (frame, ..) = key("one", "t/chunks/a").frames(u64::from(part.start)..u64::from(part.end)).next().unwrap();
+            let content: Vec<u8> = (part.clone()).map(|place| (place / 7) as u8).collect();
+            let header = frame.header(&part, &content);
+            let from = random.u32(part.clone());
+            let wanted = from..random.u32(from + 1..=part.end);
+            let covered = pieces_of(&part, &wanted);
+            assert!(covered.start <= wanted.start && covered.end >= wanted.end && covered.end <= part.end, "{part:?} {wanted:?}");
+            assert!(u64::from(covered.end - covered.start) < u64::from(wanted.end - wanted.start) + 2 * u64::from(PIECE));
+            let place = |place: u32| (place - part.start) as usize;
+            let pieces = &content[place(covered.start)..place(covered.end)];
+            let found = frame.content(&part, &header, &wanted, pieces.to_vec().into()).unwrap();
+            assert_eq!(found, &content[place(wanted.start)..place(wanted.end)]);
+            let mut damaged = pieces.to_vec();
+            let at = random.usize(..damaged.len());
+            damaged[at] ^= 1 << random.u8(..8);
+            assert_eq!(frame.content(&part, &header, &wanted, damaged.into()), None);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 
-use super::entry::{HEADER, ObjectKey};
+use super::entry::ObjectKey;
 use crate::store::buffers;
 
 /// Maximum length of a cached range: a longer one would evict many small ones, and reading it from disk costs little more.
@@ -44,7 +44,7 @@ impl Memory {
     pub(super) fn add(&self, object: ObjectKey, range: &Range<u64>, bytes: &Bytes) {
         if bytes.len() as u64 <= LONGEST {
             // A slice of a recycled buffer keeps all of the buffer in memory.
-            let bytes = if bytes.len() < buffers::LONG - HEADER { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
+            let bytes = if bytes.len() < buffers::LONG { bytes.clone() } else { Bytes::copy_from_slice(bytes) };
             self.0.insert((object, range.start, range.end), bytes);
         }
     }

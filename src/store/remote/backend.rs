@@ -9,10 +9,10 @@ use std::time::Duration;
 use http::HeaderValue;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 use url::Url;
 
 use super::{
@@ -186,13 +186,24 @@ pub(in crate::store) fn open(url: &str, service: Service, options: &StoreOptions
             let known = for_backend.filter_map(|(name, value)| Some((GoogleConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             let builder = builder.with_bucket_name(host).with_retry(retry.clone()).with_http_connector(wire.clone());
+            // Without this, `object_store` asks the metadata service of the machine for a token for each write that is not signed.
+            let builder = match values.get("google_skip_signature").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+                true => {
+                    builder.with_credentials(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: String::new() })))
+                }
+                false => builder,
+            };
             Arc::new(builder.build().map_err(clean)?)
         }
         Service::Azure => {
             let builder = MicrosoftAzureBuilder::new().with_client_options(client);
             let known = for_backend.filter_map(|(name, value)| Some((AzureConfigKey::from_str(name).ok()?, value)));
             let builder = known.fold(builder, |builder, (key, value)| builder.with_config(key, value)).with_url(url);
-            Arc::new(builder.with_retry(retry.clone()).with_http_connector(wire.clone()).build().map_err(clean)?)
+            let builder = builder.with_retry(retry.clone()).with_http_connector(wire.clone());
+            let objects: Arc<dyn ObjectStore> = Arc::new(builder.build().map_err(clean)?);
+            let same = Arc::clone(&objects);
+            bulk = Some(Arc::new(Bulk::new(Box::new(move || Some(same)))));
+            objects
         }
         Service::Http => {
             let mut origin = parsed.clone();

@@ -94,7 +94,7 @@ pub(super) fn is_idempotent(request: &HttpRequest) -> bool {
     match *request.method() {
         // The committer sends a manifest again itself, after another look at the versions. (The backend does too after an answer of the
         // kind 5xx, 408 or 429: `was_sent_again`.)
-        Method::PUT => request.uri().path().rsplit('/').nth(1) != Some("manifests"),
+        Method::PUT => !is_of_manifest(request.uri().path()),
         Method::GET | Method::HEAD | Method::DELETE => true,
         Method::POST => {
             let query = request.uri().query().unwrap_or_default();
@@ -106,6 +106,11 @@ pub(super) fn is_idempotent(request: &HttpRequest) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the path is that of a manifest. `object_store` encodes the slashes of names in paths of Google.
+fn is_of_manifest(path: &str) -> bool {
+    path.replace("%2F", "/").rsplit('/').nth(1) == Some("manifests")
 }
 
 /// Returns the error with its causes in its text, and of a kind that the backend retries if the request is idempotent. Without
@@ -185,6 +190,8 @@ mod tests {
         for (method, url, expected) in [
             (Method::PUT, "http://h/b/chunks/a", true),
             (Method::PUT, "http://h/b/t/manifests/1.json", false),
+            (Method::PUT, "http://h/b/t%2Fmanifests%2F1%2Ejson", false),
+            (Method::PUT, "http://h/b/t%2Fchunks%2Fa", true),
             (Method::PUT, "http://h/b/a?partNumber=3&uploadId=x", true),
             (Method::DELETE, "http://h/b/a", true),
             (Method::POST, "http://h/b?delete", true),

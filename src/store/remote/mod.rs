@@ -1,6 +1,7 @@
 //! Stores on the network: from a URL to a backend of `object_store`, its credentials, its requests, and its listings.
 
 pub(in crate::store) mod backend;
+mod batch;
 mod cause;
 pub(in crate::store) mod client;
 pub(in crate::store) mod credentials;

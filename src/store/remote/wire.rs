@@ -30,6 +30,7 @@ use object_store::client::{
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::{
+    batch,
     cause::{self, Again},
     client,
     pace::{Pace, pace_of},
@@ -305,6 +306,7 @@ impl Paced {
         let of_machine = is_metadata_service(request.uri());
         let waited = || PROGRESS.try_with(|last| last.get().0.elapsed()).ok();
         let each = if waited().is_some() { patience.read } else { patience.write };
+        let deletions = batch::deletions(&request);
         let limit = each + Duration::from_secs(request.body().content_length() as u64 / SLOWEST_UPLOAD);
         let (answer, until) = match timeout(limit, self.inner.execute(request)).await {
             Ok(answer) => {
@@ -312,6 +314,13 @@ impl Paced {
                 (answer, if is_silent { patience.silence } else { patience.failures })
             }
             Err(_) => (Err(silence(limit, "no answer")), patience.silence),
+        };
+        let watched = |body| HttpResponseBody::new(Watched { body, patience: each, deadline: Box::pin(sleep(each)) });
+        let answer = match (answer, deletions) {
+            (Ok(answer), Some(deletions)) if answer.status().is_success() => {
+                batch::unpacked(bounded(answer.map(watched), None)?, deletions).await
+            }
+            (answer, _) => answer,
         };
         let status = answer.as_ref().map(HttpResponse::status).ok();
         if status.is_some() {
@@ -334,11 +343,7 @@ impl Paced {
         }
         match (answer, waited().filter(|waited| failed && *waited >= until)) {
             (Err(error), None) if of_machine => last(failure::chain(&error)),
-            (answer, None) => {
-                let answer = answer?;
-                let patience = each;
-                Ok(answer.map(|body| HttpResponseBody::new(Watched { body, patience, deadline: Box::pin(sleep(patience)) })))
-            }
+            (answer, None) => Ok(answer?.map(watched)),
             (answer, Some(waited)) => {
                 let what =
                     answer.map_or_else(|error| failure::chain(&error), |answer| format!("the store answers {}", answer.status()));

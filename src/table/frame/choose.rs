@@ -4,6 +4,8 @@
 //! row groups -> columns of the conditions -> conditions -> rows -> other columns of these rows
 //! ```
 //!
+//! Where it saves many bytes, the other columns are read only when the rows are known: see `late.rs`.
+//!
 //! Memory holds the bytes of a few segments, some columns of some row groups, and the chosen rows.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
@@ -25,13 +27,13 @@ use crate::{
 };
 
 /// Bytes of segments that are read together.
-const READ_BYTES: u64 = 64 << 20;
+pub(super) const READ_BYTES: u64 = 64 << 20;
 /// Rows among which a thread chooses at a time, unless a row group has more. The columns of the conditions for so many rows fit into
 /// the caches of the processor.
 const ROWS: u64 = 128 << 10;
 /// Columns without a condition are decoded for the chosen rows alone, if at most one row of so many is chosen. If more rows are
 /// chosen, skipping the others takes longer than decoding all rows.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 /// Returns for each row of a frame whether it is chosen.
 pub(super) type Mask = dyn Fn(DataFrame) -> PolarsResult<BooleanChunked> + Send + Sync;
@@ -84,7 +86,7 @@ impl Condition {
 }
 
 /// Conditions that look at one row at a time, and the columns that are wanted of the rows that they choose.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub(super) conditions: Vec<Condition>,
     /// Ascending places of the columns that the conditions read.
@@ -97,11 +99,24 @@ pub(super) struct Choice {
 
 impl Table {
     /// Loads the planned rows that the conditions choose, with their locators.
-    pub(super) async fn load_chosen(&self, plan: &Plan, choice: Choice) -> Result<DataFrame> {
+    pub(super) async fn load_chosen(&self, plan: Plan, choice: Choice) -> Result<DataFrame> {
+        // A condition that is refused fails before anything is read.
+        choice.without_rows(self)?;
+        let columns = plan.columns.len();
+        let stages = self.plan_stages(plan, &choice.read).await?;
+        self.load_stages(stages, columns, choice).await
+    }
+
+    /// Loads the rows of these segments that the conditions choose, with their locators. `columns` columns are read. Returns also the
+    /// rows that were read.
+    pub(super) async fn load_planned(
+        &self,
+        reads: Vec<SegmentRead>,
+        columns: usize,
+        choice: Choice,
+    ) -> Result<(DataFrame, Vec<SegmentRead>)> {
         let choice = Arc::new(choice);
-        // Without rows: a condition that is refused fails before anything is read, and the result has columns.
-        let none = choice.rows(self, &[], &[], &Stop::default())?;
-        let reads = self.plan_segments(plan).await?;
+        let none = choice.without_rows(self)?;
         let (sequences, is_large) = (SequencesRead::new(self, reads.len()), reads.iter().any(|read| read.bytes > LARGE as u64));
         let start = |_: &[SegmentRead]| Choosing {
             choice: Arc::clone(&choice),
@@ -109,11 +124,11 @@ impl Table {
             rows: 0,
             sequences: sequences.clone(),
         };
-        let decoded = self.decoded(reads, plan.columns.len(), READ_BYTES, start).await;
+        let decoded = self.decoded(reads, columns, READ_BYTES, start).await;
         free(is_large);
-        let (choosing, _) = decoded?;
+        let (choosing, reads) = decoded?;
         let (table, rows) = (self.clone(), usize::try_from(choosing.rows).unwrap_or(usize::MAX));
-        offload_large(rows, move |_| {
+        let frame = offload_large(rows, move |_| {
             choosing.sequences.keep(&table);
             let mut frame = none;
             for chosen in choosing.chosen {
@@ -121,8 +136,8 @@ impl Table {
             }
             frame.rechunk_mut();
             Ok(frame)
-        })
-        .await
+        });
+        Ok((frame.await?, reads))
     }
 }
 
@@ -167,6 +182,11 @@ impl Decoding for Choosing {
 }
 
 impl Choice {
+    /// Returns the wanted columns without a row.
+    pub(super) fn without_rows(&self, table: &Table) -> Result<DataFrame> {
+        self.rows(table, &[], &[], &Stop::default())
+    }
+
     /// Returns the chosen rows of these row groups. `rows` has the numbers of their rows in the table.
     fn rows(&self, table: &Table, groups: &[(&RowGroups, usize)], rows: &[Range<u64>], stop: &Stop) -> Result<DataFrame> {
         let height = rows.iter().map(|rows| rows.end - rows.start).sum();
@@ -187,12 +207,23 @@ impl Choice {
                 }
             }
         };
-        let wanted = table.described(&self.wanted).into_iter().map(|column| column.name.clone());
-        let column = |name: String| chosen.column(&name).or_else(|_| others.column(&name)).cloned().map_err(internal);
-        let columns = wanted.chain([locator_column(self.tag)]).map(column).collect::<Result<_>>()?;
-        let frame = DataFrame::new(count, columns).map_err(internal)?;
+        let frame = side_by_side(table, &self.wanted, self.tag, &chosen, &others)?;
         if count < height { own_rows(&frame) } else { Ok(frame) }
     }
+}
+
+/// Returns the wanted columns and the locators of rows, of which `chosen` has some and `others` the others.
+pub(super) fn side_by_side(
+    table: &Table,
+    wanted: &[usize],
+    tag: u16,
+    chosen: &DataFrame,
+    others: &DataFrame,
+) -> Result<DataFrame> {
+    let wanted = table.described(wanted).into_iter().map(|column| column.name.clone());
+    let column = |name: String| chosen.column(&name).or_else(|_| others.column(&name)).cloned().map_err(internal);
+    let columns = wanted.chain([locator_column(tag)]).map(column).collect::<Result<_>>()?;
+    DataFrame::new(chosen.height(), columns).map_err(internal)
 }
 
 /// Decodes some columns of row groups with so many rows.
@@ -235,7 +266,7 @@ fn decoded_at(
 }
 
 /// Returns the place of each of these ascending rows among the rows of ascending ranges.
-fn places(found: &[i64], rows: &[Range<u64>]) -> Result<Vec<usize>> {
+pub(super) fn places(found: &[i64], rows: &[Range<u64>]) -> Result<Vec<usize>> {
     let (mut rest, mut before) = (rows.iter().cloned(), 0);
     let mut range = rest.next();
     let mut place = |row: u64| {

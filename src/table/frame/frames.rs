@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use polars::frame::DataFrame;
+use polars::{frame::DataFrame, prelude::Column as PolarsColumn};
 
+use super::index::Index;
 use crate::{
     error::{Error, Result},
     index,
@@ -48,15 +49,37 @@ impl PartitionWriter {
     /// - `Invalid`: the frame has a column of another type, or its columns do not fit the schema.
     /// - Those of [`PartitionWriter::write`].
     pub async fn write_frame(&mut self, frame: &DataFrame) -> Result<()> {
-        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for column in frame.columns() {
-            let ty = index::column_type(column)?;
-            arrays.push(index::unframed(column, &ty)?);
-            fields.push(Field::new(column.name().as_str(), ty.arrow(), true));
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(frame.height()));
-        let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
-        let batch = batch.map_err(|error| Error::internal(format!("a frame as a batch: {error}")))?;
-        self.write(&batch).await
+        self.write(&batch_of(frame.columns(), frame.height())?).await
     }
+}
+
+impl Index {
+    /// Returns the rows as an Arrow batch, without the locator columns. Types are those of [`Table::take_index`](crate::Table::take_index).
+    ///
+    /// ```
+    /// # fn example(index: &tetrys::Index) -> tetrys::Result<()> {
+    /// let batch = index.slice(100, 10).to_batch()?; // up to ten rows
+    /// assert_eq!(batch.num_columns(), index.column_names().count());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - `Invalid`: a column has a type that no index of a table has, such as a list.
+    pub fn to_batch(&self) -> Result<RecordBatch> {
+        let columns = self.to_frame();
+        let columns: Vec<_> = columns.columns().iter().filter(|column| !Self::is_locator(column.name())).cloned().collect();
+        batch_of(&columns, self.len())
+    }
+}
+
+fn batch_of(columns: &[PolarsColumn], rows: usize) -> Result<RecordBatch> {
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    for column in columns {
+        let ty = index::column_type(column)?;
+        arrays.push(index::unframed(column, &ty)?);
+        fields.push(Field::new(column.name().as_str(), ty.arrow(), true));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), arrays, &options);
+    batch.map_err(|error| Error::internal(format!("a frame as a batch: {error}")))
 }

@@ -3,6 +3,7 @@
 mod choose;
 mod frames;
 pub(in crate::table) mod index;
+mod late;
 mod load;
 pub(in crate::table) mod located;
 mod memory;

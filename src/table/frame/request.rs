@@ -20,6 +20,7 @@ use polars::prelude::{BooleanChunked, Categories, DataFrame, DataType, Expr, Pol
 use super::{
     choose::{Choice, Condition},
     index::{Index, IndexSource},
+    late::Stage,
     segments::Plan,
 };
 use crate::{
@@ -77,17 +78,19 @@ pub struct IndexExplain {
     pub row_groups_read: u64,
     /// Rows of which columns are decoded, before the conditions are evaluated.
     pub rows: u64,
-    /// Requests to the store.
+    /// Requests to the store, if the conditions choose all rows.
     pub requests: u64,
-    /// Bytes of these requests.
+    /// Bytes of these requests. At most so many are read, unless a part is damaged: then its object is read as a whole.
     pub bytes: u64,
+    /// Bytes among them of columns that no condition reads, if these are read last: then only the pages that have chosen rows are read.
+    pub late_bytes: u64,
     /// Bytes of all index objects of the table.
     pub index_bytes: u64,
 }
 
 impl IndexExplain {
     /// Returns all numbers with their names.
-    pub fn entries(&self) -> [(&'static str, u64); 9] {
+    pub fn entries(&self) -> [(&'static str, u64); 10] {
         [
             ("segments", self.segments),
             ("objects", self.objects),
@@ -97,6 +100,7 @@ impl IndexExplain {
             ("rows", self.rows),
             ("requests", self.requests),
             ("bytes", self.bytes),
+            ("late_bytes", self.late_bytes),
             ("index_bytes", self.index_bytes),
         ]
     }
@@ -104,12 +108,17 @@ impl IndexExplain {
 
 impl std::fmt::Display for IndexExplain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { segments, objects, whole_objects, row_groups, row_groups_read, rows, requests, bytes, index_bytes } = self;
+        let Self { segments, objects, whole_objects, row_groups, row_groups_read, rows, .. } = self;
+        let Self { requests, bytes, late_bytes, index_bytes, .. } = self;
         writeln!(f, "segments    {objects} of {segments} ({whole_objects} read as a whole)")?;
         writeln!(f, "row groups  {row_groups_read} of {row_groups} in the others")?;
         writeln!(f, "rows        {rows} decoded")?;
         writeln!(f, "requests    {requests}")?;
-        write!(f, "bytes       {bytes} of {index_bytes}")
+        write!(f, "bytes       {bytes} of {index_bytes}")?;
+        match late_bytes {
+            0 => Ok(()),
+            _ => write!(f, " ({late_bytes} of them only where rows are chosen)"),
+        }
     }
 }
 
@@ -259,14 +268,20 @@ impl Request {
             explain.requests += 1;
             explain.bytes += segment.index.bytes;
         };
-        let Some(plan) = self.planned()?.map(|(plan, _)| plan).filter(|plan| !plan.reads_all()) else {
+        let Some((plan, read)) = self.planned()? else {
             segments.iter().for_each(|segment| whole(&mut explain, segment));
             return Ok(explain);
         };
-        for (read, segment) in self.table.plan_each(&plan).await?.into_iter().zip(segments) {
-            let Some(read) = read else { continue };
-            let tail = segment.tail.as_ref().filter(|_| plan.reads_tail_of(segment)).map_or(0, |tail| tail.bytes);
-            for range in [tail].into_iter().chain(read.filters.iter().map(|range| range.end - range.start)) {
+        let read = read.unwrap_or_else(|| plan.columns.clone());
+        let stages = self.table.plan_stages(plan, &read).await?;
+        for (stage, segment) in stages.segments.into_iter().zip(segments) {
+            let Some(Stage { first: read, then }) = stage else { continue };
+            let tail = segment.tail.as_ref().filter(|_| stages.plan.reads_tail_of(segment)).map_or(0, |tail| tail.bytes);
+            let late = then.iter().flat_map(|then| &then.part).flat_map(|(_, part)| part.ranges());
+            let late: Vec<u64> = late.map(|range| range.end - range.start).collect();
+            explain.late_bytes += late.iter().sum::<u64>();
+            let filters = read.filters.iter().map(|range| range.end - range.start);
+            for range in [tail].into_iter().chain(filters).chain(late) {
                 explain.requests += range_parts(range) as u64;
                 explain.bytes += range;
             }
@@ -300,9 +315,10 @@ impl Request {
             let wanted = chosen.unwrap_or_else(|| plan.columns.clone());
             let (conditions, tag) = (self.conditions.clone(), self.table.locator_tag(&plan.columns)?);
             let layouts = if plan.predicate.is_useful() { 0..0 } else { self.table.small_layouts() };
-            let load = self.table.load_chosen(&plan, Choice { conditions, read, wanted, tag });
+            let columns = plan.columns.clone();
+            let load = self.table.load_chosen(plan, Choice { conditions, read, wanted, tag });
             let (frame, ()) = try_join(load, self.table.layouts_ahead(layouts).map(Ok)).await?;
-            return self.with_types(self.table.index_of_rows(frame, None, &plan.columns));
+            return self.with_types(self.table.index_of_rows(frame, None, &columns));
         }
         let stored = self.table.manifest().schema.index().len();
         let loaded = match plan.predicate.is_useful() {

@@ -35,6 +35,8 @@ pub(super) struct Plan {
     /// Ascending places of index columns.
     pub(super) columns: Vec<usize>,
     pub(super) predicate: Predicate,
+    /// Columns whose bytes a bloom filter may save.
+    saved: Vec<usize>,
     /// Whether tails help to read less.
     reads_tails: bool,
 }
@@ -43,12 +45,12 @@ impl Plan {
     pub(super) fn new(table: &Table, columns: Vec<usize>, predicate: Predicate) -> Self {
         let is_part = columns.len() < table.manifest().schema.index().len();
         let reads_tails = table.manifest().has_tails() && (is_part || predicate.is_useful());
-        Self { columns, predicate, reads_tails }
+        Self { saved: columns.clone(), columns, predicate, reads_tails }
     }
 
-    /// Whether all segments are read as a whole.
-    pub(super) fn reads_all(&self) -> bool {
-        !self.predicate.is_useful() && !self.reads_tails
+    /// Returns a plan for the same rows, and for these columns among those of this plan.
+    pub(super) fn of_conditions(&self, table: &Table, columns: &[usize]) -> Self {
+        Self { saved: self.columns.clone(), ..Self::new(table, columns.to_vec(), self.predicate.clone()) }
     }
 
     /// Whether the tail of a segment is read.
@@ -127,6 +129,14 @@ impl SegmentRead {
         }
     }
 
+    /// Plans to read columns of ascending rows of the segment, if this plan is for a part of it.
+    pub(super) fn of_rows(&self, columns: &[usize], rows: Vec<Range<u64>>) -> Self {
+        let Some((tail, _)) = &self.part else { return self.clone() };
+        let part = tail.part(columns, &rows);
+        let (bytes, filters) = (part.bytes(), Vec::new());
+        Self { segment: self.segment, rows, bytes, filters, part: Some((Arc::clone(tail), Arc::new(part))) }
+    }
+
     fn stored<'a>(&self, table: &'a Table) -> Result<&'a Segment> {
         let segment = table.manifest().segments.get(self.segment);
         segment.ok_or_else(|| Error::internal(format!("no segment {}", self.segment)))
@@ -189,7 +199,7 @@ impl Table {
         rows: Vec<Range<u64>>,
     ) -> Result<(Vec<Range<u64>>, Vec<Range<u64>>)> {
         let columns: Vec<usize> = plan.predicate.equal_columns().into_iter().collect();
-        let filters = tail.useful_filters(&columns, &plan.columns, &rows);
+        let filters = tail.useful_filters(&columns, &plan.saved, &rows);
         let ranges: Vec<Range<u64>> = filters.iter().map(StoredFilter::range).collect();
         let Some(opened) = self.open_filters(segment, &filters).await? else { return Ok((rows, ranges)) };
         let places: BTreeMap<(usize, usize), usize> =
@@ -201,6 +211,16 @@ impl Table {
         };
         let may_have = plan.predicate.rows(&(0..segment.rows), &pieces);
         Ok((both(&rows, &may_have), ranges))
+    }
+
+    /// Plans to read these columns of the rows of a part: of the whole segment, if they are most of it.
+    pub(super) fn with_columns(&self, read: &SegmentRead, columns: &[usize]) -> Result<SegmentRead> {
+        let (segment, filters) = (read.stored(self)?, read.filters.clone());
+        let wider = SegmentRead { filters: filters.clone(), ..read.of_rows(columns, read.rows.clone()) };
+        Ok(match &wider.part {
+            Some((_, part)) if is_most_of(part, segment) => SegmentRead { filters, ..SegmentRead::whole(read.segment, segment) },
+            _ => wider,
+        })
     }
 
     /// Plans to read each segment, as [`Self::plan_segment`] does.

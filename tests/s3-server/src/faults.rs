@@ -17,7 +17,7 @@ pub struct Request {
     pub query: String,
     /// First and last requested byte, if there is a range.
     pub range: Option<(u64, u64)>,
-    /// Whether the request has a condition (`If-None-Match`, `If-Match`).
+    /// Whether the request has a condition (`If-None-Match`, `If-Match`, `x-goog-if-generation-match`).
     pub conditional: bool,
     /// Length of the body.
     pub bytes: u64,
@@ -26,18 +26,18 @@ pub struct Request {
 impl Request {
     /// Whether the request is a listing.
     pub fn is_list(&self) -> bool {
-        self.method == "GET" && self.query.contains("list-type=2")
+        self.method == "GET" && ["list-type=2", "comp=list"].iter().any(|asks| self.query.contains(asks))
     }
 }
 
 /// How a request fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is not done. The answer has this status and an S3 error with this code.
+    /// The request is not done. The answer has this status and an error of the protocol with this code.
     Refuse(u16, &'static str),
     /// The request is not done. The answer is 503, and says that the client should wait for so many seconds (`Retry-After`).
     RefuseFor(u64),
-    /// The request is done. The answer has this status and an S3 error with this code.
+    /// The request is done. The answer has this status and an error of the protocol with this code.
     DoneBut(u16, &'static str),
     /// The request is not done. The connection closes without an answer.
     Drop,
@@ -68,4 +68,6 @@ pub enum Fault {
     Replace(usize, u8),
     /// The answer is that the object does not exist.
     Hide,
+    /// No deletion of a batch of Azure is done. The batch succeeds; each answer in it has this status and an error with this code.
+    RefuseInside(u16, &'static str),
 }

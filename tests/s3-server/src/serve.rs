@@ -20,7 +20,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::faults::{Fault, Request};
 use crate::objects::{Attributes, Object, Objects};
+use crate::protocol::Protocol;
+use crate::rest::{Ask, place};
 use crate::service::{Access, Service};
+use crate::{azure, google};
 
 type Hook = Arc<dyn Fn(&Request) -> Option<Fault> + Send + Sync>;
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
@@ -74,17 +77,20 @@ pub struct Latency {
 /// A running server. Its access key is `tester`. Each server has its own secret and its own buckets.
 pub struct Server {
     address: SocketAddr,
-    secret: String,
     shared: Arc<Shared>,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
 struct Shared {
+    protocol: Protocol,
+    secret: String,
     service: Service,
     s3: S3Service,
     config: Arc<HotReloadConfigProvider>,
     hook: Mutex<Option<Hook>>,
     latency: Mutex<Latency>,
+    /// End of the stall of [`Server::stall`].
+    stalled: Mutex<Option<Instant>>,
     waves: Mutex<Option<Waves>>,
     seen: Mutex<Vec<Served>>,
     number: AtomicU64,
@@ -102,6 +108,14 @@ impl Server {
     /// # Panics
     /// If the machine has no free port or thread.
     pub fn start() -> Self {
+        Self::start_as(Protocol::S3)
+    }
+
+    /// Starts a server of a protocol on a free port of the loopback interface.
+    ///
+    /// # Panics
+    /// If the machine has no free port or thread.
+    pub fn start_as(protocol: Protocol) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
         let secret = format!("canary-{}", uuid::Uuid::new_v4().simple());
         let service = Service(Arc::new(Mutex::new(Objects::default())));
@@ -111,11 +125,14 @@ impl Server {
         builder.set_config(config.clone());
         builder.set_access(Access(Arc::clone(&service.0)));
         let shared = Arc::new(Shared {
+            protocol,
+            secret,
             service,
             s3: builder.build(),
             config,
             hook: Mutex::new(None),
             latency: Mutex::new(Latency::default()),
+            stalled: Mutex::new(None),
             waves: Mutex::new(None),
             seen: Mutex::new(Vec::new()),
             number: AtomicU64::new(0),
@@ -127,7 +144,7 @@ impl Server {
         listener.set_nonblocking(true).expect("a socket of tokio's kind");
         let address = listener.local_addr().expect("its address");
         runtime.spawn(accept(listener, Arc::clone(&shared)));
-        Self { address, secret, shared, runtime: Some(runtime) }
+        Self { address, shared, runtime: Some(runtime) }
     }
 
     /// Returns the URL of the server: `http://127.0.0.1:PORT`.
@@ -135,20 +152,24 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Returns the secret of the access key `tester`.
-    pub fn secret(&self) -> &str {
-        &self.secret
+    /// Returns the protocol of the server.
+    pub fn protocol(&self) -> Protocol {
+        self.shared.protocol
     }
 
-    /// Returns the options that a client needs, with the usual names of S3 clients.
+    /// Returns the URL of a place in a bucket: `s3://bucket/path`, `az://bucket/path` or `gs://bucket/path`.
+    pub fn url(&self, bucket: &str, path: &str) -> String {
+        self.shared.protocol.url(bucket, path)
+    }
+
+    /// Returns the secret of the access key `tester`, or the token of Azure and Google.
+    pub fn secret(&self) -> &str {
+        &self.shared.secret
+    }
+
+    /// Returns the options that a client needs, with the usual names of clients of the protocol.
     pub fn options(&self) -> Vec<(String, String)> {
-        let options = [
-            ("aws_endpoint", self.endpoint()),
-            ("aws_region", "us-east-1".to_owned()),
-            ("aws_access_key_id", "tester".to_owned()),
-            ("aws_secret_access_key", self.secret.clone()),
-        ];
-        options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        self.shared.protocol.options(&self.endpoint(), self.secret())
     }
 
     /// Creates a bucket.
@@ -177,7 +198,8 @@ impl Server {
 
     /// Returns the number of multipart uploads that are neither completed nor aborted.
     pub fn open_uploads(&self) -> usize {
-        self.shared.service.lock().uploads.len()
+        let objects = self.shared.service.lock();
+        objects.uploads.len() + objects.blocks.len()
     }
 
     /// Sets the hook, which chooses the fault of each request. Requests reach it in the order in which they arrive.
@@ -188,6 +210,7 @@ impl Server {
     /// Removes the hook and all other misbehaviour.
     pub fn behave(&self) {
         *held(&self.shared.hook) = None;
+        *held(&self.shared.stalled) = None;
         self.shared.service.lock().ignores_conditions = false;
         self.tolerate_clocks(Duration::from_secs(900));
     }
@@ -202,6 +225,11 @@ impl Server {
         self.shared.service.lock().anybody_reads = true;
     }
 
+    /// Answers all other unsigned requests of Azure and Google from now on, like an emulator.
+    pub fn let_anybody_write(&self) {
+        self.shared.service.lock().anybody_writes = true;
+    }
+
     /// Sets the maximum difference between the clocks of a request and of the server.
     pub fn tolerate_clocks(&self, most: Duration) {
         let mut config = S3Config::default();
@@ -212,6 +240,12 @@ impl Server {
     /// Sets the simulated distance.
     pub fn set_latency(&self, latency: Latency) {
         *held(&self.shared.latency) = latency;
+    }
+
+    /// Stalls for this time from now on: requests that arrive wait for their answers, and bodies that are on their way pause. A body of
+    /// which the rate is not limited is sent whole, so it does not pause.
+    pub fn stall(&self, time: Duration) {
+        *held(&self.shared.stalled) = Some(Instant::now() + time);
     }
 
     /// Answers the next requests wave by wave: the first `sizes[0]` of them once all of these have arrived, then the next
@@ -322,7 +356,7 @@ impl Shared {
         let number = described.number;
         let answer = match self.wave(&described).await {
             true => Arc::clone(&self).serve(request, described, reset).await,
-            false => Ok(refusal(400, "TheRestOfTheWaveDidNotCome")),
+            false => Ok(self.refusal(400, "TheRestOfTheWaveDidNotCome")),
         };
         let mut seen = held(&self.seen);
         if let Some(served) = seen.iter_mut().rev().find(|served| served.request.number == number) {
@@ -361,18 +395,19 @@ impl Shared {
         if !latency.per_request.is_zero() {
             sleep(latency.per_request).await;
         }
+        self.stall_ends().await;
         match &fault {
             Some(Fault::Refuse(status, code)) => {
                 let _ = BodyExt::collect(request.into_body()).await;
-                return Ok(refusal(*status, code));
+                return Ok(self.refusal(*status, code));
             }
             Some(Fault::RefuseFor(seconds)) => {
                 let _ = BodyExt::collect(request.into_body()).await;
-                let mut answer = refusal(503, "SlowDown");
+                let mut answer = self.refusal(503, self.protocol.busy());
                 answer.headers_mut().insert(http::header::RETRY_AFTER, (*seconds).into());
                 return Ok(answer);
             }
-            Some(Fault::Hide) => return Ok(refusal(404, "NoSuchKey")),
+            Some(Fault::Hide) => return Ok(self.refusal(404, self.protocol.no_object())),
             Some(Fault::Drop) => return Err(Hangup),
             Some(Fault::Reset) => {
                 reset.store(true, Ordering::Relaxed);
@@ -387,9 +422,9 @@ impl Shared {
         }
         let whole = matches!(fault, Some(Fault::Whole | Fault::Shifted(_) | Fault::Long(_)));
         let object = whole.then(|| self.service.lock().buckets.get(&described.bucket)?.get(&described.key).cloned()).flatten();
-        let answer = hyper::service::Service::call(&self.s3, request).await.map_err(|_| Hangup)?;
+        let (mut parts, body) = self.speak(request, fault.as_ref()).await?.into_parts();
         match &fault {
-            Some(Fault::DoneBut(status, code)) => return Ok(refusal(*status, code)),
+            Some(Fault::DoneBut(status, code)) => return Ok(self.refusal(*status, code)),
             Some(Fault::Lose) => return Err(Hangup),
             Some(Fault::DoneAndReset) => {
                 reset.store(true, Ordering::Relaxed);
@@ -397,19 +432,54 @@ impl Shared {
             }
             _ => {}
         }
-        let (mut parts, body) = answer.into_parts();
-        let body = BodyExt::collect(body).await.map_err(|_| Hangup)?.to_bytes();
         let (body, end) = bend(&mut parts, body, described.range, object, fault.as_ref());
         if described.method != "HEAD" {
             parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(end.announced.unwrap_or(body.len())));
         }
-        let flow = flow(body, latency.bytes_per_second, end);
+        let flow = flow(body, latency.bytes_per_second, end, self);
         Ok(Response::from_parts(parts, flow))
     }
 
+    /// Waits for the end of a stall.
+    async fn stall_ends(&self) {
+        let stalled = || {
+            let until = *held(&self.stalled);
+            until.filter(|until| *until > Instant::now())
+        };
+        while let Some(until) = stalled() {
+            sleep_until(until).await;
+        }
+    }
+
+    /// Lets the protocol answer.
+    async fn speak(&self, request: http::Request<Incoming>, fault: Option<&Fault>) -> Result<Response<Bytes>, Hangup> {
+        if self.protocol == Protocol::S3 {
+            let answer = hyper::service::Service::call(&self.s3, request).await.map_err(|_| Hangup)?;
+            let (parts, body) = answer.into_parts();
+            let body = BodyExt::collect(body).await.map_err(|_| Hangup)?.to_bytes();
+            return Ok(Response::from_parts(parts, body));
+        }
+        let (head, body) = request.into_parts();
+        let body = BodyExt::collect(body).await.map_err(|_| Hangup)?.to_bytes();
+        let ask = Ask::new(head.method, &head.uri, head.headers, body);
+        let inside = match fault {
+            Some(Fault::RefuseInside(status, code)) => Some((*status, *code)),
+            _ => None,
+        };
+        let mut objects = self.service.lock();
+        let answer = match self.protocol {
+            Protocol::Azure => azure::answer(&mut objects, &ask, &self.secret, inside),
+            _ => google::answer(&mut objects, &ask, &self.secret),
+        };
+        Ok(answer.unwrap_or_else(|(status, code)| self.protocol.refusal(status, code)))
+    }
+
+    fn refusal(&self, status: u16, code: &str) -> Response<Body> {
+        self.protocol.refusal(status, code).map(|body| Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync())
+    }
+
     fn describe(&self, request: &http::Request<Incoming>) -> Request {
-        let path = request.uri().path().trim_start_matches('/');
-        let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+        let (bucket, key) = place(request.uri().path());
         let text = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
         let range = text(header::RANGE).and_then(|range| {
             let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
@@ -418,11 +488,13 @@ impl Shared {
         Request {
             number: self.number.fetch_add(1, Ordering::Relaxed),
             method: request.method().to_string(),
-            bucket: decoded(bucket),
-            key: decoded(key),
+            bucket,
+            key,
             query: request.uri().query().unwrap_or_default().to_owned(),
             range,
-            conditional: text(header::IF_NONE_MATCH).or(text(header::IF_MATCH)).is_some(),
+            conditional: ["if-none-match", "if-match", "x-goog-if-generation-match"]
+                .iter()
+                .any(|name| request.headers().contains_key(*name)),
             bytes: text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok()).unwrap_or(0),
         }
     }
@@ -490,17 +562,22 @@ fn bend(
 }
 
 /// Returns the body in pieces, throttled to the rate.
-fn flow(body: Bytes, rate: Option<u64>, end: End) -> Body {
+fn flow(body: Bytes, rate: Option<u64>, end: End, shared: Arc<Shared>) -> Body {
     if rate.is_none() && end.cut.is_none() && end.stall.is_none() {
         return Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync();
     }
-    StreamBody::new(pieces(body, rate, end)).boxed_unsync()
+    StreamBody::new(pieces(body, rate, end, shared)).boxed_unsync()
 }
 
-fn pieces(body: Bytes, rate: Option<u64>, end: End) -> impl Stream<Item = Result<Frame<Bytes>, std::io::Error>> + Send {
+fn pieces(
+    body: Bytes,
+    rate: Option<u64>,
+    end: End,
+    shared: Arc<Shared>,
+) -> impl Stream<Item = Result<Frame<Bytes>, std::io::Error>> + Send {
     let begin = Instant::now();
     futures::stream::unfold((0, end), move |(sent, mut end)| {
-        let body = body.clone();
+        let (body, shared) = (body.clone(), Arc::clone(&shared));
         async move {
             if let Some((_, time)) = end.stall.take_if(|(place, _)| *place <= sent) {
                 sleep(time).await;
@@ -518,31 +595,9 @@ fn pieces(body: Bytes, rate: Option<u64>, end: End) -> impl Stream<Item = Result
             if let Some(rate) = rate {
                 sleep_until(begin + Duration::from_secs_f64(next as f64 / rate.max(1) as f64)).await;
             }
+            shared.stall_ends().await;
             Some((Ok(Frame::data(body.slice(sent..next))), (next, end)))
         }
     })
     .boxed()
-}
-
-fn refusal(status: u16, code: &str) -> Response<Body> {
-    let text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>{code}</Code><Message>as the test has it</Message>\
-         <AWSAccessKeyId>tester</AWSAccessKeyId></Error>"
-    );
-    let mut answer = Response::new(Full::new(text.into()).map_err(|never: Infallible| match never {}).boxed_unsync());
-    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
-    answer
-}
-
-/// Decodes percent encoding.
-fn decoded(text: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let [first, after @ ..] = rest {
-        let hex = (*first == b'%').then(|| after.get(..2)).flatten();
-        let byte = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -16,7 +16,7 @@ use s3s::dto::{
 use s3s::{S3, S3Request, S3Response, S3Result, s3_error};
 use uuid::Uuid;
 
-use crate::objects::{Attributes, Object, Objects, Upload};
+use crate::objects::{Attributes, Conditions, From, Object, Objects, Page, Upload, asked_seconds};
 
 /// Maximum names in a page of a listing.
 const PAGE: usize = 1000;
@@ -46,52 +46,34 @@ async fn collect(body: Option<StreamingBlob>) -> S3Result<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// Checks the conditions of a write against the existing object.
-fn check_write(there: Option<&Object>, none_match: Option<&ETagCondition>, matches: Option<&ETagCondition>) -> S3Result<()> {
-    let same = |condition: &ETagCondition, object: &Object| match condition {
-        ETagCondition::Any => true,
-        ETagCondition::ETag(tag) => tag.value() == object.etag,
-    };
-    match (none_match, matches, there) {
-        (Some(condition), _, Some(object)) if same(condition, object) => Err(s3_error!(PreconditionFailed)),
-        (_, Some(_), None) => Err(s3_error!(NoSuchKey)),
-        (_, Some(condition), Some(object)) if !same(condition, object) => Err(s3_error!(PreconditionFailed)),
-        _ => Ok(()),
+fn tag(condition: ETagCondition) -> String {
+    match condition {
+        ETagCondition::Any => "*".to_owned(),
+        ETagCondition::ETag(tag) => tag.value().to_owned(),
     }
 }
 
-/// Checks the conditions of a read against the object, in the order of RFC 9110.
+/// Checks the conditions of a write against the existing object.
+fn check_write(there: Option<&Object>, none_match: Option<ETagCondition>, matches: Option<ETagCondition>) -> S3Result<()> {
+    if matches.is_some() && there.is_none() {
+        return Err(s3_error!(NoSuchKey));
+    }
+    let conditions = Conditions { matches: matches.map(tag), none_match: none_match.map(tag), ..Default::default() };
+    conditions.check_write(there.map(|object| object.etag.as_str())).map_err(|_| s3_error!(PreconditionFailed))
+}
+
+/// Checks the conditions of a read against the object.
 fn check_read(object: &Object, input: &GetObjectInput) -> S3Result<()> {
-    let same = |condition: &ETagCondition| match condition {
-        ETagCondition::Any => true,
-        ETagCondition::ETag(tag) => tag.value() == object.etag,
+    let conditions = Conditions {
+        matches: input.if_match.clone().map(tag),
+        none_match: input.if_none_match.clone().map(tag),
+        modified_since: input.if_modified_since.as_ref().and_then(asked_seconds),
+        unmodified_since: input.if_unmodified_since.as_ref().and_then(asked_seconds),
     };
-    let seconds = |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let modified = seconds(object.modified);
-    let at = |time: &s3s::dto::Timestamp| {
-        let mut text = Vec::new();
-        time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text).ok()?;
-        String::from_utf8(text).ok()?.split('.').next()?.parse::<u64>().ok()
-    };
-    if let Some(condition) = &input.if_match {
-        if !same(condition) {
-            return Err(s3_error!(PreconditionFailed));
-        }
-    } else if let Some(time) = input.if_unmodified_since.as_ref().and_then(at)
-        && modified > time
-    {
-        return Err(s3_error!(PreconditionFailed));
-    }
-    if let Some(condition) = &input.if_none_match {
-        if same(condition) {
-            return Err(s3_error!(NotModified));
-        }
-    } else if let Some(time) = input.if_modified_since.as_ref().and_then(at)
-        && modified <= time
-    {
-        return Err(s3_error!(NotModified));
-    }
-    Ok(())
+    conditions.check_read(&object.etag, object.modified).map_err(|status| match status {
+        304 => s3_error!(NotModified),
+        _ => s3_error!(PreconditionFailed),
+    })
 }
 
 fn length(bytes: usize) -> Option<i64> {
@@ -186,7 +168,7 @@ impl S3 for Service {
         let ignores = objects.ignores_conditions;
         let bucket = objects.buckets.get_mut(&input.bucket).ok_or_else(|| s3_error!(NoSuchBucket))?;
         if !ignores {
-            check_write(bucket.get(&input.key), input.if_none_match.as_ref(), input.if_match.as_ref())?;
+            check_write(bucket.get(&input.key), input.if_none_match, input.if_match)?;
         }
         bucket.insert(input.key, object);
         Ok(S3Response::new(PutObjectOutput { e_tag: Some(ETag::Strong(tag)), ..Default::default() }))
@@ -231,36 +213,19 @@ impl S3 for Service {
         let prefix = input.prefix.clone().unwrap_or_default();
         let after = input.continuation_token.clone().or(input.start_after.clone()).unwrap_or_default();
         let most = input.max_keys.map_or(PAGE, |most| usize::try_from(most).unwrap_or(PAGE).min(PAGE));
-        let (mut contents, mut prefixes, mut last) = (Vec::new(), Vec::<String>::new(), None);
-        let mut truncated = false;
-        for (key, object) in bucket.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix)) {
-            let folder = input.delimiter.as_ref().and_then(|mark| {
-                let end = key[prefix.len()..].find(mark.as_str())? + prefix.len() + mark.len();
-                Some(key[..end].to_owned())
-            });
-            let name = folder.clone().unwrap_or_else(|| key.clone());
-            if name <= after
-                || (folder.is_some() && key.as_str() <= after.as_str())
-                || prefixes.last() == folder.as_ref() && folder.is_some()
-            {
-                continue;
-            }
-            if contents.len() + prefixes.len() == most {
-                truncated = true;
-                break;
-            }
-            last = Some(name);
-            match folder {
-                Some(folder) => prefixes.push(folder),
-                None => contents.push(Listed {
-                    key: Some(key.clone()),
-                    size: length(object.bytes.len()),
-                    e_tag: Some(ETag::Strong(object.etag.clone())),
-                    last_modified: Some(object.modified.into()),
-                    ..Default::default()
-                }),
-            }
-        }
+        let page = Page::of(bucket, &prefix, input.delimiter.as_deref(), From::Behind(&after), most);
+        let contents: Vec<Listed> = page
+            .objects
+            .into_iter()
+            .map(|(key, object)| Listed {
+                key: Some(key),
+                size: length(object.bytes.len()),
+                e_tag: Some(ETag::Strong(object.etag)),
+                last_modified: Some(object.modified.into()),
+                ..Default::default()
+            })
+            .collect();
+        let prefixes = page.prefixes;
         let output = ListObjectsV2Output {
             name: Some(input.bucket),
             prefix: input.prefix,
@@ -270,8 +235,8 @@ impl S3 for Service {
             key_count: i32::try_from(contents.len() + prefixes.len()).ok(),
             contents: Some(contents),
             common_prefixes: Some(prefixes.into_iter().map(|prefix| CommonPrefix { prefix: Some(prefix) }).collect()),
-            is_truncated: Some(truncated),
-            next_continuation_token: last.filter(|_| truncated),
+            is_truncated: Some(page.next.is_some()),
+            next_continuation_token: page.next,
             ..Default::default()
         };
         Ok(S3Response::new(output))
@@ -352,7 +317,7 @@ impl S3 for Service {
         let (bucket, key, tag) = (upload.bucket.clone(), upload.key.clone(), joined.etag.clone());
         let there = objects.buckets.get_mut(&bucket).ok_or_else(|| s3_error!(NoSuchBucket))?;
         if !ignores {
-            check_write(there.get(&key), input.if_none_match.as_ref(), input.if_match.as_ref())?;
+            check_write(there.get(&key), input.if_none_match, input.if_match)?;
         }
         there.insert(key.clone(), joined);
         objects.uploads.remove(&input.upload_id);

@@ -182,6 +182,8 @@ impl Rows {
 struct Ledger {
     /// The rows of each append, by their number.
     rows: BTreeMap<i64, Outcome>,
+    /// Sessions of which neither of two committers knows the outcome: the claim of the second one.
+    second_claims: BTreeMap<i64, (u64, Uuid)>,
     /// The version of each tag, once it is known.
     tags: BTreeMap<String, (Option<u64>, Outcome)>,
     /// The versions of the appends since the last check.
@@ -374,12 +376,17 @@ impl World {
                             vec![Outcome::Refused]
                         }
                     };
-                    let unknown = results.iter().find(|outcome| matches!(outcome, Outcome::Unknown(..)));
-                    let outcome = match results.contains(&Outcome::Done) {
-                        true => Outcome::Done,
-                        false => *unknown.unwrap_or(&Outcome::Refused),
+                    let mut unknown = results.iter().filter_map(|outcome| match outcome {
+                        Outcome::Unknown(version, commit) => Some((*version, *commit)),
+                        _ => None,
+                    });
+                    let outcome = match (results.contains(&Outcome::Done), unknown.next()) {
+                        (true, _) => Outcome::Done,
+                        (false, Some((version, commit))) => Outcome::Unknown(version, commit),
+                        (false, None) => Outcome::Refused,
                     };
                     let mut ledger = ledger.lock().unwrap();
+                    ledger.second_claims.extend(unknown.next().map(|claim| (number, claim)));
                     let version = done.iter().flatten().flatten().map(Table::version).next();
                     ledger.made.extend(version.map(|version| (number, version)));
                     ledger.rows.insert(number, outcome);
@@ -609,11 +616,16 @@ impl World {
                 Outcome::Refused => Some(0),
                 Outcome::Open => None,
                 Outcome::Unknown(version, commit) => {
-                    match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
-                        Fate::Committed => Some(ROWS),
-                        Fate::NotCommitted | Fate::Open => Some(0),
-                        _ => None,
+                    let mut expected = Some(0);
+                    for (version, commit) in ledger.second_claims.get(number).copied().into_iter().chain([(version, commit)]) {
+                        match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
+                            Fate::Committed => expected = Some(ROWS),
+                            Fate::NotCommitted | Fate::Open => {}
+                            // Known of neither, unless the other one was committed.
+                            _ => expected = expected.filter(|rows| *rows == ROWS),
+                        }
                     }
+                    expected
                 }
             };
             if expected.is_some_and(|expected| expected != there) || ![0, ROWS].contains(&there) {

@@ -189,6 +189,7 @@ impl Demo {
         writeln!(out, "  {program} explain {root} {row} --columns 'lidar.*' --offsets=-10..=0")?;
         writeln!(out, "  {program} get {root} {row} --columns '*.jpeg' --columns 'agents.*' --offsets=-10..=0 --out rows")?;
         writeln!(out, "  {program} verify {root}")?;
+        writeln!(out, "and look at it in the browser:\n  {program} view {root}")?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod frame;
 mod l5;
+mod logs;
 mod petastorm;
 
 pub(crate) use frame::{Choices, Files, Kind, Text, say_left_out, say_missing};
@@ -28,6 +29,8 @@ use crate::{
 pub(crate) enum Ingest {
     /// Ingest a Level 5 prediction data set (zarr): one row for each frame, one sequence for each scene
     L5(l5::L5),
+    /// Ingest MCAP and ROS recordings: one row for each tick of a clock, one sequence for each log
+    Logs(logs::Logs),
     /// Ingest a Petastorm data set, or a folder of Parquet files: one row for each row, one column for each field
     Petastorm(petastorm::Petastorm),
     /// Ingest a Parquet file, and the files whose paths are in its columns
@@ -128,6 +131,7 @@ impl Ingest {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         match self {
             Self::L5(command) => command.run(out).await,
+            Self::Logs(command) => command.run(out).await,
             Self::Petastorm(command) => command.run(out).await,
             Self::Parquet(command) => command.run(out, FrameFormat::Parquet).await,
             Self::Arrow(command) => command.run(out, FrameFormat::Arrow).await,

@@ -50,12 +50,29 @@ from ._perturbation import (
     RandomGenerator,
     ReplayRandomGenerator,
     UniformRandomGenerator,
+    fit_ackerman_model_exact,
 )
-from ._rasterizers import Rasterizer, RenderContext, build_rasterizer
+from ._rasterizers import (
+    EGO_EXTENT_HEIGHT,
+    EGO_EXTENT_LENGTH,
+    EGO_EXTENT_WIDTH,
+    BoxRasterizer,
+    Rasterizer,
+    RenderContext,
+    SatBoxRasterizer,
+    SatelliteRasterizer,
+    SemanticRasterizer,
+    SemBoxRasterizer,
+    StubRasterizer,
+    build_rasterizer,
+)
 from ._vectorized import EgoAgentDatasetVectorized, EgoDatasetVectorized, Vectorizer, build_vectorizer
 
 __all__ = [
     "AGENT_DTYPE",
+    "EGO_EXTENT_HEIGHT",
+    "EGO_EXTENT_LENGTH",
+    "EGO_EXTENT_WIDTH",
     "FRAME_DTYPE",
     "PERCEPTION_LABELS",
     "PERCEPTION_LABEL_TO_INDEX",
@@ -68,6 +85,7 @@ __all__ = [
     "TL_FACE_LABEL_TO_INDEX",
     "AckermanPerturbation",
     "AgentDataset",
+    "BoxRasterizer",
     "ChunkedDataset",
     "CollisionType",
     "DataManager",
@@ -87,6 +105,11 @@ __all__ = [
     "Rasterizer",
     "RenderContext",
     "ReplayRandomGenerator",
+    "SatBoxRasterizer",
+    "SatelliteRasterizer",
+    "SemBoxRasterizer",
+    "SemanticRasterizer",
+    "StubRasterizer",
     "TLFacesColors",
     "TableDataManager",
     "UniformRandomGenerator",
@@ -110,6 +133,7 @@ __all__ = [
     "filter_tl_faces_by_status",
     "final_displacement_error_mean",
     "final_displacement_error_oracle",
+    "fit_ackerman_model_exact",
     "get_agents_slice_from_frames",
     "get_combined_scenes",
     "get_frames_slice_from_scenes",

@@ -15,7 +15,7 @@ from .._index import Index, read_index
 from ._checks import setting, with_method
 from ._chunked import ChunkedDataset
 from ._perturbation import Perturbation
-from ._rasterizers import Rasterizer, context_of
+from ._rasterizers import Rasterizer, context_of, is_native
 from ._samples import Sample, SampleDataset, ValidAgents, count, shared_settings, stacked
 
 # A scene has about 250 frames.
@@ -115,14 +115,14 @@ class EgoDataset(SampleDataset):
     def _sampler(self, of_agents: bool) -> _tetrys.L5Sampler:
         """Returns the native sampler of the ego car or of agents, made at the first use."""
         if of_agents not in self._natives:
-            drawn = self.rasterizer._native if type(self.rasterizer) is Rasterizer else _stub(self.cfg)
+            drawn = self.rasterizer._native if is_native(self.rasterizer) else _stub(self.cfg)
             self._natives[of_agents] = _tetrys.L5Sampler(drawn, agents=of_agents, **self._settings)
         sampler: _tetrys.L5Sampler = self._natives[of_agents]
         return sampler
 
     @property
     def _is_native(self) -> bool:
-        return self.perturbation is None and type(self.rasterizer) is Rasterizer
+        return self.perturbation is None and is_native(self.rasterizer)
 
     def _of_rows(self, rows: list[int], of_agents: bool) -> list[Sample]:
         """Computes the samples of frames, or of rows of agents."""
@@ -151,7 +151,7 @@ class EgoDataset(SampleDataset):
         place = row - agents_start if of_agents else current
         (sample,) = _split(self._sampler(of_agents).batch(part.native(), [place]), 1)
         sample["frame_index"], sample["scene_index"] = state, scene
-        if type(self.rasterizer) is not Rasterizer:
+        if not is_native(self.rasterizer):
             sample["image"] = self._drawn_in_python(part, current, part.agents[place] if of_agents else None)
         return sample
 

@@ -195,6 +195,15 @@ class AckermanPerturbation(Perturbation):
         return history_frames, future_frames
 
 
+_MOST_GOALS = 4096
+
+
+def _all_finite(name: str, values: Floats) -> Floats:
+    if not np.isfinite(values).all() or (np.abs(values) > 1e15).any():
+        raise WrongValue(f"{name}: expected finite numbers below 1e15")
+    return values
+
+
 def fit_ackerman_model_exact(
     x0: float,
     y0: float,
@@ -232,8 +241,21 @@ def fit_ackerman_model_exact(
     Returns x, y, yaw, speed, acc and steer of each step, [N] each.
 
     Raises:
+        ValueError, TypeError (both an `Invalid`): an argument is no finite number or no array of N, or a lower limit is not below
+            the upper.
         Unsupported: SciPy is not installed (`pip install scipy`).
     """
+    goals = {"gx": gx, "gy": gy, "gr": gr, "gv": gv, "wgx": wgx, "wgy": wgy, "wgr": wgr, "wgv": wgv}
+    size = floats("gx", gx).shape
+    if len(size) != 1 or not 0 < size[0] <= _MOST_GOALS:
+        raise WrongValue(f"gx: expected one coordinate for each of 1 to {_MOST_GOALS} goals, found the shape {list(size)}")
+    gx, gy, gr, gv, wgx, wgy, wgr, wgv = (_all_finite(name, floats(name, value, size)) for name, value in goals.items())
+    single = {"x0": x0, "y0": y0, "r0": r0, "v0": v0, "ws": ws, "wa": wa}
+    x0, y0, r0, v0, ws, wa = (float(_all_finite(name, floats(name, value, ()))) for name, value in single.items())
+    limits = {"min_acc": min_acc, "max_acc": max_acc, "min_steer": min_steer, "max_steer": max_steer}
+    min_acc, max_acc, min_steer, max_steer = (float(_all_finite(name, floats(name, value, ()))) for name, value in limits.items())
+    if not min_acc < max_acc or not min_steer < max_steer:
+        raise WrongValue(f"min_acc, max_acc, min_steer, max_steer: expected lower limits below the upper, found {min_acc}, {max_acc}, {min_steer}, {max_steer}")
     optimize = imported("scipy.optimize", "fitting a path needs SciPy: pip install scipy")
     count = len(gx)
     effort = np.repeat([ws, wa], count)
@@ -258,7 +280,7 @@ def fit_ackerman_model_exact(
         return np.concatenate([np.hstack([np.concatenate(steer), np.concatenate(acc)]), np.diag(effort)])
 
     lower, upper = np.repeat([min_steer, min_acc], count), np.repeat([max_steer, max_acc], count)
-    controls = optimize.least_squares(residuals, np.zeros(2 * count), jacobian, (lower, upper)).x
+    controls = optimize.least_squares(residuals, np.clip(0.0, lower, upper), jacobian, (lower, upper)).x
     x, y, yaw, speed = drive(controls)
     return x, y, yaw, speed, controls[count:], controls[:count]
 

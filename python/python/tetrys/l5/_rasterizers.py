@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import choice, number, truth, whole
+from .._arguments import choice, number, path_of, truth, whole
 from .._errors import DamagedFile, NotSupportedError, WrongType, WrongValue, found, imported, short
 from ._checks import floats, list_of, numbers, of_kind, records, setting, two
 from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records, of_window
 from ._config import DataManager, matrix_of, metadata_of, read_key
+from .geometry import compute_agent_pose, vertical_flip
 
+Floats = npt.NDArray[np.float64]
+EGO_EXTENT_LENGTH, EGO_EXTENT_WIDTH, EGO_EXTENT_HEIGHT = 4.87, 1.85, 1.8
+"""Size of the ego car in metres."""
 
 _MOST_PIXELS = 1 << 16
 """Pixels of a side of a raster."""
@@ -44,6 +49,28 @@ class RenderContext:
         self.center_in_raster_ratio = two("ego_center", center_in_raster_ratio)
         self.set_origin_to_bottom = truth("set_origin_to_bottom", set_origin_to_bottom)
 
+    @property
+    def raster_from_local(self) -> Floats:
+        """The matrix from coordinates of the agent, in metres, to pixels, f64 [3, 3]."""
+        made = np.diag([*(1 / self.pixel_size_m), 1.0])
+        made[:2, 2] = self.center_in_raster_ratio * self.raster_size_px
+        return vertical_flip(made, int(self.raster_size_px[1])) if self.set_origin_to_bottom else made
+
+    def raster_from_world(self, position_m: npt.ArrayLike, angle_rad: float) -> Floats:
+        """Returns the matrix from the world, in metres, to pixels of the raster around an agent, f64 [3, 3].
+
+        Args:
+            position_m: Position of the agent [2] or [3] in metres; a height is not used.
+            angle_rad: Yaw of the agent in rad.
+
+        Raises:
+            ValueError, TypeError: an argument is no position or no angle.
+        """
+        position = floats("position_m", position_m)
+        if position.shape not in ((2,), (3,)):
+            raise WrongValue(f"position_m: expected two or three numbers, found the shape {list(position.shape)}")
+        return self.raster_from_local @ np.linalg.inv(compute_agent_pose(position[:2], angle_rad))
+
 
 class Rasterizer:
     """Draws the image of a sample; `build_rasterizer` makes it.
@@ -56,6 +83,8 @@ class Rasterizer:
         of_kind("context", context, RenderContext)
         choice("map_type", map_type, _MAP_TYPES)
         self.render_context = context
+        self.raster_size, self.pixel_size, self.ego_center = context.raster_size_px, context.pixel_size_m, context.center_in_raster_ratio
+        self.filter_agents_threshold, self.history_num_frames, self.render_ego_history = threshold, history, render_ego_history
         self._arguments = (map_type, context, threshold, history, render_ego_history, ground)
         self._history = history
         self._threshold = threshold
@@ -118,6 +147,156 @@ class Rasterizer:
         self._native = _made(*self._arguments)
 
 
+def is_native(rasterizer: Any) -> bool:
+    """Whether the library draws the images of a rasterizer: no subclass of the caller has another `rasterize`."""
+    return isinstance(rasterizer, Rasterizer) and type(rasterizer).rasterize is Rasterizer.rasterize
+
+
+class StubRasterizer(Rasterizer):
+    """Draws nothing: black images of three channels.
+
+    Args:
+        render_context: Where the raster lies.
+    """
+
+    def __init__(self, render_context: RenderContext) -> None:
+        super().__init__("stub_debug", render_context, 0.0, 0, True)
+
+
+class BoxRasterizer(Rasterizer):
+    """Draws the boxes of the agents, and of the ego car or the agent of the sample, for each frame of the history.
+
+    Args:
+        render_context: Where the raster lies.
+        filter_agents_threshold: Least probability of the labels of an agent that is drawn.
+        history_num_frames: Frames of the history besides the current one.
+        render_ego_history: Whether the ego car is also drawn in the history.
+    """
+
+    def __init__(self, render_context: RenderContext, filter_agents_threshold: float, history_num_frames: int, render_ego_history: bool = True) -> None:
+        super().__init__("box_debug", render_context, filter_agents_threshold, history_num_frames, render_ego_history)
+
+
+class SemanticRasterizer(Rasterizer):
+    """Draws the lanes and crosswalks of a map, with the colours of the traffic lights.
+
+    Args:
+        render_context: Where the raster lies.
+        semantic_map_path: Path of a map, or its bytes.
+        world_to_ecef: The matrix from the world to the coordinates of the map, [4, 4].
+
+    Raises:
+        FileNotFoundError: there is no map.
+        ValueError: the map is damaged.
+    """
+
+    def __init__(self, render_context: RenderContext, semantic_map_path: Any, world_to_ecef: npt.ArrayLike) -> None:
+        super().__init__("semantic_debug", render_context, 0.0, 0, True, map=_map_of(semantic_map_path, world_to_ecef))
+
+    @property
+    def world_to_ecef(self) -> Floats:
+        """The matrix from the world to the coordinates of the map, f64 [4, 4]."""
+        return np.array(self._arguments[5]["map"][1], np.float64)
+
+
+class SatelliteRasterizer(Rasterizer):
+    """Draws an aerial photograph.
+
+    Args:
+        render_context: Where the raster lies.
+        map_im: Pixels of the photograph, u8 [height, width, 3].
+        world_to_aerial: The matrix from the world to pixels of the photograph, [4, 4].
+    """
+
+    def __init__(self, render_context: RenderContext, map_im: npt.ArrayLike, world_to_aerial: npt.ArrayLike) -> None:
+        super().__init__("satellite_debug", render_context, 0.0, 0, True, aerial=_aerial_of(map_im, world_to_aerial))
+
+    @property
+    def map_im(self) -> npt.NDArray[np.uint8]:
+        """Pixels of the photograph, u8 [height, width, 3]."""
+        return np.asarray(self._arguments[5]["aerial"][0])
+
+    @property
+    def world_to_aerial(self) -> Floats:
+        """The matrix from the world to pixels of the photograph, f64 [4, 4]."""
+        _, world_to_ecef, ecef_to_aerial = self._arguments[5]["aerial"]
+        return np.array(ecef_to_aerial, np.float64) @ np.array(world_to_ecef, np.float64)
+
+
+class _WithBoxes(Rasterizer):
+    """A rasterizer of boxes over a ground, in one pass; `box_rast` and the one of the ground draw each of them alone."""
+
+    @cached_property
+    def box_rast(self) -> BoxRasterizer:
+        """Draws the boxes alone: the first channels."""
+        return BoxRasterizer(self.render_context, self.filter_agents_threshold, self.history_num_frames, self.render_ego_history)
+
+
+class SemBoxRasterizer(_WithBoxes):
+    """Draws boxes as `BoxRasterizer`, then a map as `SemanticRasterizer`; arguments as for both."""
+
+    def __init__(
+        self,
+        render_context: RenderContext,
+        filter_agents_threshold: float,
+        history_num_frames: int,
+        semantic_map_path: Any,
+        world_to_ecef: npt.ArrayLike,
+        render_ego_history: bool = True,
+    ) -> None:
+        ground = _map_of(semantic_map_path, world_to_ecef)
+        super().__init__("py_semantic", render_context, filter_agents_threshold, history_num_frames, render_ego_history, map=ground)
+
+    @cached_property
+    def sem_rast(self) -> SemanticRasterizer:
+        """Draws the map alone: the last three channels."""
+        return _of_kind(SemanticRasterizer, "semantic_debug", *self._arguments[1:5], self._arguments[5])
+
+
+class SatBoxRasterizer(_WithBoxes):
+    """Draws boxes as `BoxRasterizer`, then an aerial photograph as `SatelliteRasterizer`; arguments as for both."""
+
+    def __init__(
+        self,
+        render_context: RenderContext,
+        filter_agents_threshold: float,
+        history_num_frames: int,
+        map_im: npt.ArrayLike,
+        world_to_aerial: npt.ArrayLike,
+        render_ego_history: bool = True,
+    ) -> None:
+        ground = _aerial_of(map_im, world_to_aerial)
+        super().__init__("py_satellite", render_context, filter_agents_threshold, history_num_frames, render_ego_history, aerial=ground)
+
+    @cached_property
+    def sat_rast(self) -> SatelliteRasterizer:
+        """Draws the photograph alone: the last three channels."""
+        return _of_kind(SatelliteRasterizer, "satellite_debug", *self._arguments[1:5], self._arguments[5])
+
+
+def _map_of(path: Any, world_to_ecef: npt.ArrayLike) -> tuple[bytes, list[list[float]]]:
+    matrix = floats("world_to_ecef", world_to_ecef, (4, 4)).tolist()
+    if isinstance(path, bytes):
+        return path, matrix
+    with open(path_of("semantic_map_path", path), "rb") as file:
+        return file.read(), matrix
+
+
+def _aerial_of(pixels: Any, world_to_aerial: npt.ArrayLike) -> tuple[Any, list[list[float]], list[list[float]]]:
+    # The product of the two matrices is what counts.
+    return pixels, np.eye(4).tolist(), floats("world_to_aerial", world_to_aerial, (4, 4)).tolist()
+
+
+Kind = TypeVar("Kind", bound=Rasterizer)
+
+
+def _of_kind(kind: type[Kind], map_type: str, context: RenderContext, threshold: float, history: int, renders: bool, ground: Mapping[str, Any]) -> Kind:
+    """Makes a rasterizer of the arguments that all kinds have: the rasterizers of a configuration check all of its settings."""
+    made = kind.__new__(kind)
+    Rasterizer.__init__(made, map_type, context, threshold, history, renders, **ground)
+    return made
+
+
 def _made(
     map_type: str, context: RenderContext, threshold: float, history: int, render_ego_history: bool, ground: dict[str, Any]
 ) -> _tetrys.L5Rasterizer:
@@ -172,7 +351,13 @@ def build_rasterizer(cfg: Mapping[str, Any], data_manager: DataManager) -> Raste
         ground["aerial"] = (pixels, *(matrix_of(metadata, name, meta).tolist() for name in ("world_to_ecef", "ecef_to_aerial")))
     threshold = setting(cfg, "raster_params", "filter_agents_threshold")
     history, renders = (setting(cfg, "model_params", name) for name in ("history_num_frames", "render_ego_history"))
-    return Rasterizer(map_type, context, threshold, history, renders, **ground)
+    return _of_kind(_KINDS[map_type], map_type, context, threshold, history, renders, ground)
+
+
+_KINDS: dict[str, type[Rasterizer]] = {
+    "stub_debug": StubRasterizer, "box_debug": BoxRasterizer, "semantic_debug": SemanticRasterizer, "satellite_debug": SatelliteRasterizer,
+    "py_semantic": SemBoxRasterizer, "py_satellite": SatBoxRasterizer,
+}  # fmt: skip
 
 
 def context_of(cfg: Mapping[str, Any]) -> RenderContext:

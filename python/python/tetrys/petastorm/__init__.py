@@ -2,7 +2,7 @@
 
 `tetrys ingest petastorm` (or `tetrys.ingest_petastorm`) makes a table of a Petastorm data set. The modules have the names that they
 have in Petastorm: `unischema`, `codecs`, `predicates`, `ngram`, `selectors`, `transform`, `weighted_sampling_reader`, `pytorch`,
-`tf_utils`, `spark`, `spark_utils` and `etl`. The chapter "Coming from Petastorm" of the guide lists every difference.
+`tf_utils`, `spark`, `spark_utils`, `etl`, `utils`, `fs_utils`, `generator` and `test_util`. The chapter "Coming from Petastorm" of the guide lists every difference.
 
 Example:
     >>> from tetrys.petastorm import make_reader

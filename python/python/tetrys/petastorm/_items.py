@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from .._errors import imported
 from .._index import Index
 from .._rows import RowLoader
 from .._table import Table
-from .._tetrys import Rows
+from .._tetrys import Internal, Rows
 from ._source import Positions, Source
 from ._stored import Stored, Values
-from .errors import NoColumn, UnequalShapesError, WrongType, found
+from .errors import NoColumn, WrongType, found
 from .ngram import NGram
 from .transform import TransformSpec
 from .unischema import Unischema
@@ -29,29 +30,56 @@ class RowItems:
         stored: The fields that are read, in schema order.
         schema: The schema of the items.
         spec: The transform, or None.
+        is_split: Whether worker processes call the function of the transform, between `raw` and `finished`.
     """
 
-    def __init__(self, stored: Sequence[Stored], schema: Unischema, spec: TransformSpec | None) -> None:
+    def __init__(self, stored: Sequence[Stored], schema: Unischema, spec: TransformSpec | None, is_split: bool = False) -> None:
         self.stored = list(stored)
+        self.is_split = is_split
         self._schema = schema
-        self._spec = spec
+        self._function = None if spec is None else spec.func
         self._class = schema._get_namedtuple()
 
     def __call__(self, rows: Rows) -> list[Any]:
-        if self._spec is None or self._spec.func is None:
+        if self._function is None:
             by_name = {one.field.name: one for one in self.stored}
             columns = [by_name[name].values(rows) for name in self._schema.fields]
-            return list(map(self._class._make, zip(*columns, strict=True))) if columns else [self._class() for _ in range(len(rows))]
-        return [self._class(*(row[name] for name in self._schema.fields)) for row in self.dicts(rows)]
+            return [self._class._make(row) for row in zip(*columns, strict=True)] if columns else [self._class() for _ in range(len(rows))]
+        return self.finished(_results(self._function, self.raw(rows)), len(rows))
+
+    def raw(self, rows: Rows) -> list[dict[str, Any]]:
+        """Returns rows as dicts, before the transform."""
+        names = [one.field.name for one in self.stored]
+        values = [one.values(rows) for one in self.stored]
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if values else [{} for _ in range(len(rows))]
+
+    def complete(self, made: list[Any], count: int) -> list[dict[str, Any]]:
+        """Checks what the function of the transform returned for each of `count` rows."""
+        if len(made) != count:
+            raise Internal(f"the function of the transform was called for {count} rows, and {len(made)} came back: report this")
+        rows = [_complete(row, self._schema) for row in made]
+        if self.is_split:
+            # Arrays that came from a worker keep all rows of its batch in memory.
+            rows = [{name: value.copy() if type(value) is np.ndarray else value for name, value in row.items()} for row in rows]
+        return rows
+
+    def finished(self, made: list[Any], count: int) -> list[Any]:
+        """Returns the items of `count` rows that the function of the transform has returned."""
+        return [self._class(*(row[name] for name in self._schema.fields)) for row in self.complete(made, count)]
 
     def dicts(self, rows: Rows) -> list[dict[str, Any]]:
         """Returns transformed rows as dicts."""
-        names = [one.field.name for one in self.stored]
-        values = [one.values(rows) for one in self.stored]
-        made = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if values else [{} for _ in range(len(rows))]
-        if self._spec is None or self._spec.func is None:
-            return made
-        return [_complete(self._spec.func(row), self._schema) for row in made]
+        made = self.raw(rows)
+        return made if self._function is None else self.complete(_results(self._function, made), len(made))
+
+
+def _results(function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
+    """Returns what the function of a transform returns for each argument."""
+    # Not with `map`, and no StopIteration: either could end a loop early, without its last rows.
+    try:
+        return [function(argument) for argument in arguments]
+    except StopIteration as error:
+        raise RuntimeError("the function of the transform raised StopIteration") from error
 
 
 def _complete(row: Any, schema: Unischema) -> dict[str, Any]:
@@ -65,24 +93,47 @@ def _complete(row: Any, schema: Unischema) -> dict[str, Any]:
 class BatchItems:
     """Makes one namedtuple of arrays of all rows of a batch; arguments as for `RowItems`."""
 
-    def __init__(self, stored: Sequence[Stored], schema: Unischema, spec: TransformSpec | None) -> None:
+    def __init__(self, stored: Sequence[Stored], schema: Unischema, spec: TransformSpec | None, is_split: bool = False) -> None:
         self.stored = list(stored)
+        self.is_split = is_split
         self._schema = schema
-        self._spec = spec
+        self._function = None if spec is None else spec.func
         self._class = schema._get_namedtuple()
 
     def __call__(self, rows: Rows) -> list[Any]:
-        if self._spec is None or self._spec.func is None:
+        if self._function is None:
             by_name = {one.field.name: one for one in self.stored}
             return [self._class(*(_array(by_name[name], rows) for name in self._schema.fields))]
-        pandas = imported("pandas", "the transform of a batch reader gets pandas frames: pip install pandas")
-        columns = {one.field.name: _array(one, rows) if one.field.shape == () else one.values(rows) for one in self.stored}
-        frame = self._spec.func(pandas.DataFrame(columns))
-        if not isinstance(frame, pandas.DataFrame):
+        return self.finished(_results(self._function, [self.raw(rows)])[0])
+
+    def raw(self, rows: Rows) -> Any:
+        """Returns rows as a pandas frame, before the transform."""
+        pandas = _pandas()
+        return pandas.DataFrame({one.field.name: _array(one, rows) if one.field.shape == () else one.values(rows) for one in self.stored})
+
+    def finished(self, frame: Any) -> list[Any]:
+        """Returns the item of a frame that the function of the transform has returned."""
+        if not isinstance(frame, _pandas().DataFrame):
             raise WrongType(f"the function of the transform returns a pandas frame, found {found(frame)}")
         if missing := [name for name in self._schema.fields if name not in frame.columns]:
             raise NoColumn(f"the function of the transform returned no column `{missing[0]}`; it returned: {', '.join(map(str, frame.columns))}")
-        return [self._class(*(_of_series(name, frame[name], field.shape, field.numpy_dtype) for name, field in self._schema.fields.items()))]
+        return [self._class(*(_of_series(frame[name], field.shape) for name, field in self._schema.fields.items()))]
+
+
+def _pandas() -> Any:
+    return imported("pandas", "the transform of a batch reader gets pandas frames: pip install pandas")
+
+
+class Function:
+    """Calls the function of a transform, in a worker process: with each row, or with the frame of a batch."""
+
+    def __init__(self, function: Callable[[Any], Any], is_batched: bool) -> None:
+        self._function = function
+        self._is_batched = is_batched
+
+    def __call__(self, batch: Batch) -> Batch:
+        items = batch["items"]
+        return {**batch, "items": _results(self._function, [items])[0] if self._is_batched else _results(self._function, items)}
 
 
 def _array(stored: Stored, rows: Rows) -> npt.NDArray[Any]:
@@ -96,38 +147,39 @@ def _array(stored: Stored, rows: Rows) -> npt.NDArray[Any]:
             elif values.dtype.kind in "iu":
                 values = values.astype(np.float64)
             values[~valid] = None if values.dtype.kind == "O" else "NaT" if values.dtype.kind in "mM" else np.nan
-        return values
-    return _stacked(stored.field.name, stored.values(rows))
+        # As pandas has dates of Parquet: datetime.date and None.
+        return values.astype(object) if stored.type == "date" and not stored.is_declared else values
+    return _stacked(stored.values(rows))
 
 
-def _stacked(name: str, values: Values) -> npt.NDArray[Any]:
+def _stacked(values: Values) -> npt.NDArray[Any]:
+    """Returns values as one array; an array of objects where some are null, or arrays of different shapes."""
     known = [value for value in values if value is not None]
-    if known and len(known) == len(values) and all(isinstance(value, str) for value in known):
-        return np.array(values, np.str_)
-    if known and isinstance(known[0], np.ndarray):
-        shapes = {value.shape for value in known}
-        if len(shapes) > 1 or len(known) < len(values):
-            what = "null and arrays" if len(known) < len(values) else f"arrays of the shapes {', '.join(map(str, sorted(shapes)[:3]))}"
-            raise UnequalShapesError(
-                f"field `{name}` has {what} in one batch, expected arrays of one shape: make them equal in a TransformSpec, leave the field out, "
-                "or read rows with make_reader"
-            )
-        return np.stack(known)
+    if known and len(known) == len(values):
+        if all(isinstance(value, str) for value in known):
+            return np.array(values, np.str_)
+        if isinstance(known[0], np.ndarray) and len({value.shape for value in known}) == 1:
+            return np.stack(known)
     made = np.empty(len(values), object)
-    made[:] = values
+    # Not at once: numpy would make one array of arrays of the same shape.
+    for number, value in enumerate(values):
+        made[number] = value
     return made
 
 
-def _of_series(name: str, series: Any, shape: tuple[int | None, ...], dtype: Any) -> npt.NDArray[Any]:
+def _of_series(series: Any, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
     values = series.tolist() if shape else series.to_numpy()
     if not shape:
         if len(values) and isinstance(values[0], str):
-            return _stacked(name, list(values))
+            return _stacked(list(values))
         return np.array(values)
-    arrays = _stacked(name, [value if value is None else np.asarray(value) for value in values])
-    if None not in shape and arrays.shape[1:] != shape and arrays[:1].size == int(np.prod([extent or 0 for extent in shape])):
-        arrays = arrays.reshape(len(arrays), *(extent or 0 for extent in shape))
-    return arrays if arrays.dtype.kind == "O" or dtype is None else arrays
+    return _stacked([value if value is None else _shaped(np.asarray(value), shape) for value in values])
+
+
+def _shaped(array: npt.NDArray[Any], shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
+    """Returns an array of a frame, which may be flat, with the shape of its field where that is known and fits."""
+    extents = [extent for extent in shape if extent is not None]
+    return array.reshape(extents) if len(extents) == len(shape) and array.size == math.prod(extents) else array
 
 
 class NGramItems:
@@ -170,26 +222,42 @@ class NGramItems:
         return self._source.at(self._places.max(axis=1) if len(self._places) else np.zeros(0, np.int64), ())
 
     def batch(self, indices: Iterable[int]) -> dict[str, Any]:
-        """Reads n-grams: {offset: namedtuple} for each."""
+        """Reads n-grams: {offset: namedtuple} for each. If worker processes transform rows, the rows and their places instead."""
         places = self._places[list(indices)]
-        values: dict[str, tuple[Values, dict[int, npt.NDArray[np.int64]]]] = {}
+        there = places >= 0
+        values: dict[str, tuple[Values, dict[int, Positions]]] = {}
         for used, stored in self._together.items():
             # A place without a row is read at another row of its n-gram.
             wanted = np.where(places[:, used] < 0, places.max(axis=1, keepdims=True), places[:, used])
             positions, inverse = np.unique(wanted, return_inverse=True)
             rows = self._loader._native.take(positions.tolist(), [column for one in stored for column in one.columns])
-            where = dict(zip(used, inverse.reshape(wanted.shape).T, strict=True))
+            where = inverse.reshape(wanted.shape)
+            if self._rows.is_split:
+                return {"items": self._rows.raw(rows), "where": where, "there": there}
             if self._transforms:
-                dicts = self._rows.dicts(rows)
-                values |= {name: ([row[name] for row in dicts], where) for name in {name for names in self._names for name in names}}
-            else:
-                values |= {one.field.name: (one.values(rows), where) for one in stored}
+                return {"items": self._of_dicts(self._rows.dicts(rows), where, there)}
+            values |= {one.field.name: (one.values(rows), dict(zip(used, where.T, strict=True))) for one in stored}
+        return {"items": self._assembled(values, there)}
+
+    def finished(self, batch: Batch) -> list[Any]:
+        """Returns the n-grams of rows that worker processes have transformed."""
+        where = batch["where"]
+        return self._of_dicts(self._rows.complete(batch["items"], int(where.max(initial=-1)) + 1), where, batch["there"])
+
+    def _of_dicts(self, dicts: list[dict[str, Any]], where: Positions, there: npt.NDArray[np.bool_]) -> list[Any]:
+        """`where` has the number of the dict at each place of each n-gram."""
+        names = {name for names in self._names for name in names}
+        by_place = dict(enumerate(where.T))
+        return self._assembled({name: ([row[name] for row in dicts], by_place) for name in names}, there)
+
+    def _assembled(self, values: Mapping[str, tuple[Values, dict[int, Positions]]], there: npt.NDArray[np.bool_]) -> list[Any]:
+        """`values` has the values of each field, and the number of the value at each place; `there`, whether a place has a row."""
         by_offset = []
         for number, (make, names) in enumerate(zip(self._classes, self._names, strict=True)):
             columns = [[values[name][0][place] for place in values[name][1][number]] for name in names]
-            made = list(map(make._make, zip(*columns, strict=True))) if columns else [make() for _ in range(len(places))]
-            by_offset.append([row if there else None for row, there in zip(made, (places[:, number] >= 0).tolist(), strict=True)])
-        return {"items": [dict(zip(self._offsets, rows, strict=True)) for rows in zip(*by_offset, strict=True)]}
+            made = [make._make(row) for row in zip(*columns, strict=True)] if columns else [make() for _ in range(len(there))]
+            by_offset.append([row if is_there else None for row, is_there in zip(made, there[:, number].tolist(), strict=True)])
+        return [dict(zip(self._offsets, rows, strict=True)) for rows in zip(*by_offset, strict=True)]
 
 
 class SampledItems:
@@ -217,7 +285,8 @@ class SampledItems:
         """Reads rows."""
         numbers = list(indices)
         wanted = numbers if self._positions is None else self._positions[numbers].tolist()
-        return {"items": self._make(self._loader._native.take(wanted, self._columns))}
+        rows = self._loader._native.take(wanted, self._columns)
+        return {"items": self._make.raw(rows) if self._make.is_split else self._make(rows)}
 
 
 class ItemMaker(Maker):
@@ -225,11 +294,15 @@ class ItemMaker(Maker):
 
     Args:
         make: Converts rows into items; None if the source of samples computes them.
+        finish: Returns the items of a batch that worker processes have transformed; None if they do not.
     """
 
-    def __init__(self, make: RowItems | BatchItems | None) -> None:
+    by_threads = 'reader_pool_type="thread"'
+
+    def __init__(self, make: RowItems | BatchItems | None, finish: Callable[[Batch], list[Any]] | None) -> None:
         super().__init__("numpy", None, False, False)
         self._make = make
+        self._finish = finish
 
     def arrays(self, arrays: dict[str, Any]) -> Batch:
         return arrays
@@ -238,5 +311,8 @@ class ItemMaker(Maker):
         positions, _, _, parts = read
         made: Batch = {"positions": positions}
         if self._make is not None:
-            made["items"] = self._make(parts[0][0])
+            made["items"] = self._make.raw(parts[0][0]) if self._make.is_split else self._make(parts[0][0])
         return made
+
+    def finished(self, batch: Batch) -> Batch:
+        return batch if self._finish is None else {"positions": batch["positions"], "items": self._finish(batch)}

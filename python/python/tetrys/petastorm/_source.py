@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arguments import choice, members, path_of, size, text, url_of
+from .._errors import short
 from .._index import Index, concat, read_index, table_at
+from .._ingest_petastorm import ingest_petastorm, read_petastorm_metadata
 from .._rows import RowLoader
 from .._table import Table
-from .._tetrys import Invalid, Rows, Unsupported
+from .._tetrys import Error, Exists, Invalid, NotFound, Rows, Unsupported
 from ._stored import Stored, Values, microseconds, stored_fields
-from .errors import NoColumn, WrongType, WrongValue, found
+from .errors import NoColumn, NoDataSet, NoTable, WrongType, WrongValue, found
 from .unischema import Unischema
 
 Positions = npt.NDArray[np.int64]
@@ -131,6 +134,7 @@ def opened(
     storage_options: Mapping[str, Any] | None = None,
     filesystem: Any = None,
     cache: Mapping[str, str] | None = None,
+    ingest_to: Any = None,
 ) -> Source:
     """Opens the data set at a URL, at several, or that a `Table` or an `Index` is.
 
@@ -138,9 +142,10 @@ def opened(
         dataset_url: `file://`, `s3://`, `gs://`, `abfs://`, `http(s)://`, or a path; a list of them; a `Table`; or an `Index`.
         storage_options: Options of the store; see `tetrys.open_table`.
         cache: Environment variables of the cache, set while the table is opened.
+        ingest_to: URL of the table that the data set of Petastorm, or of Parquet files, at `dataset_url` becomes; see `ingested`.
 
     Raises:
-        NotFound: there is no table.
+        FileNotFoundError (a `NotFound`): there is no table, or a data set that is not ingested yet.
         Invalid: there are options, and the table is open already.
         Unsupported: the URL has a scheme that no store has, or there is a file system of another library.
     """
@@ -148,18 +153,68 @@ def opened(
         raise Unsupported("filesystem: tables are read by the stores of tetrys: pass the URL alone")
     # Petastorm passes an empty dict on.
     options = members("storage_options", storage_options) or None
+    if ingest_to is not None:
+        dataset_url, options = ingested(dataset_url, ingest_to, options), None
     with _environment(cache or {}):
-        if isinstance(dataset_url, Index):
-            if options is not None:
-                raise Invalid("storage_options: the tables of an index are open already: pass them to `tetrys.read_index`")
-            return _source(dataset_url, dataset_url.tables)
-        if isinstance(dataset_url, (list, tuple)):
-            if not dataset_url:
-                raise WrongValue("dataset_url: an empty list, expected one URL or more")
-            tables = [table_at(one if isinstance(one, Table) else table_url(one), (), options) for one in dataset_url]
-            return _source(concat([read_index(table) for table in tables]), tables)
-        table = table_at(dataset_url if isinstance(dataset_url, Table) else table_url(dataset_url), (), options)
-        return _source(table, [table])
+        source = _opened(dataset_url, options)
+    if cache and all(not table.is_view and ("://" not in table.url or table.url.startswith("file://")) for table in source.tables):
+        warnings.warn(f'cache_type="local-disk": {source.tables[0].url} is on a local disk already, and nothing is cached: leave the cache out', stacklevel=3)
+    return source
+
+
+def _opened(dataset_url: Any, options: Mapping[str, Any] | None) -> Source:
+    if isinstance(dataset_url, Index):
+        if options is not None:
+            raise Invalid("storage_options: the tables of an index are open already: pass them to `tetrys.read_index`")
+        return _source(dataset_url, dataset_url.tables)
+    if isinstance(dataset_url, (list, tuple)):
+        if not dataset_url:
+            raise WrongValue("dataset_url: an empty list, expected one URL or more")
+        tables = [_table(one, options) for one in dataset_url]
+        return _source(concat([read_index(table) for table in tables]), tables)
+    table = _table(dataset_url, options)
+    return _source(table, [table])
+
+
+def _table(given: Any, options: Mapping[str, Any] | None) -> Table:
+    if isinstance(given, Table):
+        return table_at(given, (), options)
+    url = table_url(given)
+    try:
+        return table_at(url, (), options)
+    except NotFound as error:
+        if not _is_data_set(url, options):
+            raise NoTable(*error.args) from error
+        raise NoDataSet(
+            f"{url}: a data set of Petastorm or of Parquet files, expected a table: make one with tetrys.ingest_petastorm({url!r}, TABLE) and read that, or pass "
+            "ingest_to=TABLE to the reader"
+        ) from error
+
+
+def _is_data_set(url: str, options: Mapping[str, Any] | None) -> bool:
+    """Whether there are Parquet files at a URL that has no table."""
+    try:
+        return bool(read_petastorm_metadata(url, storage_options=options)["row_groups"])
+    except Error:
+        return False
+
+
+def ingested(dataset_url: Any, table: Any, options: Mapping[str, Any] | None) -> Table:
+    """Returns the table at the URL `table`. If there is none yet, imports the data set at `dataset_url` into it first.
+
+    A table that is there is taken as it is: the data set is not looked at.
+    """
+    place = table_url(table)
+    # As for `ingest_petastorm`: options are those of the data set if the table is in a folder.
+    of_table = options if "://" in place and not place.startswith("file://") else None
+    with suppress(NotFound):
+        return table_at(place, (), of_table)
+    source = table_url(dataset_url)
+    try:
+        return ingest_petastorm(source, place, storage_options=options)
+    except Exists:
+        # Another process was faster.
+        return table_at(place, (), of_table)
 
 
 def _source(rows: Table | Index, tables: list[Table]) -> Source:
@@ -177,6 +232,13 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
 _FOREIGN = ("hdfs", "viewfs", "dbfs", "wasb", "wasbs")
 
 
+def shown(url: str) -> str:
+    """Returns a URL for a message: shortened, and without the user and the password."""
+    start = url.find("//") + 2 if "//" in url else 0
+    # A password may have slashes and more.
+    return short(url[:start] + re.sub(r"^(.*:.*|[^/?#]*)@", "", url[start:], flags=re.DOTALL))
+
+
 def table_url(url: Any) -> str:
     """Returns the URL of a table for a URL as Petastorm takes it."""
     if not isinstance(url, (str, os.PathLike)):
@@ -184,7 +246,7 @@ def table_url(url: Any) -> str:
     plain = url_of(url)
     scheme, _, rest = plain.partition("://")
     if rest and scheme in _FOREIGN:
-        raise Unsupported(f"{plain}: tables are not read from {scheme}: copy the folder of the table to a disk or an object store, where it works as it is")
+        raise Unsupported(f"{shown(plain)}: tables are not read from {scheme}: copy the folder of the table to a disk or an object store, where it works as it is")
     if rest:
         plain = f"{_SCHEMES.get(scheme, scheme)}://{rest}"
     return re.sub(r"(?<=[^/:])/+$", "", plain)

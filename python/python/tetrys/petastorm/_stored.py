@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -116,6 +117,14 @@ def _with_sources(table: Table) -> list[Table]:
     return [table, *(one for source in table.sources() for one in _with_sources(source))] if table.is_view else [table]
 
 
+def _is_stored_decimal(tables: Sequence[Table], column: str) -> bool:
+    """Whether a column of text has the decimals of a column of Parquet or Arrow."""
+    for table in tables:
+        with suppress(NotFound):
+            return str(table.column_properties(column).get("arrow", "")).startswith("decimal")
+    return False
+
+
 def _properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
     for table in tables:
         try:
@@ -137,6 +146,12 @@ def _declared(name: str, types: dict[str, str], properties: dict[str, Any], url:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Corrupt(f"{url}: the properties of column `{name}` do not describe a field ({error!r}): ingest the data set again") from error
     return _stored(UnischemaField(name, dtype, shape, codec, nullable), name, types, is_declared=True)
+
+
+def field_of(said: dict[str, Any]) -> UnischemaField:
+    """Returns a field as `read_petastorm_metadata` describes it."""
+    shape = tuple(None if extent is None else int(extent) for extent in said["shape"])
+    return UnischemaField(str(said["name"]), _dtype(said["dtype"], ""), shape, _codec(said.get("codec")), bool(said["nullable"]))
 
 
 def _dtype(name: str, column: str) -> Any:
@@ -194,10 +209,13 @@ def codec_property(codec: Any) -> dict[str, Any] | None:
 def _inferred(table: Table, names: Sequence[str], types: dict[str, str]) -> dict[str, Stored]:
     """Returns fields by the types of their columns. A name that no attribute can have, such as `lidar.points`, gets underscores."""
     fields: dict[str, Stored] = {}
+    behind = _with_sources(table)
     for name in names:
         element, _, inside = types[name].removesuffix("]").partition("[")
         item = re.fullmatch(r"list<(utf8|categorical)>", types[name])
         dtype = _NUMBERS.get(element) or _OTHERS.get("utf8" if item else element)
+        if element == "utf8" and _is_stored_decimal(behind, name):
+            dtype = Decimal
         if dtype is None:
             warnings.warn(f"column `{name}` of {table.url}: values of {types[name]} do not become fields", stacklevel=4)
             continue
@@ -236,7 +254,8 @@ def _stored(field: UnischemaField, column: str, types: dict[str, str], *, is_dec
     if dtype is Decimal:
         return Stored(field, (column,), kind, lambda rows: _decimals(rows, column))
     if element in ("utf8", "categorical"):
-        make = dtype if dtype in (str, np.str_) else lambda value: np.dtype(dtype).type(value)
+        # Spark has text where a schema declares bytes.
+        make = dtype if dtype in (str, np.str_) else (lambda value: np.bytes_(value.encode())) if dtype is np.bytes_ else np.dtype(dtype).type
         return Stored(field, (column,), kind, lambda rows: [None if value is None else make(value) for value in rows[column]])
     if dtype in (int, float, bool, date, datetime):
         return Stored(field, (column,), kind, lambda rows: _nulls(rows, column, microseconds(rows[column]).tolist(), _null(field)))

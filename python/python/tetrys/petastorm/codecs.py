@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arguments import text, whole
-from .._errors import WrongType, WrongValue, found, imported, short
+from .._errors import imported, short
 from .._images import decode as decoded
 from .._tetrys import Invalid, Unsupported
+from .errors import WrongType, WrongValue, found
 
 if TYPE_CHECKING:
     from .unischema import UnischemaField

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from .._arguments import choice, is_whole, limited, texts, whole
 from .._errors import short
-from .errors import NotSupportedError, WrongType, WrongValue, found
-from .unischema import Unischema, UnischemaField, checked_schema, match_unischema_fields
+from .._tetrys import Error
+from .errors import NoColumn, NotSupportedError, WrongType, WrongValue, found
+from .unischema import Unischema, UnischemaField, checked_row, checked_schema, match_unischema_fields
 
 __all__ = ["NGram"]
 
@@ -147,6 +148,56 @@ class NGram:
         checked_schema(schema)
         names = set(self.get_field_names_at_timestep(timestep))
         return schema.create_schema_view([field for name, field in schema.fields.items() if name in names])
+
+    def form_ngram(self, data: Sequence[Mapping[str, Any]], schema: Unischema) -> list[dict[int, dict[str, Any]]]:
+        """Returns the n-grams of rows that are in memory: {offset: {field: value}} for each, in the order of the rows.
+
+        All rows are one group: `group_by` is for readers. A place without a row, as `padding="null"` leaves it, is None.
+
+        Args:
+            data: The rows by field name, sorted by the timestamp field.
+            schema: The schema of the rows.
+
+        Example:
+            >>> from tetrys.petastorm.ngram import NGram
+            >>> from tetrys.petastorm.unischema import Unischema, UnischemaField
+            >>> schema = Unischema("Scan", [UnischemaField("time", np.int64, ())])
+            >>> NGram({0: ["time"], 1: ["time"]}, 5, "time").form_ngram([{"time": time} for time in (0, 4, 20)], schema)
+            [{0: {'time': 0}, 1: {'time': 4}}]
+
+        Raises:
+            NotImplementedError (an `Unsupported`): the timestamps are not sorted.
+            KeyError (a `NotFound`): a row has no timestamp.
+        """
+        self.resolve_regex_field_names(checked_schema(schema))
+        rows = [checked_row(row) for row in limited("data", data, 1 << 24)]
+        stamp = self._timestamp_field.name
+        if missing := [number for number, row in enumerate(rows) if stamp not in row]:
+            raise NoColumn(f"data, row {missing[0]}: no field `{stamp}`, the timestamp of the n-gram")
+        try:
+            times = np.array([row[stamp] for row in rows])
+            places = form(
+                times, np.zeros(len(rows), np.int64), offsets=self.offsets, threshold=self._delta_threshold, overlap=self.timestamp_overlap,
+                stride=self.stride, padding=self.padding, name=stamp,
+            )  # fmt: skip
+        except Exception as error:
+            if isinstance(error, Error):
+                raise
+            # Timestamps of other libraries raise exceptions of their own.
+            raise WrongType(f"n-grams: timestamps of `{stamp}`, such as {found(rows[0][stamp])}, are no times whose steps a threshold of {self._delta_threshold!r} limits") from error
+        names = {offset: set(self.get_field_names_at_timestep(offset)) for offset in self.offsets}
+        made: list[dict[int, Any]] = [
+            {offset: None if place < 0 else {name: value for name, value in rows[place].items() if name in names[offset]} for offset, place in zip(self.offsets, of_one, strict=True)}
+            for of_one in places.tolist()
+        ]
+        return made
+
+    def make_namedtuple(self, schema: Unischema, ngram_as_dicts: Mapping[int, Mapping[str, Any]]) -> dict[int, Any]:
+        """Returns an n-gram of `form_ngram` as a reader delivers it: {offset: namedtuple}."""
+        if not isinstance(ngram_as_dicts, Mapping):
+            raise WrongType(f"ngram_as_dicts: expected a dict {{offset: row}}, found {found(ngram_as_dicts)}")
+        views = {offset: self.get_schema_at_timestep(schema, offset) for offset in ngram_as_dicts}
+        return {offset: None if row is None else views[offset].make_namedtuple(**checked_row(row)) for offset, row in ngram_as_dicts.items()}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NGram) and {at: set(of) for at, of in self.fields.items()} == {at: set(of) for at, of in other.fields.items()}

@@ -10,6 +10,7 @@ import abc
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class PredicateBase(abc.ABC):
     @abc.abstractmethod
     def do_include(self, values: Any) -> Any:
         """Returns whether a row is delivered. `values` is a dict of its fields; in `make_batch_reader`, a pandas frame of many rows,
-        and the result is one boolean for each.
+        and the result is one boolean for each. A predicate that cannot work with frames is called with dicts there too.
         """
 
 
@@ -152,7 +153,7 @@ class in_reduce(PredicateBase):
         return self._reduce_func([predicate.do_include(values) for predicate in self._predicate_list])
 
     def _accepts_part(self, part: Callable[[PredicateBase], list[bool]]) -> list[bool]:
-        return [_truth(self, self._reduce_func(list(results))) for results in zip(*map(part, self._predicate_list), strict=True)]
+        return [_truth(self, self._reduce_func(list(results))) for results in zip(*[part(one) for one in self._predicate_list], strict=True)]
 
 
 class in_pseudorandom_split(PredicateBase):
@@ -229,7 +230,8 @@ def accepted(predicate: PredicateBase, values: Values, rows: int, in_frames: boo
 
     Args:
         values: The fields of the predicate.
-        in_frames: Calls `in_lambda`, and predicates of the user, with pandas objects of all rows instead of single rows.
+        in_frames: Calls `in_lambda`, and predicates of the user, with pandas objects of all rows instead of single rows, if they take
+            those.
     """
     if isinstance(predicate, in_set):
         return predicate._accepts(values)
@@ -237,14 +239,29 @@ def accepted(predicate: PredicateBase, values: Values, rows: int, in_frames: boo
         return predicate._accepts_part(lambda part: accepted(part, values, rows, in_frames))
     names = fields_of(predicate)
     if in_frames and not isinstance(predicate, (in_intersection, in_pseudorandom_split)):
-        return _by_frame(predicate, {name: values[name] for name in names}, rows)
+        return _by_frame(predicate, names, values, rows)
+    return _by_row(predicate, names, values)
+
+
+def _by_row(predicate: PredicateBase, names: list[str], values: Values) -> list[bool]:
     sequences = [values[name] for name in names]
     return [_truth(predicate, predicate.do_include(dict(zip(names, row, strict=True)))) for row in zip(*sequences, strict=True)]
 
 
-def _by_frame(predicate: PredicateBase, values: Values, rows: int) -> list[bool]:
+def _by_frame(predicate: PredicateBase, names: list[str], values: Values, rows: int) -> list[bool]:
     pandas = imported("pandas", "predicates of a batch reader get pandas frames: pip install pandas")
-    result = np.asarray(predicate.do_include(pandas.DataFrame({name: list(of_field) for name, of_field in values.items()})))
+    frame = pandas.DataFrame({name: list(values[name]) for name in names})
+    try:
+        returned = predicate.do_include(frame)
+    except (TypeError, ValueError, AttributeError):
+        # A predicate for single rows, which Petastorm calls so for the folders of partitions. If it is none, the first error is told.
+        with suppress(Exception):
+            return _by_row(predicate, names, values)
+        raise
+    if rows == 1 and isinstance(returned, (bool, np.bool_)):
+        # A predicate for single rows takes a frame of one row, too.
+        return [bool(returned)]
+    result = np.asarray(returned)
     if result.shape != (rows,) or result.dtype != np.bool_:
         raise WrongValue(
             f"the predicate returned {result.dtype} {list(result.shape)} for a frame of {rows} rows, expected one boolean for each: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import datetime
 import decimal
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -13,6 +14,7 @@ import numpy as np
 from .._arguments import truth, whole
 from .._errors import short
 from .errors import UnequalShapesError, WrongStateError, WrongType, found
+from .weighted_sampling_reader import state_of
 
 try:
     import torch
@@ -31,6 +33,14 @@ _NOT_OPEN = "another loop over this loader is under way: finish it, or make anot
 def _promoted(name: str, value: Any) -> Any:
     """Returns a value of a type that tensors have."""
     if isinstance(value, np.ndarray):
+        known = next((one for one in value if one is not None), None) if value.dtype.kind == "O" and value.ndim == 1 else None
+        if isinstance(known, np.ndarray):
+            raise UnequalShapesError(
+                f"field `{name}` has null, or arrays of different shapes, in one batch: make them equal in a TransformSpec, leave the field out, or read rows "
+                "with make_reader"
+            )
+        if type(known) is datetime.date:
+            value = value.astype("M8[D]")
         if value.dtype.kind in "SaUO":
             raise WrongType(f"field `{name}`: PyTorch has no arrays of text or objects: leave the field out, or change it in a TransformSpec")
         if value.dtype.kind in "mM":
@@ -54,8 +64,8 @@ def _as_dict(item: Any) -> dict[Any, Any]:
     return {name: _promoted(name, value) for name, value in item._asdict().items()}
 
 
-def decimal_friendly_collate(batch: list[Any]) -> Any:
-    """Collates as PyTorch does, but decimals and text stay lists.
+def decimal_friendly_collate(batch: list[Any] | tuple[Any, ...]) -> Any:
+    """Collates as PyTorch does, but decimals and text stay lists; those inside of sequences become tuples.
 
     Args:
         batch: Samples: dicts of values, or dicts of such dicts.
@@ -66,7 +76,7 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
         >>> decimal_friendly_collate([{"price": Decimal("1.5"), "id": 1}, {"price": Decimal("2.5"), "id": 2}])
         {'price': [Decimal('1.5'), Decimal('2.5')], 'id': tensor([1, 2])}
     """
-    if not isinstance(batch, list) or not batch:
+    if not isinstance(batch, (list, tuple)) or not batch:
         raise WrongType(f"batch: expected a list of one sample or more, found {found(batch)}")
     first = batch[0]
     if isinstance(first, (decimal.Decimal, str, bytes)):
@@ -81,7 +91,7 @@ def decimal_friendly_collate(batch: list[Any]) -> Any:
     if isinstance(first, collections.abc.Sequence):
         if wrong := [sample for sample in batch if not isinstance(sample, collections.abc.Sequence) or len(sample) != len(first)]:
             raise WrongType(f"batch: expected samples of {len(first)} values, found {found(wrong[0])}")
-        return [decimal_friendly_collate(list(samples)) for samples in zip(*batch, strict=True)]
+        return [decimal_friendly_collate(samples) for samples in zip(*batch, strict=True)]
     if wrong := [sample for sample in batch if isinstance(sample, (collections.abc.Mapping, collections.abc.Sequence))]:
         raise WrongType(f"batch: expected samples as the first one, {found(first)}, found {found(wrong[0])}")
     try:
@@ -96,7 +106,7 @@ class LoaderBase:
     """Base class of the loaders over a reader: one loop at a time, the length and the state."""
 
     def __init__(self, reader: Any, batch_size: int, shuffling_queue_capacity: int) -> None:
-        if isinstance(reader, type) or not all(hasattr(reader, name) for name in ("schema", "state_dict", "batched_output")):
+        if isinstance(reader, type) or not all(hasattr(reader, name) for name in ("schema", "batched_output")):
             raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
         self.reader = reader
         self.batch_size = whole("batch_size", batch_size, 1)
@@ -106,7 +116,7 @@ class LoaderBase:
             reader._mix()
         self._in_iter: bool | None = None
         self._error: Exception | None = None
-        # The state behind the last batch, and rows of the last item of a batch reader that are not in it.
+        # The state after the last batch, and rows of the last item of a batch reader that are not in it.
         self._behind: dict[str, Any] | None = None
         self._remaining = 0
 
@@ -149,9 +159,12 @@ class LoaderBase:
                 yield {name: values[row] for name, values in arrays.items()}
 
     def _delivered(self, batch: Any) -> Any:
-        """Collates a batch that the loop is about to get, and notes the state behind it."""
-        self._behind = self.reader.state_dict()
-        if self._remaining:
+        """Collates a batch that the loop is about to get, and notes the state after it."""
+        try:
+            self._behind = state_of(self.reader)
+        except WrongStateError as error:
+            self._behind = {"unknown": str(error)}
+        if self._remaining and "unknown" not in self._behind:
             if "loader" not in self._behind:
                 self._behind = {"unknown": "a mix of batch readers has a state only where a batch of the loader ends with one of a reader"}
             else:
@@ -173,13 +186,13 @@ class LoaderBase:
         return -(-len(self.reader) * int(epochs) // self.batch_size)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state behind the last batch that the loop got, as a dict of JSON values."""
+        """Returns the state after the last batch that the loop got, as a dict of JSON values."""
         if self._behind is not None and "unknown" in self._behind:
             raise WrongStateError(self._behind["unknown"])
-        return self.reader.state_dict() if self._behind is None else self._behind
+        return state_of(self.reader) if self._behind is None else self._behind
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state: the next loop delivers what comes behind it.
+        """Continues after a saved state: the next loop delivers what comes after it.
 
         Raises:
             Invalid: the state belongs to another reader.

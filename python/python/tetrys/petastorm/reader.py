@@ -1,28 +1,31 @@
 """Readers with the arguments of Petastorm, over tables and views.
 
 The data loader of `tetrys` decides the order of the rows, reads ahead, and keeps the state. A reader chooses the rows before, and
-makes namedtuples of them behind.
+makes namedtuples of them afterwards.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from .._arguments import choice, is_whole, limited, truth, whole
+from .._batches import Batch
 from .._loader import DataLoader
+from .._processes import MOST
 from .._tetrys import Internal, Invalid
 from .._turns import Turns
-from ._items import BatchItems, ItemMaker, NGramItems, RowItems, SampledItems
+from ._items import BatchItems, Function, ItemMaker, NGramItems, RowItems, SampledItems
 from ._select import selected
 from ._source import Positions, Source, cache_settings, opened, plain_array
 from ._stored import Stored
-from .errors import NoColumn, NoDataAvailableError, NoFieldsError, NotSupportedError, WrongStateError, WrongType, WrongValue, found
+from .errors import NoColumn, NoDataAvailableError, NoFieldsError, NotSupportedError, WrongStateError, WrongType, WrongValue, as_petastorm, found
 from .ngram import NGram, form
 from .transform import TransformSpec, transform_schema
 from .unischema import Unischema, UnischemaField
@@ -64,6 +67,7 @@ def make_reader(
     convert_early_to_numpy: bool = False,
     *,
     prefetch: int | str = "256MiB",
+    ingest_to: Any = None,
 ) -> Reader:
     """Reads the rows of a table as namedtuples, with the arguments of Petastorm.
 
@@ -80,11 +84,19 @@ def make_reader(
         cur_shard, shard_count: Delivers the selected rows (or n-grams) number cur_shard, cur_shard + shard_count, ..
         cache_type: `"local-disk"` keeps ranges that were read from a remote store in the folder `cache_location`, at most
             `cache_size_limit` bytes. The cache may be shared by processes and runs, and leaves other files of the folder alone.
-        transform_spec: Applied to each row, on up to four threads ahead of the loop.
+        transform_spec: Applied to each row, on up to four threads ahead of the loop, or in worker processes
+            (`reader_pool_type="process"`).
         filters: Conditions on fields as pyarrow takes them: `[(field, op, value), ..]`, or a list of such lists, any of which may hold.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text.
-        reader_pool_type, workers_count, results_queue_size: Checked, and otherwise unused: rows are read by threads of the library
-            whose read-ahead `prefetch` bounds.
+        ingest_to: URL or path of a table. If there is none yet, the reader first imports the data set of Petastorm, or of Parquet files,
+            at `dataset_url` into it, with the defaults of `tetrys.ingest_petastorm`; then it reads the table. A table that is there is
+            taken as it is.
+        reader_pool_type: `"process"` lets worker processes call the function of `transform_spec`: for functions in plain Python, which
+            hold the interpreter's lock. The function is pickled; see `worker_kind` of `tetrys.DataLoader`. Threads of this process read
+            and decode in any case, and with `"thread"` and `"dummy"` also call the function.
+        workers_count: Number of worker processes, at most one for each core, so that the default of 10 uses all cores. Unused without
+            processes.
+        results_queue_size: Checked, and otherwise unused: `prefetch` bounds the read-ahead.
         pyarrow_serialize, shard_seed, cache_row_size_estimate, cache_extra_settings, hdfs_driver, zmq_copy_buffers,
             convert_early_to_numpy: Accepted, and unused.
         storage_options: Options of the store, by names of fsspec or object_store; see `tetrys.open_table`.
@@ -98,14 +110,17 @@ def make_reader(
         (np.str_('monday'), (3, 3), 20)
 
     Raises:
-        NotFound: there is no table; as a RuntimeError, no field matches `schema_fields`.
+        FileNotFoundError (a `NotFound`): there is no table, or a data set that was not ingested.
+        RuntimeError (a `NotFound`): no field matches `schema_fields`.
         ValueError, TypeError (both an `Invalid`): an argument is impossible.
         NoDataAvailableError: there are fewer rows than shards.
         NotImplementedError (an `Unsupported`): n-grams of rows that are not sorted by time.
+        RuntimeError (an `Unavailable`), from the loop: a worker process has ended before it returned its rows.
     """
     del pyarrow_serialize, cache_row_size_estimate, cache_extra_settings, hdfs_driver, zmq_copy_buffers, convert_early_to_numpy
-    _pool(reader_pool_type, workers_count, results_queue_size)
-    source = opened(dataset_url, storage_options=storage_options, filesystem=filesystem, cache=cache_settings(cache_type, cache_location, cache_size_limit))
+    processes = _processes(reader_pool_type, workers_count, results_queue_size)
+    cache = cache_settings(cache_type, cache_location, cache_size_limit)
+    source = opened(dataset_url, storage_options=storage_options, filesystem=filesystem, cache=cache, ingest_to=ingest_to)
     return Reader(
         source,
         schema_fields=schema_fields,
@@ -121,6 +136,7 @@ def make_reader(
         prefetch=prefetch,
         batch_size=None,
         is_batched=False,
+        processes=processes,
     )
 
 
@@ -155,6 +171,7 @@ def make_batch_reader(
     *,
     batch_size: int | None = None,
     prefetch: int | str = "256MiB",
+    ingest_to: Any = None,
 ) -> Reader:
     """Reads batches of rows as namedtuples of arrays, with the arguments of Petastorm.
 
@@ -179,11 +196,11 @@ def make_batch_reader(
         NotFound, ValueError, TypeError, NoDataAvailableError: as `make_reader`.
     """
     del cache_row_size_estimate, cache_extra_settings, hdfs_driver, zmq_copy_buffers, convert_early_to_numpy
-    _pool(reader_pool_type, workers_count, results_queue_size)
+    processes = _processes(reader_pool_type, workers_count, results_queue_size)
     if isinstance(schema_fields, NGram):
         raise NotSupportedError("n-grams are samples, and a batch reader delivers batches of rows: use make_reader")
     cache = cache_settings(cache_type, cache_location, cache_size_limit)
-    source = opened(dataset_url_or_urls, storage_options=storage_options, filesystem=filesystem, cache=cache)
+    source = opened(dataset_url_or_urls, storage_options=storage_options, filesystem=filesystem, cache=cache, ingest_to=ingest_to)
     return Reader(
         source,
         schema_fields=schema_fields,
@@ -199,6 +216,7 @@ def make_batch_reader(
         prefetch=prefetch,
         batch_size=None if batch_size is None else whole("batch_size", batch_size, 1),
         is_batched=True,
+        processes=processes,
     )
 
 
@@ -226,11 +244,13 @@ class Reader(Iterator[Any]):
         prefetch: int | str,
         batch_size: int | None,
         is_batched: bool,
+        processes: int | None = None,
     ) -> None:
         """Not for users: `make_reader` and `make_batch_reader` make readers."""
         if transform_spec is not None and not isinstance(transform_spec, TransformSpec):
             raise WrongType(f"transform_spec: expected a TransformSpec, found {found(transform_spec)}")
-        self.num_epochs = None if num_epochs is None else whole("num_epochs", num_epochs, 1)
+        with as_petastorm():
+            self.num_epochs = None if num_epochs is None else whole("num_epochs", num_epochs, 1)
         self.ngram = schema_fields if isinstance(schema_fields, NGram) else None
         self.batched_output = self.is_batched_reader = is_batched
         stored_schema = source.schema
@@ -242,19 +262,27 @@ class Reader(Iterator[Any]):
         self.schema: Unischema = view if transform_spec is None else transform_schema(view, transform_spec)
         stored = _read(source, view, self.schema, transform_spec)
         positions = selected(source, predicate=predicate, filters=filters, selector=rowgroup_selector, in_frames=is_batched)
+        function = None if transform_spec is None else transform_spec.func
+        is_split = processes is not None and function is not None
         make: RowItems | BatchItems | None = None
+        finish: Callable[[Batch], list[Any]]
         rows: Any
         if self.ngram is not None:
             places = _places(source, self.ngram, positions, transform_spec)
             places = places if shard is None else _of_shard(places, shard)
-            transforms = transform_spec is not None and transform_spec.func is not None
-            of_rows = RowItems(stored, self.schema, transform_spec)
-            rows, self._count = NGramItems(source, places, self.ngram, of_rows, self.schema, transforms), len(places)
+            of_rows = RowItems(stored, self.schema, transform_spec, is_split)
+            rows, self._count = NGramItems(source, places, self.ngram, of_rows, self.schema, function is not None), len(places)
+            finish = rows.finished
         else:
             if shard is not None:
                 positions = _of_shard(np.arange(len(source), dtype=np.int64) if positions is None else positions, shard)
             self._count = len(source) if positions is None else len(positions)
-            make = (BatchItems if is_batched else RowItems)(stored, self.schema, transform_spec)
+            if is_batched:
+                make = frames = BatchItems(stored, self.schema, transform_spec, is_split)
+                finish = lambda batch: frames.finished(batch["items"])  # noqa: E731
+            else:
+                make = items = RowItems(stored, self.schema, transform_spec, is_split)
+                finish = lambda batch: items.finished(batch["items"], len(batch["positions"]))  # noqa: E731
             if "positions" in {column for one in stored for column in one.columns}:
                 rows, make = SampledItems(source, positions, make), None
             else:
@@ -271,7 +299,9 @@ class Reader(Iterator[Any]):
             # What takes long in Python runs on threads ahead of the loop.
             transform=_same if transform_spec is not None or any(one.type == "binary" and one.decodes for one in stored) else None,
         )  # fmt: skip
-        self._source, self._make = rows, make
+        if is_split and function is not None:
+            self._settings |= dict(transform=Function(function, is_batched), workers=processes, worker_kind="process")
+        self._source, self._maker = rows, ItemMaker(make, finish if is_split else None)
         self.stopped = False
         self._turns = Turns()
         self._start()
@@ -282,7 +312,7 @@ class Reader(Iterator[Any]):
             # The shards of a reader are those of its arguments, whatever torch.distributed says.
             warnings.filterwarnings("ignore", message="rank 0 of 1, but torch.distributed")
             self._loader = DataLoader(self._source, **self._settings)
-        self._loader._maker = ItemMaker(self._make)
+        self._loader._maker = self._maker
         self._end = None if self.num_epochs is None else self.num_epochs
         self._rewind()
 
@@ -305,7 +335,11 @@ class Reader(Iterator[Any]):
             self._refuse_if_stopped()
             # Another thread may stop the reader at any time, which replaces the items.
             while self._next >= len(items := self._items):
-                self._fill()
+                try:
+                    self._fill()
+                except Exception:
+                    self._refuse_if_stopped()
+                    raise
                 self._refuse_if_stopped()
             item = items[self._next]
             # The reader does not keep rows that the loop has dropped.
@@ -315,6 +349,8 @@ class Reader(Iterator[Any]):
 
     def _refuse_if_stopped(self) -> None:
         if self.stopped:
+            # An epoch, and with it its workers, may have begun after `stop`.
+            self.stop()
             raise WrongStateError("the reader was stopped: make another one, and read inside of its `with` block")
 
     def next(self) -> Any:
@@ -384,7 +420,7 @@ class Reader(Iterator[Any]):
         self._rewind()
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state behind the last item that the loop got, as a dict of JSON values.
+        """Returns the state after the last item that the loop got, as a dict of JSON values.
 
         Example:
             >>> from tetrys.petastorm import make_reader
@@ -399,7 +435,7 @@ class Reader(Iterator[Any]):
         return {"format": 1, "end": self._end, "loader": {**self._before, "offset": int(self._before["offset"]) + rows}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state: with its seed, its epoch and its number of epochs.
+        """Continues after a saved state: with its seed, its epoch and its number of epochs.
 
         Raises:
             Invalid: the state is none of a reader, or belongs to other tables, versions, rows, fields or another order.
@@ -422,13 +458,14 @@ class Reader(Iterator[Any]):
             self._start()
 
     def stop(self) -> None:
-        """Stops reading ahead. The reader delivers nothing more."""
+        """Stops reading ahead, and ends the worker processes. The reader delivers nothing more."""
         self.stopped = True
         self._batches = None
         self._items = []
+        self._loader._end_workers()
 
     def join(self) -> None:
-        """Does nothing: there are no worker processes to wait for."""
+        """Does nothing: `stop` has told worker processes to end, and nothing waits for them."""
 
     def cleanup_cache(self) -> None:
         """Does nothing: the cache bounds itself, and deletes only what it has written."""
@@ -453,10 +490,12 @@ def _same(batch: dict[str, Any]) -> dict[str, Any]:
     return batch
 
 
-def _pool(kind: Any, workers: Any, queue: Any) -> None:
+def _processes(kind: Any, workers: Any, queue: Any) -> int | None:
+    """Returns the number of worker processes; None for threads."""
     choice("reader_pool_type", kind, ("thread", "process", "dummy"))
-    whole("workers_count", workers, 1)
+    count = whole("workers_count", workers, 1)
     whole("results_queue_size", queue, 1)
+    return min(count, os.cpu_count() or 1, MOST) if kind == "process" else None
 
 
 def _shuffle(rows: object, groups: object) -> str:
@@ -473,8 +512,9 @@ def _shard(cur_shard: object, shard_count: object, shard_seed: object) -> tuple[
         return None
     if cur_shard is None or shard_count is None:
         raise WrongValue("cur_shard and shard_count belong together: give both or none")
-    count = whole("shard_count", shard_count, 1)
-    return whole("cur_shard", cur_shard, 0, count - 1), count
+    with as_petastorm():
+        count = whole("shard_count", shard_count, 1)
+        return whole("cur_shard", cur_shard, 0, count - 1), count
 
 
 def _of_shard(rows: Positions, shard: tuple[int, int]) -> Positions:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._arguments import whole
 from .._tetrys import Invalid
-from .errors import WrongType, WrongValue, found
+from .errors import UnequalShapesError, WrongType, WrongValue, found
 from .ngram import NGram
 from .unischema import Unischema
 
@@ -62,6 +62,8 @@ def _sanitized(name: str, value: Any) -> Any:
 def _of_objects(name: str, values: Any) -> Any:
     """Returns an array of objects as one of numbers or text."""
     made = [_sanitized(name, value) for value in values.reshape(-1)]
+    if any(isinstance(value, np.ndarray) for value in made):
+        raise UnequalShapesError(f"field `{name}` has arrays of different shapes in one batch: make them equal in a TransformSpec, or read rows with make_reader")
     if made and isinstance(made[0], datetime.date):
         made = [(day - datetime.date(1970, 1, 1)).days * _DAY for day in made]
     return np.array(made, object if any(isinstance(value, (str, bytes)) for value in made) else None).reshape(values.shape)
@@ -120,8 +122,10 @@ def _check_reader(reader: Any) -> None:
         raise WrongType(f"reader: expected a reader of tetrys.petastorm, found {found(reader)}")
 
 
-def make_petastorm_dataset(reader: Any) -> tf.data.Dataset:
+def make_petastorm_dataset(reader: Any) -> tf.compat.v1.data.Dataset:
     """Returns the items of a reader as a `tf.data.Dataset`: namedtuples of tensors; of n-grams, dicts {offset: namedtuple}.
+
+    It is a data set of TensorFlow 1, which is one of TensorFlow 2 too: `make_one_shot_iterator` works in a graph, and a loop in eager mode.
 
     uint16 becomes int32, uint32 int64, a decimal a string without trailing zeros, a time the int64 nanoseconds since 1970, and text
     bytes. The shapes are those of the schema.
@@ -156,7 +160,7 @@ def make_petastorm_dataset(reader: Any) -> tf.data.Dataset:
     options = tf.data.Options()
     # Otherwise tf.data takes items ahead of the loop unasked, and a state of the reader would leave them out.
     options.experimental_optimization.inject_prefetch = False
-    return tf.data.Dataset.from_generator(items, output_signature=signature).map(lambda *tensors: layout.item(tensors)).with_options(options)
+    return tf.compat.v1.data.Dataset.from_generator(items, output_signature=signature).map(lambda *tensors: layout.item(tensors)).with_options(options)
 
 
 def tf_tensors(reader: Any, shuffling_queue_capacity: int = 0, min_after_dequeue: int = 0) -> Any:

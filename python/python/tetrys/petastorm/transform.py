@@ -23,8 +23,9 @@ class TransformSpec:
 
     Args:
         func: Called with a dict of the row, and returns one. In `make_batch_reader`, called with a pandas frame, and returns one.
-            Runs on up to four threads ahead of the loop. Without it, fields are only left out.
-        edit_fields: Fields that the function adds or changes: (name, numpy dtype, shape, nullable). They come last.
+            Runs ahead of the loop, on up to four threads, or in processes with `reader_pool_type="process"`. Without it, fields are only
+            left out.
+        edit_fields: Fields that the function adds or changes: (name, numpy dtype, shape, nullable), or a `UnischemaField`. They come last.
         removed_fields: Names of fields that the function removes.
         selected_fields: Names of the fields that are kept, in this order. Excludes `removed_fields`.
 
@@ -39,7 +40,7 @@ class TransformSpec:
         inferred_schema_view_transformed_view(timestamp=np.int64(0), mean=np.float32(4.0))
 
     Raises:
-        ValueError (an `Invalid`): both `removed_fields` and `selected_fields` are given, or an entry is no tuple of four.
+        ValueError (an `Invalid`): both `removed_fields` and `selected_fields` are given, or an entry is neither a tuple of four nor a field.
     """
 
     def __init__(
@@ -56,8 +57,8 @@ class TransformSpec:
         self.func = func
         self.edit_fields = [] if edit_fields is None else limited("edit_fields", edit_fields, 2**16)
         for edited in self.edit_fields:
-            if not isinstance(edited, (tuple, list)) or len(edited) != 4:
-                raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable), found {found(edited)}")
+            if not isinstance(edited, UnischemaField) and (not isinstance(edited, (tuple, list)) or len(edited) != 4):
+                raise WrongValue(f"edit_fields: expected (name, numpy dtype, shape, nullable) or a UnischemaField, found {found(edited)}")
             _field(edited)
         self.removed_fields = [] if removed_fields is None else _names("removed_fields", removed_fields)
         self.selected_fields = None if selected_fields is None else _names("selected_fields", selected_fields)
@@ -81,6 +82,8 @@ def transform_schema(schema: Unischema, transform_spec: TransformSpec) -> Unisch
 
 def _field(edited: Sequence[Any]) -> UnischemaField:
     """Returns the field of an entry of `edit_fields`."""
+    if isinstance(edited, UnischemaField):
+        return checked_field(edited._replace(codec=None))
     name, dtype, shape, nullable = edited
     return checked_field(UnischemaField(name, dtype, tuple(shape) if isinstance(shape, list) else shape, None, nullable))
 

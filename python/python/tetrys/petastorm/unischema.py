@@ -6,13 +6,15 @@ import re
 import warnings
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arguments import is_whole, limited, several, text
-from .._errors import WrongType, WrongValue, found, imported, short
+from .._errors import imported, short
+from .errors import NoSchema, WrongPartition, WrongType, WrongValue, found
 
 __all__ = ["Unischema", "UnischemaField", "dict_to_spark_row", "insert_explicit_nulls", "match_unischema_fields"]
 
@@ -168,6 +170,47 @@ class Unischema:
         types = imported("pyspark.sql.types", "a Spark schema needs pyspark: pip install 'pyspark>=4.0' pyarrow")
         return types.StructType([types.StructField(field.name, _spark_dtype(field, types), bool(field.nullable)) for field in self._fields.values()])
 
+    @classmethod
+    def from_arrow_schema(cls, parquet_dataset: Any, omit_unsupported_fields: bool = True) -> Unischema:
+        """Returns the schema `inferred_schema` of columns of Parquet files: scalars, and lists of scalars with the shape (None,); of
+        a fixed size, with that size.
+
+        Partition columns come first, then the columns in their order. No field has a codec.
+
+        Args:
+            parquet_dataset: A `pyarrow.Schema`, or what has one as `schema`, such as a `pyarrow.parquet.ParquetDataset`.
+            omit_unsupported_fields: Leaves out columns of other types, with a warning. Lists of lists and of structs are left out in
+                any case.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from tetrys.petastorm.unischema import Unischema
+            >>> Unischema.from_arrow_schema(pa.schema({"id": pa.int32(), "scores": pa.list_(pa.float32())})).scores.shape
+            (None,)
+
+        Raises:
+            ValueError (an `Invalid`): a column has an unsupported type, and none is to be left out.
+            RuntimeError (an `Invalid`): a partition column is neither text nor whole numbers.
+        """
+        arrow = imported("pyarrow", "a schema of Arrow needs pyarrow: pip install pyarrow")
+        schema, partitions = _arrow_schema(parquet_dataset, arrow)
+        fields = [UnischemaField(partition.name, _partition_dtype(partition, arrow), ()) for partition in partitions]
+        for column in schema:
+            kind = column.type
+            is_fixed = arrow.types.is_fixed_size_list(kind)
+            is_list = is_fixed or arrow.types.is_list(kind) or arrow.types.is_large_list(kind)
+            item = kind.value_type if is_list else kind
+            dtype = _arrow_dtype(item, arrow)
+            if dtype is None:
+                said = f"column `{column.name}`: a field cannot have values of {kind}"
+                if not omit_unsupported_fields and not (is_list and arrow.types.is_nested(item)):
+                    raise WrongValue(f"{said}: drop the column")
+                warnings.warn(f"{said}, and the column is left out", stacklevel=2)
+                continue
+            shape = ((kind.list_size if is_fixed else None),) if is_list else ()
+            fields.append(UnischemaField(column.name, dtype, shape, None, column.nullable))
+        return cls("inferred_schema", fields)
+
     def __str__(self) -> str:
         lines = "".join(
             f"  UnischemaField('{field.name}', {getattr(field.numpy_dtype, '__name__', field.numpy_dtype)}, {field.shape}, {field.codec}, {field.nullable}),\n"
@@ -182,7 +225,8 @@ class Unischema:
 
 _SPARK = {
     np.int8: "ByteType", np.uint8: "ShortType", np.int16: "ShortType", np.uint16: "IntegerType", np.int32: "IntegerType",
-    np.int64: "LongType", np.float32: "FloatType", np.float64: "DoubleType", np.str_: "StringType", np.bool_: "BooleanType",
+    np.int64: "LongType", np.float32: "FloatType", np.float64: "DoubleType", np.str_: "StringType", np.bytes_: "StringType",
+    np.bool_: "BooleanType",
 }  # fmt: skip
 
 
@@ -195,6 +239,48 @@ def _spark_dtype(field: UnischemaField, types: Any) -> Any:
     if field.numpy_dtype not in _SPARK:
         raise WrongValue(f"field `{field.name}`: Spark has no type for {field.numpy_dtype}: name one, as in ScalarCodec(LongType())")
     return getattr(types, _SPARK[field.numpy_dtype])()
+
+
+def _arrow_schema(given: Any, arrow: Any) -> tuple[Any, list[Any]]:
+    """Returns the schema of Arrow of a data set, and its partition columns if those are not in it."""
+    if isinstance(given, arrow.Schema):
+        return given, []
+    # What pyarrow had before version 15, and what code for it still makes.
+    pieces = getattr(given, "pieces", None)
+    if isinstance(pieces, list) and pieces:
+        return pieces[0].get_metadata().schema.to_arrow_schema(), list(getattr(given, "partitions", None) or ())
+    if isinstance(schema := getattr(given, "schema", None), arrow.Schema):
+        return schema, []
+    raise WrongType(f"parquet_dataset: expected a pyarrow.Schema, or an object with one as `schema`, found {found(given)}")
+
+
+def _partition_dtype(partition: Any, arrow: Any) -> Any:
+    kind = partition.dictionary.type
+    if arrow.types.is_string(kind):
+        return np.str_
+    if arrow.types.is_int64(kind):
+        return np.int64
+    raise WrongPartition(f"partition column `{partition.name}`: expected text or whole numbers, found {kind}")
+
+
+_ARROW: dict[str, Any] = {
+    "int8": np.int8, "uint8": np.uint8, "int16": np.int16, "uint16": np.uint16, "int32": np.int32, "uint32": np.uint32, "int64": np.int64,
+    "uint64": np.uint64, "bool": np.bool_, "float": np.float32, "double": np.float64, "string": np.str_, "large_string": np.str_,
+    "binary": np.bytes_, "large_binary": np.bytes_,
+}  # fmt: skip
+
+
+def _arrow_dtype(kind: Any, arrow: Any) -> Any:
+    """Returns the dtype of values of a type of Arrow; None if a field cannot have them."""
+    types = arrow.types
+    if types.is_dictionary(kind):
+        # As a partition column that pyarrow has read.
+        kind = kind.value_type
+    if types.is_decimal(kind):
+        return Decimal
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return np.datetime64
+    return np.bytes_ if types.is_fixed_size_binary(kind) else _ARROW.get(str(kind))
 
 
 def match_unischema_fields(schema: Unischema, field_regex: Iterable[str] | None) -> list[UnischemaField]:
@@ -216,7 +302,7 @@ def match_unischema_fields(schema: Unischema, field_regex: Iterable[str] | None)
 
 def checked_schema(schema: object) -> Unischema:
     if not isinstance(schema, Unischema):
-        raise WrongType(f"expected a Unischema, found {found(schema)}")
+        raise NoSchema(f"expected a Unischema, found {found(schema)}")
     return schema
 
 

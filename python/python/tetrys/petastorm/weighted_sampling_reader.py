@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import limited, truth, whole
 from .._errors import array_of
 from .._tetrys import Error
-from .errors import WrongType, WrongValue, found
+from .errors import WrongStateError, WrongType, WrongValue, found
 
 __all__ = ["WeightedSamplingReader"]
 
@@ -87,16 +87,20 @@ class WeightedSamplingReader(Iterator[Any]):
         self.last_row_consumed = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state behind the last item, as a dict of JSON values."""
+        """Returns the state after the last item, as a dict of JSON values.
+
+        Raises:
+            RuntimeError (an `Invalid`): a reader has no state, as a `ReaderMock`.
+        """
         return {
             "format": 1,
-            "readers": [reader.state_dict() for reader in self._readers],
+            "readers": [state_of(reader) for reader in self._readers],
             "random": self._random.bit_generator.state,
             "is_over": self.last_row_consumed,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues behind a saved state.
+        """Continues after a saved state.
 
         Raises:
             Invalid: the state is none of such readers.
@@ -138,3 +142,15 @@ class WeightedSamplingReader(Iterator[Any]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def state_of(reader: Any) -> dict[str, Any]:
+    """Returns the state of a reader.
+
+    Raises:
+        WrongStateError: it has none.
+    """
+    if not callable(getattr(reader, "state_dict", None)):
+        raise WrongStateError(f"a {type(reader).__name__} has no state: only the readers of make_reader and make_batch_reader can be resumed")
+    state: dict[str, Any] = reader.state_dict()
+    return state

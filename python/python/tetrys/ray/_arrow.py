@@ -6,7 +6,7 @@ Ray has extension types of its own for tensors. Converting copies no payload: a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ray.data.extensions import ArrowPythonObjectType, ArrowTensorType, ArrowTensorTypeV2, ArrowVariableShapedTensorType
 
 from .._errors import NoColumn
+from .._nested import BOUNDS, as_integers, flattened, integers, is_list, listed
 from .._tetrys import Invalid, Unsupported
 
 
@@ -133,20 +134,34 @@ def _is_variable(kind: pa.DataType) -> bool:
     )
 
 
-def of_ray(block: pa.Table) -> pa.Table:
-    """Returns a block of Ray as a table that a partition takes: Ray tensors become tensors of Arrow.
+def of_ray(block: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """Returns a block of Ray as a table that a partition takes: Ray tensors become tensors of Arrow, and fields that `kinds` does not name
+    the columns of their parts.
 
     Raises:
-        Invalid: a column has Python objects.
+        Invalid: a column has Python objects, a number does not fit its column, or a struct is not null although all its fields are.
     """
-    columns = [_of_ray(name, column) for name, column in zip(block.column_names, block.columns, strict=True)]
-    return pa.Table.from_arrays(columns, names=block.column_names) if columns else block
+    columns = [tensors_of_ray(name, column, kinds) for name, column in zip(block.column_names, block.columns, strict=True)]
+    return _with_parts(pa.Table.from_arrays(columns, names=block.column_names) if columns else block, kinds)
 
 
-def _of_ray(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _with_parts(block: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """Returns a block with the columns of parts, and with types that do not depend on the values of the block: large lists, and the integers
+    that `kinds` says. Ray's types of integers depend on whether one of them is 2^63 or more.
+    """
+    columns = flattened(block, kinds)
+    for name, column in columns.items():
+        if pa.types.is_integer(column.type) or is_list(column.type):
+            array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            columns[name] = _of_kind(array, _element(kinds.get(name, "")), f"column `{name}`")
+    return pa.table(columns) if columns else block
+
+
+def tensors_of_ray(name: str, column: pa.ChunkedArray, kinds: Mapping[str, str]) -> pa.ChunkedArray:
+    """Returns a column of a block with Ray tensors as tensors of Arrow, and Python objects as Arrow values."""
     kind = column.type
     if isinstance(kind, ArrowPythonObjectType):
-        return pa.chunked_array([_of_objects(name, column.to_pylist())])
+        return pa.chunked_array([_of_objects(name, column.to_pylist(), kinds)])
     if isinstance(kind, (ArrowTensorType, ArrowTensorTypeV2)):
         to = pa.fixed_shape_tensor(kind.storage_type.value_type, kind.shape)
         return pa.chunked_array([_fixed(chunk, to) for chunk in column.chunks], to)
@@ -157,27 +172,85 @@ def _of_ray(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def without_objects(block: pa.Table) -> pa.Table:
-    """Makes Ray tensors of columns that Ray has as Python objects: tensors and nulls. Ray shuffles no mixture of both."""
+def for_shuffle(block: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """Returns a block whose columns have the same types as those of other blocks, which may have no Python objects: Ray shuffles no
+    mixture. Ray tensors stay as they are.
+    """
     for place, name in enumerate(block.column_names):
         if isinstance(block[name].type, ArrowPythonObjectType):
-            block = block.set_column(place, name, _to_ray(_of_objects(name, block[name].to_pylist()), name))
-    return block
+            block = block.set_column(place, name, _to_ray(_of_objects(name, block[name].to_pylist(), kinds), name))
+    return _with_parts(block, kinds)
 
 
-def _of_objects(name: str, values: list[Any]) -> pa.Array:
-    """Converts tensors and nulls. Ray keeps such a column as Python objects."""
+def _of_kind(array: pa.Array, kind: str, what: str) -> pa.Array:
+    """Returns lists as large lists, and integers as those of the type `kind` if it is one of integers. Returns other values as they are."""
+    if is_list(array.type):
+        # Ray makes nulls of empty lists where it concatenates large lists with others.
+        return listed(array, _of_kind(array.flatten(), kind, f"{what}, an item"))
+    return as_integers(array, kind, what) if kind in BOUNDS and pa.types.is_integer(array.type) else array
+
+
+def _element(kind: str) -> str:
+    """Returns the type of the innermost items of lists, and of the elements of tensors."""
+    return kind.rpartition("<")[2].partition("[")[0].rstrip(">")
+
+
+def _of_objects(name: str, values: list[Any], kinds: Mapping[str, str]) -> pa.Array:
+    """Converts tensors and nulls, or values with integers that do not fit 64 bits with a sign. Ray keeps such columns as Python objects."""
     there = [value for value in values if value is not None]
-    kinds = {(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__ for value in there}
-    if len(kinds) > 1 or not all(isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biuf" for value in there):
-        said = " and ".join(sorted(map(str, kinds)))
-        raise Invalid(f"column `{name}`: Python objects ({said}): expected numbers, text, bytes, times, lists, or arrays of one type")
+    if there and any(all(map(is_kind, there)) for is_kind in (_is_integer, _is_of(list), _is_of(dict))):
+        return _of_values(name, values, kinds, f"column `{name}`")
+    seen = {(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__ for value in there}
+    if len(seen) > 1 or not all(isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biuf" for value in there):
+        said = " and ".join(sorted(map(str, seen)))
+        raise Invalid(f"column `{name}`: Python objects ({said}): expected numbers, text, bytes, times, lists, dicts, or arrays of one type")
     if not there:
         return pa.nulls(len(values))
     rank = there[0].ndim
     shapes = np.array([(0,) * rank if value is None else value.shape for value in values], np.int32)
     flat = pa.array(np.concatenate([value.reshape(-1) for value in there]))
     return _tensors(flat, shapes, pa.array([value is None for value in values]))
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def _is_of(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+def _of_values(name: str, values: list[Any], kinds: Mapping[str, str], what: str) -> pa.Array:
+    """Converts integers, lists, dicts and what Arrow knows. Integers without a declared type are `u64` if none is negative.
+
+    Args:
+        name: Name of the column that the values become.
+        what: Name of the values in messages.
+
+    Raises:
+        Invalid: an integer does not fit its column, or there is no Arrow type for the values.
+    """
+    there = [value for value in values if value is not None]
+    if there and all(map(_is_integer, there)):
+        declared = _element(kinds.get(name, ""))
+        return integers(values, declared if declared in BOUNDS else "u64" if min(there) >= 0 else "i64", what)
+    nulls = [value is None for value in values]
+    if there and all(map(_is_of(list), there)):
+        items = _of_values(name, [item for value in there for item in value], kinds, f"{what}, an item")
+        ends = np.concatenate([[0], np.cumsum([0 if value is None else len(value) for value in values], dtype=np.int64)])
+        return pa.LargeListArray.from_arrays(pa.array(ends), items, mask=pa.array(nulls))
+    fields = dict.fromkeys(field for value in there for field in value) if all(map(_is_of(dict), there)) else {}
+    if fields and all(map(_is_of(str), fields)):
+        parts = []
+        for one in fields:
+            inner = [None if value is None else value.get(one) for value in values]
+            parts.append(_of_values(f"{name}.{one}", inner, kinds, f"column `{name}.{one}`"))
+        return pa.StructArray.from_arrays(parts, list(fields), mask=pa.array(nulls))
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        said = " and ".join(sorted({type(value).__name__ for value in there}))
+        raise Invalid(f"{what}: Python objects ({said}): expected values of one type") from error
 
 
 def _tensors(flat: pa.Array, shapes: npt.NDArray[np.int32], nulls: pa.Array | None) -> pa.Array:
@@ -229,7 +302,7 @@ def _variable(chunk: pa.Array, kind: pa.FixedSizeListType) -> pa.Array:
     return pa.StructArray.from_arrays([data, shapes], ["data", "shape"], mask=mask)
 
 
-def sorted_batches(blocks: Iterable[pa.Table], by: Sequence[str], batch_bytes: int) -> Iterator[pa.Table]:
+def sorted_batches(blocks: Iterable[pa.Table], by: Sequence[str], batch_bytes: int, kinds: Mapping[str, str]) -> Iterator[pa.Table]:
     """Yields the rows of all blocks in the order of the columns `by`, in batches of about `batch_bytes`, or of one row.
 
     Only the columns `by` are sorted; rows with equal values keep their order. Payload is copied one batch at a time, and not at
@@ -239,7 +312,7 @@ def sorted_batches(blocks: Iterable[pa.Table], by: Sequence[str], batch_bytes: i
         NotFound: a block has no column of `by`.
         Invalid: a column of `by` has different types in two blocks.
     """
-    parts = (part for block in blocks if block.num_rows for part in of_ray(block).to_batches())
+    parts = (part for block in blocks if block.num_rows for part in of_ray(block, kinds).to_batches())
     if not by:
         for part in parts:
             yield from (part.slice(start, end - start) for start, end in _cuts(row_bytes(part), batch_bytes))

@@ -13,7 +13,7 @@ import ray
 import ray.exceptions
 
 from .. import cluster
-from .._arguments import Url, texts, truth, whole
+from .._arguments import Url, names, texts, truth, whole
 from .._errors import WrongType, found, imported, short
 from .._sources import open_session, write_source
 from .._table import Table
@@ -46,7 +46,7 @@ class Progress:
 
 
 def extract(
-    sources: Iterable[str],
+    sources: Iterable[Url],
     fn: Callable[[str], Iterable[Any]],
     url: Url,
     *,
@@ -65,7 +65,7 @@ def extract(
     commits when all sources are done. The table has the sources in their order here.
 
     Args:
-        sources: Names of the sources, such as URLs. Each may be there once.
+        sources: Names of the sources, such as URLs, as text or paths. Each may be there once. `fn` gets them as text.
         fn: Function of a source's name. It yields rows ({column: value}) or batches of rows (dicts of columns, frames, record
             batches): whole sequences, in order. Rows are collected to batches. Ray ships the function to the workers.
         schema: Type of each column, {column: type}.
@@ -100,7 +100,7 @@ def extract(
     """
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source's name, found {found(fn)}")
-    names = texts("sources", sources)
+    labels = names("sources", sources)
     whole("retries", retries, 0, 2**31 - 1)
     remote = ray.remote(write_source).options(max_retries=retries, retry_exceptions=True, **task_options(ray_remote_args))
     if not callable(progress):
@@ -109,13 +109,13 @@ def extract(
         shipped = ray.put(fn)
     except TypeError as error:
         raise WrongType(f"fn: Ray cannot send it to the workers: {short(error)}") from error
-    plan = open_session(url, names, schema, options) if truth("resume", resume) else None
+    plan = open_session(url, labels, schema, options) if truth("resume", resume) else None
     done: dict[int, Receipt] = {}
     if plan is None:
-        plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=names, **options)
+        plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=labels, **options)
     else:
         done = {receipt.partition: receipt for receipt in cluster.found(plan)}
-    with _told(progress, len(names)) as tell:
+    with _told(progress, len(labels)) as tell:
         _run(plan, done, partial(remote.remote, fn=shipped, index=texts("index", index)), tell)
     return cluster.commit(plan, done.values())
 

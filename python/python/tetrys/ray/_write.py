@@ -9,22 +9,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import ray
 import ray.data
 import ray.exceptions
 from ray.data.block import Block, BlockAccessor
 from ray.data.datasource import Datasink
+from ray.data.extensions import ArrowPythonObjectType
 
 from .. import cluster
 from .._arguments import Url, members, texts, whole
 from .._columns import column
 from .._errors import NoColumn, WrongType, WrongValue, found, short
+from .._nested import Part, chosen, is_decimal, parts_of
+from .._options import Types, types
 from .._places import option_of
 from .._sources import COMMIT_AGAIN, end_session
 from .._table import Table
-from .._tetrys import Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
+from .._tetrys import Column, Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
 from .._write import types_of
-from ._arrow import of_ray, sorted_batches, without_objects
+from ._arrow import for_shuffle, sorted_batches, tensors_of_ray
 
 PARTITION_BYTES = 1 << 30
 BATCH_BYTES = 32 << 20
@@ -59,11 +63,13 @@ def write(
     Without `sequence_by`, each of Ray's blocks is a partition, and Ray sorts them by `order_by`, if it is given.
 
     Args:
-        ds: The rows. Columns may be Ray tensors. Names and types are those of the table.
+        ds: The rows. Columns may be Ray tensors. Structs, lists of structs, maps and decimals become the columns that
+            `tetrys ingest parquet` makes of them, such as `s.a` for the field `a` of a struct `s`. Other columns keep their names.
         url: URL or path of the table.
         index: Columns that are kept in the index, which readers load into memory.
         schema: Type of each column, {column: type}. Default: those of the table to append to, else those of the dataset; Ray
             computes the first rows if it does not know them.
+            A struct `s` that is not null although all its fields are null needs the column `{"s.is_null": "bool"}`.
         mode: "create" fails if there is a table. "append" and "overwrite" publish a new version of a table, or create it.
         partitions: Number of partitions; default: one for each GiB if Ray knows the size of the dataset, else two for each CPU.
         concurrency: Largest number of tasks that write at the same time.
@@ -89,16 +95,16 @@ def write(
     if not isinstance(ds, ray.data.Dataset):
         raise WrongType(f"ds: expected a ray.data.Dataset, found {found(ds)}")
     keys, order = texts("sequence_by", sequence_by), texts("order_by", order_by)
-    known = ds.schema(fetch_if_missing=False)
-    if known is not None and (missing := [name for name in [*keys, *order] if name not in known.names]):
-        raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known.names)}")
     count = None if partitions is None else whole("partitions", partitions, 1, cluster.MOST_PARTITIONS + 1)
     if concurrency is not None:
         whole("concurrency", concurrency, 1)
     remote = task_options(ray_remote_args)
+    kinds, known = _types_of(ds, url, mode, schema, option_of(options))
+    if known is not None and (missing := [name for name in [*keys, *order] if name not in known]):
+        raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known)}")
     sink = TetrysDatasink(
         url,
-        schema=_types_of(ds, url, mode, option_of(options)) if schema is None else schema,
+        schema=kinds,
         index=index,
         sequence_by=keys,
         order_by=order,
@@ -109,12 +115,14 @@ def write(
     )
     # Starts the session before the shuffle, which may take hours.
     sink.on_write_start()
-    settings = ds.context.execution_options
-    before = settings.preserve_order
+    context, settings = ds.context, ds.context.execution_options
+    before = settings.preserve_order, context.raise_original_map_exception
     try:
+        # Ray would keep the message alone of an error of `for_shuffle`, in a trace.
+        context.raise_original_map_exception = True
         parts = count or _partitions(ds)
         if keys or order:
-            ds = ds.map_batches(without_objects, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+            ds = ds.map_batches(for_shuffle, fn_kwargs={"kinds": kinds}, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
         if keys:
             ds = ds.repartition(parts, keys=keys)
         elif order:
@@ -131,7 +139,7 @@ def write(
             raise type(error.cause)(str(error.cause).split("\nFailed to apply UDF")[0]) from error
         raise
     finally:
-        settings.preserve_order = before
+        settings.preserve_order, context.raise_original_map_exception = before
     return sink.table
 
 
@@ -215,7 +223,7 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
         """Writes the rows of a task as a partition. Ray may run a task again; the commit uses one of the receipts."""
         assert self._plan is not None
         tables = (BlockAccessor.for_block(block).to_arrow() for block in blocks)
-        batches = sorted_batches(tables, self._sorted_by, self._batch_bytes)
+        batches = sorted_batches(tables, self._sorted_by, self._batch_bytes, self._plan.schema)
         task = self._plan.task(ctx.task_idx)
         try:
             first = next(batches, None)
@@ -240,20 +248,53 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
             end_session(self._plan)
 
 
-def _types_of(ds: ray.data.Dataset, url: Url, mode: str, storage_options: Any) -> dict[str, str]:
-    """Returns the types of the table to append to, else those of the dataset."""
-    if mode == "append":
+def _types_of(ds: ray.data.Dataset, url: Url, mode: str, schema: Mapping[str, str] | None, storage_options: Any) -> tuple[Types, list[str] | None]:
+    """Returns the types that are declared, those of the table to append to, or those of the dataset; and the columns that the dataset
+    becomes, if Ray knows them.
+    """
+    given = types("schema", schema)
+    if schema is None and mode == "append":
         with contextlib.suppress(NotFound):
             (split,) = cluster.plan_read(url, splits=1, storage_options=storage_options)
-            return types_of(split._table())
-    schema = ds.schema()
-    if schema is None or not schema.names:
-        raise Invalid("schema: the dataset has no rows, which define the types: pass `schema`")
-    base = schema.base_schema
-    rows = base.empty_table() if isinstance(base, pa.Schema) else ds.take_batch(1, batch_format="pandas")
-    block = BlockAccessor.for_block(rows).to_arrow()
-    table = of_ray(block)
-    return {name: column(name, table[name].combine_chunks(), None).type for name in table.column_names}
+            given = types_of(split._table())
+    is_given = schema is not None or bool(given)
+    found = ds.schema(fetch_if_missing=not is_given)
+    if found is None or not found.names:
+        if not is_given:
+            raise Invalid("schema: the dataset has no rows, which define the types: pass `schema`")
+        return Types(given), None
+    if is_given and not isinstance(found.base_schema, pa.Schema):
+        return Types(given), found.names
+    block = _typed_rows(ds, found.base_schema, is_given)
+    parts = [part for name in block.column_names for part in _parts_of(name, block[name], given.get(name))]
+    made = chosen(parts, given, {}, found.names)
+    names = [part.name for part in parts]
+    return (Types(given, [said for said in made.properties if said[0] in given]) if is_given else made), names
+
+
+def _typed_rows(ds: ray.data.Dataset, schema: Any, is_given: bool) -> pa.Table:
+    """Returns rows, or none, whose columns have types."""
+    if not isinstance(schema, pa.Schema):
+        return BlockAccessor.for_block(ds.take_batch(1, batch_format="pandas")).to_arrow()
+    objects = [one.name for one in schema if isinstance(one.type, ArrowPythonObjectType)]
+    if is_given or not objects:
+        return schema.empty_table()
+    rows = ds.take_batch(1, batch_format="pyarrow")
+    for name in objects:
+        # Ray has integers as objects if one of them has no 64 bits with a sign.
+        if pa.types.is_int64(rows[name].type) and pc.all(pc.greater_equal(rows[name], 0)).as_py():
+            rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(pa.uint64()))
+    return rows
+
+
+def _parts_of(name: str, values: pa.ChunkedArray, given: str | None) -> list[Part]:
+    """Returns the columns that a column of the dataset becomes: itself, or its parts."""
+    if given is not None and not is_decimal(values.type):
+        return [Part(name, given)]
+    array = tensors_of_ray(name, values, {}).combine_chunks()
+    if pa.types.is_null(array.type) or Column.arrow(array).is_typed:
+        return [Part(name, column(name, array, None).type)]
+    return parts_of(pa.schema([(name, array.type)]))
 
 
 def _partitions(ds: ray.data.Dataset) -> int:

@@ -19,7 +19,7 @@ from .._tetrys import Invalid, Receipt
 from .._write import types_of
 from ._options import READ, WRITE, options_of
 from ._types import BATCH_BYTES, BATCH_ROWS, arrow_schema, field, spark_type, to_spark, types_of_frame
-from ._write import MODES, advice, check_session, write_partition
+from ._write import MODES, advice, check_session, types_there, write_partition
 
 
 def register(spark: Any) -> None:
@@ -102,7 +102,7 @@ class TetrysDataSource(ds.DataSource):  # type: ignore[misc, unused-ignore]
             raise Invalid(f"option mode: `{given}`: expected {', '.join(MODES)}")
         if "index" not in options:
             raise Invalid('option index is missing: name the index columns, as in `.option("index", "log_id,time")`')
-        kinds = types_of_frame(schema, options.pop("schema", None))
+        kinds = types_of_frame(schema, options.pop("schema", None), types_there(url, mode, options))
         return TetrysWriter(cluster.plan_write(url, schema=kinds, mode=mode, **options))
 
 

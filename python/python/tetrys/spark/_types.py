@@ -10,6 +10,9 @@
 | a tensor with several `?` | a struct of `data`, the elements, and `shape`, the extents |
 | `list<..>` | an array |
 
+Of a DataFrame, a struct, an array of structs, a map and a decimal become the columns that `tetrys ingest parquet` makes of them (see
+`tetrys._nested`), unless the column has a type in the metadata or in `schema`.
+
 The metadata of a field has the Tetrys type as `tetrys.type`, and the shape of a tensor as `shape`, with -1 for `?`. So
 `numpy.reshape(value, shape)` gives the tensor back.
 """
@@ -28,7 +31,8 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from .._errors import NoColumn
-from .._options import types
+from .._nested import Part, as_type, chosen, flattened, is_list, parts_of
+from .._options import Types, types
 from .._tetrys import Invalid
 
 TYPE = "tetrys.type"
@@ -85,12 +89,12 @@ def spark_type(kind: str) -> st.DataType:
 
     Example:
         >>> spark_type("f32[?,4]")
-        ArrayType(FloatType(), False)
+        ArrayType(FloatType(), True)
     """
     if kind in _SCALARS:
         return _SCALARS[kind]
     if shaped := tensor(kind):
-        values = st.ArrayType(_SCALARS[shaped[0]], False)
+        values = st.ArrayType(_SCALARS[shaped[0]])
         if shaped[1].count(None) <= 1:
             return values
         return st.StructType([st.StructField("data", values), st.StructField("shape", st.ArrayType(st.IntegerType(), False))])
@@ -113,36 +117,67 @@ def field(name: str, kind: str) -> st.StructField:
     return st.StructField(name, spark_type(kind), True, metadata)
 
 
-def types_of_frame(schema: st.StructType, declared: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the Tetrys type of each column of a DataFrame: the declared one, that of its metadata, or that of its Spark type.
+def types_of_frame(schema: st.StructType, declared: Mapping[str, str] | None, here: Mapping[str, str] | None = None) -> Types:
+    """Returns the Tetrys types of the columns that a DataFrame becomes: the declared one, that of the metadata, that of the table `here` to
+    append to, or that of the Spark type.
 
     Raises:
         NotFound: `declared` names a column that the frame does not have.
         Invalid: there is no Tetrys type for a Spark type, or two columns have one name.
     """
-    names = schema.fieldNames()
+    names, here = schema.fieldNames(), here or {}
     declared = types("schema", declared)
-    if strangers := [name for name in declared if name not in names]:
-        raise NoColumn(f"schema: no column `{strangers[0]}`; the columns are {', '.join(names)}")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise Invalid(f"two columns `{twice[0]}`: rename one")
     given = {one.name: one.metadata[TYPE] for one in schema.fields if TYPE in one.metadata} | declared
-    return {one.name: given.get(one.name) or _inferred(one.name, one.dataType) for one in schema.fields}
+    parts = [part for one in schema.fields for part in _parts_of(one, given.get(one.name), here.get(one.name))]
+    known = [part.name for part in parts]
+    if strangers := [name for name in declared if name not in known]:
+        columns = [part.name for part in parts if not part.is_nulls]
+        raise NoColumn(f"schema: no column `{strangers[0]}`; the columns are {', '.join(columns)}")
+    return chosen(parts, given, here, names)
 
 
-def _inferred(name: str, kind: st.DataType) -> str:
-    if type(kind) in _INFERRED:
-        return _INFERRED[type(kind)]
+def _parts_of(one: st.StructField, given: str | None, here: str | None) -> list[Part]:
+    """Returns the columns that a field becomes: the field, or its parts."""
+    # A struct may be a tensor with its shape.
+    tensor = here if isinstance(one.dataType, st.StructType) else None
+    kind = given or _inferred(one.dataType) or tensor
+    if kind is not None and not _is_decimal(one.dataType):
+        return [Part(one.name, kind)]
+    _refuse(one.name, one.dataType)
+    return parts_of(to_arrow_schema(st.StructType([one]), timezone="UTC"))
+
+
+def _is_decimal(kind: st.DataType) -> bool:
+    """Whether values are decimals, or lists of these."""
+    return _is_decimal(kind.elementType) if isinstance(kind, st.ArrayType) else isinstance(kind, st.DecimalType)
+
+
+def _inferred(kind: st.DataType) -> str | None:
+    """Returns the type of columns that have the values as they are; None if they have parts of them, or if there is no such type."""
     if isinstance(kind, st.ArrayType):
-        item = _inferred(name, kind.elementType)
-        return f"{item}[?]" if isinstance(kind.elementType, (st.NumericType, st.BooleanType)) else f"list<{item}>"
-    said = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
-    if isinstance(kind, st.NullType):
-        raise Invalid(f"{said}: declare it in `schema`, or leave the column out")
-    if isinstance(kind, st.UserDefinedType):
-        raise Invalid(f"{said}: convert it to an array first, or declare it in `schema`")
-    advice = "make each field a column of its own" if isinstance(kind, st.StructType) else "cast it to a float, an integer or text"
-    raise Invalid(f"{said}: {advice}, or declare it in `schema`")
+        item = _inferred(kind.elementType)
+        is_element = isinstance(kind.elementType, (st.NumericType, st.BooleanType))
+        return None if item is None else f"{item}[?]" if is_element else f"list<{item}>"
+    return _INFERRED.get(type(kind))
+
+
+def _refuse(name: str, kind: st.DataType) -> None:
+    """Raises an error for values without a column type."""
+    if isinstance(kind, st.ArrayType):
+        _refuse(name, kind.elementType)
+    elif isinstance(kind, st.MapType):
+        _refuse(f"{name}.key", kind.keyType)
+        _refuse(f"{name}.value", kind.valueType)
+    elif isinstance(kind, st.StructType) and kind.fields:
+        for one in kind.fields:
+            _refuse(f"{name}.{one.name}", one.dataType)
+    elif type(kind) not in (*_INFERRED, st.DecimalType):
+        said = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
+        if isinstance(kind, (st.NullType, st.StructType)):
+            raise Invalid(f"{said}: declare it in `schema`, or leave the column out")
+        if isinstance(kind, st.UserDefinedType):
+            raise Invalid(f"{said}: convert it to an array first, or declare it in `schema`")
+        raise Invalid(f"{said}: cast it to a float, an integer or text, or declare it in `schema`")
 
 
 def arrow_schema(schema: st.StructType) -> pa.Schema:
@@ -221,10 +256,10 @@ def of_spark(batch: pa.RecordBatch, kinds: Mapping[str, str]) -> pa.Table:
     """Converts a batch of Spark to one that a partition takes.
 
     Raises:
-        Invalid: a value does not have the shape that the type of its column says.
+        Invalid: a value does not have the shape that the type of its column says, or is outside of the type.
     """
     columns = {}
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+    for name, array in flattened(batch, kinds).items():
         try:
             columns[name] = _of_spark(array, kinds[name])
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, Invalid) as error:
@@ -234,27 +269,23 @@ def of_spark(batch: pa.RecordBatch, kinds: Mapping[str, str]) -> pa.Table:
 
 def _of_spark(array: pa.Array, kind: str) -> pa.Array:
     shaped = tensor(kind)
-    if shaped is None and kind.startswith("list<") and _is_list(array.type):
+    if shaped is None and kind.startswith("list<") and is_list(array.type):
         starts, items = _items(array)
         made = _of_spark(items, kind[5:-1])
         return _list(starts, made, array, pa.large_list(made.type))
     if shaped is None:
-        return array.cast(pa.uint64()) if pa.types.is_decimal(array.type) and kind == "u64" else array
+        return array
     _, shape = shaped
     if pa.types.is_struct(array.type):
-        return _of_struct(array, len(shape))
-    if not _is_list(array.type):
+        return _of_struct(array, kind, len(shape))
+    if not is_list(array.type):
         return array
-    if len(shape) > 1 and _is_list(array.type.value_type):
+    if len(shape) > 1 and is_list(array.type.value_type):
         items, extents = _flattened(array, shape)
     else:
         items = array.flatten()
         extents = _extents(pc.list_value_length(array), kind, shape)
     return _tensors(items, extents, array)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _extents(lengths: pa.Array, kind: str, shape: Sequence[int | None]) -> npt.NDArray[np.int64]:
@@ -278,7 +309,7 @@ def _flattened(array: pa.Array, shape: Sequence[int | None]) -> tuple[pa.Array, 
     rows = np.arange(len(array))
     extents = np.zeros((len(array), len(shape)), np.int64)
     for axis, known in enumerate(shape):
-        if not _is_list(array.type):
+        if not is_list(array.type):
             raise Invalid(f"expected arrays nested {len(shape)} deep, found {axis}")
         if axis and array.null_count:
             raise Invalid(f"a null within dimension {axis - 1}: tensors have no nulls")
@@ -292,12 +323,12 @@ def _flattened(array: pa.Array, shape: Sequence[int | None]) -> tuple[pa.Array, 
     return array, extents
 
 
-def _of_struct(array: pa.Array, rank: int) -> pa.Array:
+def _of_struct(array: pa.Array, kind: str, rank: int) -> pa.Array:
     names = [array.type.field(number).name for number in range(array.type.num_fields)]
     if names != ["data", "shape"]:
         raise Invalid(f"expected an array, or a struct of `data` and `shape`, found one of {', '.join(names)}")
-    data, shape = array.field("data"), array.field("shape")
-    if not _is_list(data.type) or not _is_list(shape.type) or not pa.types.is_integer(shape.type.value_type):
+    data, shape = as_type(array.field("data"), kind, "`data`"), array.field("shape")
+    if not is_list(data.type) or not is_list(shape.type) or not pa.types.is_integer(shape.type.value_type):
         raise Invalid("expected `data` to be an array of elements, and `shape` one of integers")
     lengths = pc.list_value_length(shape).fill_null(0).to_numpy()
     valid = array.is_valid().to_numpy(zero_copy_only=False)
@@ -326,10 +357,6 @@ def _of_struct(array: pa.Array, rank: int) -> pa.Array:
 
 def _tensors(items: pa.Array, extents: npt.NDArray[np.int64], nulls_of: pa.Array) -> pa.Array:
     """Returns tensors as the struct of `data` and `shape` that the engine takes."""
-    if pa.types.is_decimal(items.type):
-        items = items.cast(pa.uint64())
-    if items.null_count:
-        raise Invalid("a null element: tensors have no nulls")
     valid = nulls_of.is_valid().to_numpy(zero_copy_only=False)
     counts = np.where(valid, extents.prod(axis=1), 0)
     data = _list(np.concatenate([[0], np.cumsum(counts)]), items, None, pa.large_list(items.type))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -13,12 +14,14 @@ from pyspark import TaskContext
 from pyspark.resource import ResourceProfile
 
 from .. import _tetrys, cluster
-from .._arguments import Url, choice, texts, truth, url_of, whole
+from .._arguments import Url, choice, names, texts, truth, url_of, whole
 from .._errors import WrongType, found
+from .._options import Types
 from .._places import option_of, place_of
 from .._sources import COMMIT_AGAIN, end_session, open_session, write_source
 from .._table import Table, opened
-from .._tetrys import Exists, Invalid, OutcomeUnknown, Receipt, Unavailable
+from .._tetrys import Exists, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
+from .._write import types_of
 from ._types import of_spark, types_of_frame
 
 Mode = Literal["errorifexists", "error", "create", "append", "overwrite", "ignore"]
@@ -44,12 +47,15 @@ def write(
     Args:
         df: The DataFrame. A tensor is an array of its elements in C order, nested arrays, or, if it has several `?`, a struct of
             `data` and `shape`. Frames that were read with the format `tetrys` have the types of their columns in the metadata.
+            Structs, arrays of structs, maps and decimals become the columns that `tetrys ingest parquet` makes of them, such as `s.a`
+            for the field `a` of a struct `s`.
         url: URL or path of the table.
         index: Columns that are kept in the index.
         mode: `"errorifexists"` (also `"error"`, `"create"`), `"append"` (also creates), `"overwrite"`, or `"ignore"`: if there is a
             table, returns it and writes nothing.
         schema: Types of columns, {column: type}, such as `{"lidar.points": "f32[?,4]"}`. Default: the type in the metadata of the
-            field, else the one that holds the values of the Spark type.
+            field, else that of the table to append to, else the one that holds the values of the Spark type. A struct `s` that is not
+            null although all its fields are null needs the column `{"s.is_null": "bool"}`.
         sequence_by: Index columns that define sequences. Spark repartitions the rows by them.
         order_by: Index columns that order the rows within a sequence. Spark sorts the rows by them. Without `sequence_by`, Spark
             sorts the whole frame, and computes it twice for that.
@@ -68,7 +74,8 @@ def write(
 
     Raises:
         Exists: there is a table at `url`, and the mode is `"errorifexists"`.
-        Invalid: there is no column type for a Spark type, or an option breaks a rule.
+        Invalid: there is no column type for a Spark type, decimals to append have other digits than those of the table, or an option
+            breaks a rule.
         Conflict: another writer published a version first.
         OutcomeUnknown, Unavailable: the store did not confirm the commit. The message says how to commit again.
         pyspark.errors.PythonException: a task failed; the message has the error, with the partition and the column.
@@ -81,7 +88,7 @@ def write(
     if df.isStreaming:
         raise WrongType('df: expected a DataFrame of all rows, found a stream: write its batches by `foreachBatch`, with mode="append"')
     count = None if partitions is None else whole("partitions", partitions, 1, 2**31 - 1)
-    kinds = types_of_frame(df.schema, schema)
+    kinds = types_of_frame(df.schema, schema, types_there(url, mode, options))
     options |= {"index": index, "sequence_by": keys, "order_by": order}
     try:
         plan = cluster.plan_write(url, schema=kinds, mode=MODES.get(mode, "create"), **options)
@@ -91,9 +98,9 @@ def write(
         raise
     try:
         # `mapInArrow` finds no columns whose names have dots, and Spark no columns whose names differ in case alone.
-        plain = {name: f"c{number}" for number, name in enumerate(kinds)}
-        rows = _prepared(df.toDF(*plain.values()), [plain[name] for name in keys], [plain[name] for name in order], count)
-        receipts = _receipts(rows.mapInArrow(_Task(plan, list(kinds)), _RECEIPT))
+        plain = df.toDF(*[f"c{number}" for number in range(len(df.columns))])
+        rows = _prepared(plain, [_key(plain, df.schema, kinds, name) for name in keys], [_key(plain, df.schema, kinds, name) for name in order], count)
+        receipts = _receipts(rows.mapInArrow(_Task(plan, df.columns), _RECEIPT))
     except BaseException:
         end_session(plan)
         raise
@@ -108,7 +115,7 @@ def write(
 
 def extract(
     spark: Any,
-    sources: Sequence[str],
+    sources: Sequence[Url],
     fn: Callable[[str], Iterable[Any]],
     url: Url,
     *,
@@ -123,7 +130,8 @@ def extract(
 
     Args:
         spark: The Spark session.
-        sources: Names of the sources, such as URLs of recordings. The table has their rows in this order.
+        sources: Names of the sources, such as URLs of recordings, as text or paths. `fn` gets them as text. The table has their rows in
+            this order.
         fn: Called with a source in a worker. Yields its rows in order, each a dict of values, or batches of rows: dicts of columns,
             frames or record batches. All rows of a sequence come from one source.
         url: URL or path of the table.
@@ -153,7 +161,7 @@ def extract(
         pyspark.errors.PythonException: a task failed; the message has the error, with the partition and the source.
     """
     choice("mode", mode, MODES)
-    labels = texts("sources", sources)
+    labels = names("sources", sources)
     if not callable(fn):
         raise WrongType(f"fn: expected a function of a source, found {found(fn)}")
     check_session(spark)
@@ -238,7 +246,32 @@ def advice() -> Iterator[None]:
         raise type(error)(f"{error}; tetrys.spark.write(df, url, ..) brings the rows of sequences together and sorts them") from error
 
 
-def _prepared(df: Any, keys: Sequence[str], order: Sequence[str], partitions: int | None) -> Any:
+def types_there(url: Url, mode: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the types of the table that rows are appended to; none if there is no table, or if the rows make a new one."""
+    if mode != "append":
+        return {}
+    try:
+        return types_of(opened(place_of(url_of(url), option_of(options), options.get("allow", ()))))
+    except NotFound:
+        return {}
+
+
+def _key(plain: Any, schema: Any, kinds: Types, name: str) -> Any:
+    """Returns a column of the table as an expression of the frame `plain`, whose columns have other names."""
+    names = schema.fieldNames()
+    path = [name]
+    if name not in names:
+        (within,) = [json.loads(said) for column, key, said in kinds.properties if (column, key) == (name, "nested")]
+        path = [step[0] for step in within]
+        path.append(name.removeprefix(".".join(path) + "."))
+    key = plain[f"c{names.index(path[0])}"]
+    for one in path[1:]:
+        key = key.getField(one)
+    # Text has another order than numbers.
+    return key.cast("string") if kinds[name] in ("utf8", "categorical") else key
+
+
+def _prepared(df: Any, keys: Sequence[Any], order: Sequence[Any], partitions: int | None) -> Any:
     """Returns the frame with whole sequences in its partitions, in order."""
     count = [] if partitions is None else [partitions]
     if keys:

@@ -1,7 +1,8 @@
 //! Columns whose best codec chain is known, for the tests of the choice and for `benches/codecs.rs`: constant and counter (i64),
 //! millimetres (an f32 random walk), noise (i64), and three lidar sweeps of about 20,000 x 4 f32 with millimetre resolution. The
 //! first sweep scans a room, so neighbouring points are similar. The second is the sweep of the demo. The third has independent
-//! uniform numbers.
+//! uniform numbers. Then what a recording has beside its sensors: poses of a vehicle (f64), boxes of its surroundings (f32), token
+//! numbers of a text, common ones small (u32), and the class of each point of a sweep (u8).
 
 /// Returns name, type and values of each column.
 pub(crate) fn columns() -> Vec<(&'static str, &'static str, Vec<u8>)> {
@@ -24,6 +25,10 @@ pub(crate) fn columns() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("lidar, scanning", "f32[?,4]", scanning),
         ("lidar, demo", "f32[?,4]", demo),
         ("lidar, random", "f32[?,4]", uniform),
+        ("poses", "f64[3,4]", poses(&mut random)),
+        ("boxes", "f32[?,7]", boxes(&mut random)),
+        ("tokens", "u32[200]", tokens(&mut random)),
+        ("labels", "u8[?]", labels(&mut random)),
     ]
 }
 
@@ -62,6 +67,71 @@ fn sweep(random: &mut fastrand::Rng) -> Vec<u8> {
             for value in place.into_iter().chain([random.u8(..120).into()]) {
                 out.extend(value.to_le_bytes());
             }
+        }
+    }
+    out
+}
+
+/// Returns the poses of a vehicle on a winding road at 10 Hz: rotation and translation, with noise of the localisation.
+fn poses(random: &mut fastrand::Rng) -> Vec<u8> {
+    let (mut x, mut y, mut out) = (650.0, -1_200.0, Vec::new());
+    for step in 0..1_500 {
+        let time = f64::from(step) / 10.0;
+        let (sine, cosine) = (0.4 * (time / 20.0).sin() + 1e-4 * random.f64()).sin_cos();
+        let speed = 12.0 + 3.0 * (time / 7.0).sin();
+        (x, y) = (x + cosine * speed / 10.0, y + sine * speed / 10.0);
+        let height = 210.0 + (time / 30.0).cos() + 1e-3 * random.f64();
+        for value in [cosine, -sine, 0.0, x, sine, cosine, 0.0, y, 0.0, 0.0, 1.0, height] {
+            out.extend(value.to_le_bytes());
+        }
+    }
+    out
+}
+
+/// Returns boxes of 40 tracked objects at 100 times: centre, size and heading.
+fn boxes(random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut objects: Vec<[f32; 8]> = Vec::new();
+    for _ in 0..40 {
+        let place = [120.0 * (random.f32() - 0.5), 120.0 * (random.f32() - 0.5), random.f32()];
+        let size = [4.2 + random.f32(), 1.7 + 0.3 * random.f32(), 1.5 + 0.4 * random.f32()];
+        objects.push([
+            place[0],
+            place[1],
+            place[2],
+            size[0],
+            size[1],
+            size[2],
+            std::f32::consts::TAU * random.f32(),
+            10.0 * random.f32(),
+        ]);
+    }
+    let mut out = Vec::new();
+    for _ in 0..100 {
+        for object in &mut objects {
+            let (sine, cosine) = object[6].sin_cos();
+            object[0] += 0.1 * object[7] * cosine + 0.02 * (random.f32() - 0.5);
+            object[1] += 0.1 * object[7] * sine + 0.02 * (random.f32() - 0.5);
+            object[6] += 0.01 * (random.f32() - 0.5);
+            object[..7].iter().for_each(|value| out.extend(value.to_le_bytes()));
+        }
+    }
+    out
+}
+
+/// Returns numbers of words: number n is about n times as rare as number 1.
+fn tokens(random: &mut fastrand::Rng) -> Vec<u8> {
+    (0..40_000).flat_map(|_| (50_000_f64.powf(random.f64()) as u32).to_le_bytes()).collect()
+}
+
+/// Returns classes of points: long runs of few classes, and single points of others.
+fn labels(random: &mut fastrand::Rng) -> Vec<u8> {
+    let (mut class, mut out) = (0, Vec::new());
+    while out.len() < 80_000 {
+        class = if random.u8(..4) == 0 { random.u8(..20) } else { class };
+        let run = random.usize(1..40);
+        out.extend(std::iter::repeat_n(class, run));
+        if random.u8(..3) == 0 {
+            out.push(random.u8(..20));
         }
     }
     out

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import texts
-from ..._errors import short
+from ..._errors import imported, short
 from ..._tetrys import Invalid, NotFound
 from ..._table import Table
 from ..._write import Partition, Writer
-from .._source import table_url
-from .._stored import SCHEMA, codec_property, dtype_name
+from ..._ingest_petastorm import read_petastorm_metadata
+from .._source import opened, shown, table_url
+from .._stored import SCHEMA, codec_property, dtype_name, field_of
 from ..codecs import CompressedNdarrayCodec, NdarrayCodec, ScalarCodec, checked
-from ..errors import WrongType, WrongValue, found
+from ..errors import NoDataSet, NotSupportedError, WrongType, WrongValue, found
 from ..unischema import Unischema, UnischemaField, insert_explicit_nulls
 
-__all__ = ["DatasetWriter", "PetastormMetadataError", "materialize_dataset"]
+__all__ = ["DatasetWriter", "PetastormMetadataError", "get_schema", "get_schema_from_dataset_url", "infer_or_load_unischema", "materialize_dataset"]
 
 _TYPES: dict[Any, str] = {
     np.bool_: "bool", np.int8: "i8", np.int16: "i16", np.int32: "i32", np.int64: "i64", np.uint8: "u8", np.uint16: "u16", np.uint32: "u32",
@@ -37,6 +38,75 @@ _ROWS = 256
 
 class PetastormMetadataError(Invalid):
     """There is no table where one is expected, or it does not have the fields of a schema."""
+
+
+def get_schema(dataset: Any, *, storage_options: Mapping[str, Any] | None = None) -> Unischema:
+    """Returns the schema of a table, or of a data set of Petastorm, whose pickles are read as data.
+
+    Args:
+        dataset: A `Table`, or the URL or path of a table or of a data set. Petastorm takes a `ParquetDataset` of an old pyarrow.
+        storage_options: Options of the store; see `tetrys.open_table`.
+
+    Example:
+        >>> from tetrys.petastorm.etl.dataset_metadata import get_schema
+        >>> get_schema("drives").timestamp.numpy_dtype
+        <class 'numpy.int64'>
+
+    Raises:
+        NotFound: there is neither.
+        PetastormMetadataError: there are Parquet files without a schema of Petastorm.
+    """
+    try:
+        return opened(dataset, storage_options=storage_options).schema
+    except NoDataSet:
+        said = read_petastorm_metadata(table_url(dataset), storage_options=storage_options)["schema"]
+    if said is None:
+        raise PetastormMetadataError(f"{table_url(dataset)}: Parquet files without a schema of Petastorm: infer_or_load_unischema infers one")
+    return Unischema(str(said["name"]), [field_of(field) for field in said["fields"]])
+
+
+def get_schema_from_dataset_url(
+    dataset_url_or_urls: Any, hdfs_driver: str = "libhdfs3", storage_options: Mapping[str, Any] | None = None, filesystem: Any = None
+) -> Unischema:
+    """Returns the schema at a URL, as `get_schema` does; of a list of URLs, the schema at the first.
+
+    Args:
+        hdfs_driver: Unused.
+        filesystem: Not supported: the stores of tetrys read the tables.
+    """
+    del hdfs_driver
+    if filesystem is not None:
+        raise NotSupportedError("filesystem: tables are read by the stores of tetrys: pass the URL alone")
+    urls = dataset_url_or_urls if isinstance(dataset_url_or_urls, (list, tuple)) else [dataset_url_or_urls]
+    if not urls:
+        raise WrongValue("dataset_url_or_urls: an empty list, expected one URL or more")
+    return get_schema(urls[0], storage_options=storage_options)
+
+
+def infer_or_load_unischema(dataset: Any, *, storage_options: Mapping[str, Any] | None = None) -> Unischema:
+    """Returns the schema as `get_schema` does, or that of the columns of Parquet files; see `Unischema.from_arrow_schema`.
+
+    Args:
+        dataset: As for `get_schema`. The Parquet files are in a folder of a disk, or anywhere that pyarrow reads.
+        storage_options: As for `get_schema`.
+
+    Raises:
+        NotFound: there is neither.
+        NotImplementedError (an `Unsupported`): Parquet files without a schema in an object store, with `storage_options`: pyarrow takes
+            its options from the environment.
+    """
+    try:
+        return get_schema(dataset, storage_options=storage_options)
+    except PetastormMetadataError:
+        data = imported("pyarrow.dataset", "the schema of Parquet files needs pyarrow: pip install pyarrow")
+        url = table_url(dataset).removeprefix("file://")
+        if storage_options and "://" in url:
+            raise NotSupportedError(
+                f"{shown(url)}: pyarrow infers the schema of Parquet files, and does not know storage_options: give them in the environment, or make a table with "
+                "tetrys.ingest_petastorm"
+            ) from None
+        found_there = data.dataset(url, format="parquet", partitioning="hive")
+        return Unischema.from_arrow_schema(found_there)
 
 
 class _Cell:

@@ -61,15 +61,15 @@ class SparkDatasetConverter:
             batch_size: Rows of a batch; default 32.
             prefetch: Batches that tf.data prefetches; default: as many as it chooses.
             num_epochs: Number of epochs; default: without end, as in Petastorm.
-            workers_count: Unused.
+            workers_count: Number of worker processes with `reader_pool_type="process"`, default 4; see
+                `tetrys.petastorm.make_batch_reader`.
             shuffling_queue_capacity: Above 0: rows are mixed even with `shuffle_row_groups=False`.
             petastorm_reader_kwargs: Other arguments of `tetrys.petastorm.make_batch_reader`.
         """
         from ..tf_utils import make_petastorm_dataset
 
         tf = imported("tensorflow", "TensorFlow is not installed: pip install tensorflow")
-        del workers_count
-        with self._reader(num_epochs, petastorm_reader_kwargs, batch_size=32 if batch_size is None else batch_size) as reader:
+        with self._reader(num_epochs, workers_count, petastorm_reader_kwargs, batch_size=32 if batch_size is None else batch_size) as reader:
             if shuffling_queue_capacity is not None and whole("shuffling_queue_capacity", shuffling_queue_capacity):
                 reader._mix()
             yield make_petastorm_dataset(reader).prefetch(tf.data.AUTOTUNE if prefetch is None else whole("prefetch", prefetch))
@@ -89,22 +89,23 @@ class SparkDatasetConverter:
         Args:
             batch_size: Rows of a batch.
             num_epochs: Number of epochs; default: without end, as in Petastorm.
-            workers_count: Unused.
+            workers_count: Number of worker processes with `reader_pool_type="process"`, default 4; see
+                `tetrys.petastorm.make_batch_reader`.
             shuffling_queue_capacity: Above 0: rows are mixed even with `shuffle_row_groups=False`.
             data_loader_fn: Makes the loader; default: `tetrys.petastorm.pytorch.DataLoader`.
             petastorm_reader_kwargs: Other arguments of `tetrys.petastorm.make_batch_reader`.
         """
         from ..pytorch import DataLoader
 
-        del workers_count
         if data_loader_fn is not None and not callable(data_loader_fn):
             raise WrongType(f"data_loader_fn: expected a function, found {found(data_loader_fn)}")
-        with self._reader(num_epochs, petastorm_reader_kwargs) as reader:
+        with self._reader(num_epochs, workers_count, petastorm_reader_kwargs) as reader:
             make = DataLoader if data_loader_fn is None else data_loader_fn
             yield make(reader=reader, batch_size=batch_size, shuffling_queue_capacity=shuffling_queue_capacity)
 
-    def _reader(self, num_epochs: int | None, options: dict[str, Any], **more: Any) -> Any:
+    def _reader(self, num_epochs: int | None, workers: int | None, options: dict[str, Any], **more: Any) -> Any:
         _check_horovod(options)
+        more["workers_count"] = 4 if workers is None else workers
         return make_batch_reader(self.cache_dir_url, num_epochs=num_epochs, **options, **more)
 
     def delete(self) -> None:
@@ -152,12 +153,14 @@ def make_spark_converter(
     if not parent:
         name = SparkDatasetConverter.PARENT_CACHE_DIR_URL_CONF
         raise WrongValue(f"the Spark setting {name} is missing: spark.conf.set({name!r}, 'file:///..'), a folder that all executors can write")
+    # Without the slashes at its end: one folder has one cache.
+    parent = table_url(parent)
     with _lock:
         for known, folder, precision, converter in _made:
             # `sameSemantics` ignores the names of columns.
             if (folder, precision) == (parent, dtype) and known.schema == df.schema and known.sameSemantics(df):
                 return converter
-    converter = _materialized(df, table_url(parent), dtype)
+    converter = _materialized(df, parent, dtype)
     with _lock:
         _made.append((df, parent, dtype, converter))
     atexit.register(converter.delete)

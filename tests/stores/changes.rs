@@ -8,7 +8,7 @@ use tetrys::{
     Result, Table, TableWriter,
     table::{GcSettings, now_ms},
 };
-use tetrys_s3_server::Server;
+use tetrys_s3_server::{Protocol, Server};
 
 use crate::common::{
     s3,
@@ -70,7 +70,7 @@ pub(crate) const CHANGES: &[&str] = &[
 pub(crate) async fn change(server: &Server, what: &str) -> Result<Vec<Table>> {
     let options = || cut_by(tiny_cuts());
     let (schema, partitions) = two_partitions(7);
-    let url = |name: &str| format!("s3://data/{name}");
+    let url = |name: &str| server.url("data", name);
     let stores = s3::options(server);
     let table = Table::open_with(&url("t"), &stores).await?;
     let made = match what {
@@ -131,32 +131,33 @@ pub(crate) async fn change(server: &Server, what: &str) -> Result<Vec<Table>> {
             }
             Table::open_with(&url("t"), &stores).await?
         }
-        _ => return views(&table, what, &stores).await,
+        _ => return views(server, &table, what).await,
     };
     Ok(vec![made])
 }
 
 #[cfg(feature = "frame")]
-async fn views(table: &Table, what: &str, stores: &tetrys::StoreOptions) -> Result<Vec<Table>> {
-    let other = Table::open_with("s3://data/other", stores).await?;
+async fn views(server: &Server, table: &Table, what: &str) -> Result<Vec<Table>> {
+    let (stores, url) = (&s3::options(server), |name: &str| server.url("data", name));
+    let other = Table::open_with(&url("other"), stores).await?;
     let (left, right) = (table.index().await?, other.index().await?);
     let merge = tetrys::Merge::on(["log", "time"]);
     Ok(match what {
         "save a view" => {
-            vec![left.sql("SELECT * FROM t WHERE time > 1100")?.view_writer().save_with("s3://data/new", stores).await?.table]
+            vec![left.sql("SELECT * FROM t WHERE time > 1100")?.view_writer().save_with(&url("new"), stores).await?.table]
         }
-        "save a merge" => vec![table.merge_writer(&other, merge).save_with("s3://data/new", stores).await?.table],
+        "save a merge" => vec![table.merge_writer(&other, merge).save_with(&url("new"), stores).await?.table],
         _ => {
-            let merged = left.merge(&right, &merge)?.view_writer().save_with("s3://data/new", stores).await?.table;
+            let merged = left.merge(&right, &merge)?.view_writer().save_with(&url("new"), stores).await?.table;
             let splits = table.split_writer(["log"], [("train", 0.5), ("test", 0.5)]);
-            let splits = splits.save_with("s3://data/splits", stores).await?;
+            let splits = splits.save_with(&url("splits"), stores).await?;
             [merged].into_iter().chain(splits.into_iter().map(|(_, view)| view.table)).collect()
         }
     })
 }
 
 #[cfg(not(feature = "frame"))]
-async fn views(_: &Table, _: &str, _: &tetrys::StoreOptions) -> Result<Vec<Table>> {
+async fn views(_: &Server, _: &Table, _: &str) -> Result<Vec<Table>> {
     Ok(Vec::new())
 }
 
@@ -179,9 +180,9 @@ pub(crate) fn before() -> Bucket {
     content(&server)
 }
 
-/// Starts a server with these objects.
-pub(crate) fn serving(bucket: &Bucket) -> Server {
-    let server = s3::server();
+/// Starts a server of a protocol with these objects.
+pub(crate) fn serving(protocol: Protocol, bucket: &Bucket) -> Server {
+    let server = s3::server_of(protocol);
     bucket.iter().for_each(|(name, bytes)| server.put("data", name, bytes.clone()));
     server
 }

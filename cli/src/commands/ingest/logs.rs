@@ -1,0 +1,150 @@
+//! `tetrys ingest logs`: makes synchronised rows of MCAP and ROS recordings.
+
+use std::{io::Write, path::PathBuf, time::Instant};
+
+use clap::Args;
+use tetrys::{Error, ErrorKind, Table, ingest::LocalFile};
+use tetrys_logs::{IngestSettings, LogReport, LogSource, OpenOptions, Recipe, ingest};
+
+use super::{Storing, json_of, said_of, say_warnings};
+use crate::{
+    commands::{logs::time, write_json},
+    failure::{Failure, Outcome, committed, say},
+    numbers::whole,
+    progress, text,
+};
+
+/// Maximum bytes of a recipe.
+const MAX_RECIPE: u64 = 1 << 20;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Makes one sequence of rows for each log: a row for each message of a topic, or at a rate. The recipe says which messages each row gets, and NAME.dt has the time difference of each. `tetrys logs plan` writes a recipe to start from.
+
+If there is a table already, the logs that it lacks are added; its recipe must be the same. A log that fails is named, the others are committed, and the exit code is 1: the same command again imports what is missing. A file that is cut or damaged gives what can be read, with a warning.
+
+Examples:
+  tetrys ingest logs monday.mcap tuesday.mcap drives --recipe sync.toml
+  tetrys ingest logs s3://bucket/monday.mcap drives --recipe sync.toml --strict
+  tetrys ingest logs part_0.mcap part_1.mcap drive --join --recipe sync.toml --from 2026-05-01T12:00:00Z"
+)]
+pub(crate) struct Logs {
+    /// The logs: paths or URLs of MCAP files, or folders of rosbag2. The name of the file or folder is the name of the log
+    #[arg(required = true, num_args = 1.., value_name = "LOG")]
+    logs: Vec<String>,
+    /// The table: a path or URL. A table that exists gets the logs that it lacks
+    table: String,
+    /// The recipe (TOML): the clock, and what each row gets
+    #[arg(long, value_name = "FILE")]
+    recipe: PathBuf,
+    /// All files are one log, in this order
+    #[arg(long)]
+    join: bool,
+    /// Leave out rows before this time: 2026-05-01T12:00:00Z, or nanoseconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<i64>,
+    /// Leave out rows after this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    to: Option<i64>,
+    /// Refuse files that are cut or damaged
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    storing: Storing,
+    /// Number of logs to import at once [default: the number of cores, at most 4]
+    #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
+    workers: Option<u16>,
+    /// Print no progress bar and no summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Logs {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let text = LocalFile::text(&self.recipe, MAX_RECIPE)?;
+        let recipe = Recipe::parse(&text).map_err(|error| error.at(self.recipe.display()))?;
+        let sources = match self.join {
+            true => vec![LogSource::joined(&self.logs)?],
+            false => self.logs.iter().map(|url| LogSource::of(url)).collect::<Result<_, _>>()?,
+        };
+        let store = crate::opening::store(&self.table)?;
+        let base = match Table::open_in(store.clone()).await {
+            Ok(table) => Some(table),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        let settings = IngestSettings {
+            recipe,
+            open: OpenOptions { strict: self.strict, store: crate::opening::options() },
+            span: (self.from, self.to),
+            write: self.storing.options(base.as_ref()),
+            workers: self.workers.map_or(0, usize::from),
+            references: Vec::new(),
+        };
+        let bar = progress::rows("ingest", 0, self.quiet);
+        let moved = bar.clone();
+        let ingested = ingest(&sources, store, &settings, move |rows| moved.set_position(rows)).await;
+        bar.finish_and_clear();
+        let ingested = ingested.map_err(Failure::Input)?;
+        let table = &ingested.table;
+        if !ingested.report.logs.is_empty() {
+            committed(table.url(), table.version());
+        }
+        say_warnings(table);
+        for warning in ingested.report.logs.iter().flat_map(|log| &log.warnings) {
+            say(format_args!("warning: {}", text::printable(warning)));
+        }
+        if self.json {
+            let mut json = json_of(table);
+            json["report"] = serde_json::to_value(&ingested.report).unwrap_or_default();
+            json["present"] = ingested.present.clone().into();
+            write_json(out, &json)?;
+        } else if !self.quiet {
+            writeln!(out, "{} in {}", said_of(table), text::time(started.elapsed()))?;
+            if !ingested.present.is_empty() {
+                writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
+            }
+            if !ingested.report.logs.is_empty() {
+                write!(out, "{}", summary(&ingested.report.logs))?;
+            }
+        }
+        for (name, error) in &ingested.failed {
+            say(format_args!("error: log {}: {}", text::printable(name), text::printable(&error.to_string())));
+        }
+        match ingested.failed.len() as u64 {
+            0 => Ok(Outcome::Done),
+            failed => Err(Failure::Input(Error::invalid(format!(
+                "{} failed and {} not in the table; the same command again imports what is missing",
+                text::counted(failed, "log"),
+                if failed == 1 { "is" } else { "are" }
+            )))),
+        }
+    }
+}
+
+/// One line for each log and match.
+fn summary(logs: &[LogReport]) -> String {
+    let headings = ["log", "match", "rows", "matched", "reused", "skipped", "missing", "late", "largest dt"];
+    let mut rows = Vec::new();
+    for log in logs {
+        for found in &log.matches {
+            let count = |number: u64| text::count(number);
+            rows.push(vec![
+                text::printable(&log.log),
+                text::printable(&found.name),
+                count(log.rows),
+                count(found.matched),
+                count(found.reused),
+                count(found.skipped),
+                count(found.missing),
+                count(found.late + found.without_stamp),
+                found.largest_dt.map_or_else(String::new, |ns| text::time(std::time::Duration::from_nanos(ns))),
+            ]);
+        }
+    }
+    text::table(&headings, &rows)
+}

@@ -1,0 +1,142 @@
+//! `tetrys logs`: shows what MCAP and ROS recordings have, and writes a recipe to import them with.
+
+use std::{io::Write, time::Duration};
+
+use clap::{Args, Subcommand};
+use tetrys_logs::{LogInfo, LogSource, OpenOptions, info, parse_time, plan};
+
+use crate::{
+    commands::write_json,
+    failure::{Failure, Outcome, say},
+    text,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Logs {
+    /// Show the topics of logs: types, rates, and how far their stamps are from the log time
+    Info(Info),
+    /// Write a recipe to start from, for `tetrys ingest logs`
+    Plan(Plan),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Reads all messages. DELAY is log time - stamp: the smallest, the median and the largest. BACK counts stamps that are before the one before. A topic whose messages stay bytes is named below the table, with the reason.
+
+Examples:
+  tetrys logs info monday.mcap
+  tetrys logs info monday.mcap tuesday.mcap --json"
+)]
+pub(crate) struct Info {
+    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<String>,
+    /// Refuse files that are cut or damaged
+    #[arg(long)]
+    strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The clock is the topic with the most bytes, and each other topic that all logs have gives its last message. Each topic gets its time: stamp, if all stamps are there, few step back and they are near the log time; else log. Edit the recipe before you use it.
+
+Examples:
+  tetrys logs plan monday.mcap
+  tetrys logs plan monday.mcap tuesday.mcap > sync.toml"
+)]
+pub(crate) struct Plan {
+    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<String>,
+    /// Print JSON: the recipe is the text `recipe`
+    #[arg(long)]
+    json: bool,
+}
+
+/// Parses a time: RFC 3339, or nanoseconds since 1970.
+pub(crate) fn time(text: &str) -> Result<i64, String> {
+    parse_time(text).ok_or_else(|| "expected a time such as 2026-05-01T12:00:00Z, or nanoseconds since 1970".to_owned())
+}
+
+impl Logs {
+    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        match self {
+            Self::Info(command) => {
+                let infos = read(&command.logs, command.strict).await?;
+                if command.json {
+                    write_json(out, &serde_json::to_value(&infos).unwrap_or_default())?;
+                    return Ok(Outcome::Done);
+                }
+                for info in &infos {
+                    show(info, out)?;
+                }
+                Ok(Outcome::Done)
+            }
+            Self::Plan(command) => {
+                let infos = read(&command.logs, false).await?;
+                let recipe = plan(&infos).map_err(Failure::Input)?;
+                match command.json {
+                    true => write_json(out, &serde_json::json!({"recipe": recipe}))?,
+                    false => write!(out, "{recipe}")?,
+                }
+                Ok(Outcome::Done)
+            }
+        }
+    }
+}
+
+async fn read(logs: &[String], strict: bool) -> Result<Vec<LogInfo>, Failure> {
+    let options = OpenOptions { strict, store: crate::opening::options() };
+    let mut infos = Vec::new();
+    for url in logs {
+        let found = info(&LogSource::of(url)?, &options).await.map_err(Failure::Input)?;
+        for warning in &found.warnings {
+            say(format_args!("warning: {}", text::printable(warning)));
+        }
+        infos.push(found);
+    }
+    Ok(infos)
+}
+
+fn show(info: &LogInfo, out: &mut dyn Write) -> Result<(), Failure> {
+    let bytes = info.files.iter().map(|file| file.bytes).sum();
+    let length = info.log_time.map_or(0, |(first, last)| first.abs_diff(last));
+    let length = text::time(Duration::from_nanos(length));
+    let messages = text::counted(info.messages, "message");
+    writeln!(out, "{}: {messages}, {length}, {}", text::printable(&info.log), text::bytes(bytes))?;
+    for file in &info.files {
+        let chunks = text::counted(u64::from(file.chunks), "chunk");
+        let index = if file.indexed { "with an index" } else { "without a usable index: read from front to back" };
+        let crc = match file.chunks_without_crc {
+            0 => String::new(),
+            without => format!(", {without} without a CRC"),
+        };
+        writeln!(out, "  {}: {chunks}, {index}{crc}", text::printable(&file.file))?;
+    }
+    let headings = ["topic", "type", "messages", "Hz", "bytes", "delay", "back", "equal", "time"];
+    let ns = |ns: i64| format!("{}{}", if ns < 0 { "-" } else { "" }, text::time(Duration::from_nanos(ns.unsigned_abs())));
+    let row = |topic: &tetrys_logs::TopicReport| {
+        vec![
+            text::printable(&topic.topic),
+            text::printable(&topic.schema),
+            text::count(topic.messages),
+            topic.rate.map_or_else(String::new, |rate| format!("{rate:.1}")),
+            text::bytes(topic.bytes),
+            topic.delay.map_or_else(String::new, |(least, median, most)| format!("{} {} {}", ns(least), ns(median), ns(most))),
+            text::count(topic.steps_back),
+            text::count(topic.equal_stamps),
+            topic.time.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = info.topics.iter().map(row).collect();
+    write!(out, "{}", text::table(&headings, &rows))?;
+    for topic in &info.topics {
+        if let Some(problem) = &topic.problem {
+            writeln!(out, "{}: {}", text::printable(&topic.topic), text::printable(problem))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The columns of a table of logs: what a recipe chooses of the types of its topics.
+
+use serde_json::{Map, Value as Json, json};
+use tetrys::{
+    ColumnType, Error, Result, Schema, TimeUnit,
+    schema::{ColumnPattern, Primitive},
+};
+
+use crate::{
+    cells::stacked,
+    columns::{Column, columns},
+    log::Log,
+    matching::Entry,
+    recipe::{Match, Policy, Recipe, Topic},
+};
+
+/// Names of the index columns of every table of logs.
+pub const LOG: &str = "log";
+/// The part of the log: a new one begins after each hole.
+pub const PART: &str = "part";
+/// The time of the row.
+pub const TIME: &str = "time";
+
+/// Where the values of a match or of the clock come from, and their columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Fed {
+    /// Prefix of the names of the columns.
+    pub(crate) name: String,
+    pub(crate) topic: String,
+    pub(crate) settings: Topic,
+    /// `None`: the messages of the clock themselves.
+    pub(crate) matched: Option<Match>,
+    pub(crate) columns: Vec<Column>,
+}
+
+impl Fed {
+    /// Returns the type of a column of the table.
+    fn ty(&self, column: &Column) -> ColumnType {
+        match self.policy() {
+            Some(Policy::All) => stacked(&column.ty, None),
+            _ => column.ty.clone(),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> Option<Policy> {
+        self.matched.as_ref().map(|matched| matched.policy)
+    }
+
+    pub(crate) fn has_dt(&self) -> bool {
+        self.matched.as_ref().is_some_and(|matched| matched.dt)
+    }
+
+    /// Returns the name, the type and the properties of each column of the table, and whether it is in the index.
+    pub(crate) fn outputs(&self) -> Vec<(String, ColumnType, Map<String, Json>, bool)> {
+        let is_all = self.policy() == Some(Policy::All);
+        let duration = ColumnType::Duration(TimeUnit::Nanosecond);
+        let mut outputs = Vec::new();
+        if self.has_dt() {
+            let ty = if is_all { ColumnType::list(duration.clone()) } else { duration.clone() };
+            outputs.push((format!("{}.dt", self.name), ty, Map::new(), !is_all));
+            if self.policy() == Some(Policy::Linear) {
+                outputs.push((format!("{}.gap", self.name), duration, Map::new(), true));
+            }
+        }
+        for column in &self.columns {
+            let ty = self.ty(column);
+            let is_short = !matches!(ty, ColumnType::Utf8)
+                || ["frame_id", "format", "encoding", "child_frame_id"].contains(&column.name.as_str());
+            let is_index = ty.is_indexable() && is_short;
+            let mut properties = column.properties.clone();
+            properties.insert("logs.topic".to_owned(), json!(self.topic));
+            outputs.push((format!("{}.{}", self.name, column.name), ty, properties, is_index));
+        }
+        outputs
+    }
+}
+
+/// Returns the sources of a recipe with their settings, the clock first. They have no columns yet.
+pub(crate) fn sources(recipe: &Recipe) -> Vec<Fed> {
+    let clock = recipe.clock.topic.as_ref().map(|topic| Fed {
+        name: recipe.clock.name.clone().unwrap_or_else(|| name_of(topic)),
+        topic: topic.clone(),
+        settings: recipe.clock.of.or(&recipe.defaults),
+        matched: None,
+        columns: Vec::new(),
+    });
+    let matches = recipe.matches.iter().map(|matched| Fed {
+        name: matched.name.clone(),
+        topic: matched.topic.clone(),
+        settings: matched.of.or(&recipe.defaults),
+        matched: Some(matched.clone()),
+        columns: Vec::new(),
+    });
+    clock.into_iter().chain(matches).collect()
+}
+
+/// Returns the name of a topic as the beginning of column names: `/lidar/top` is `lidar_top`.
+pub(crate) fn name_of(topic: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    let name: String = topic.trim_matches('/').chars().map(word).collect();
+    match name.as_str() {
+        "" => "clock".to_owned(),
+        "log" | "part" | "time" => format!("{name}_"),
+        _ => name,
+    }
+}
+
+/// Finds the columns of each source. `entries` has the messages of each.
+///
+/// # Errors
+/// - `NotFound`: a topic is missing, or a pattern of `fields` matches nothing.
+/// - `Invalid`, `Unsupported`: columns cannot be interpolated; a topic has messages of two types.
+pub(crate) fn find_columns(log: &Log, recipe: &Recipe, sources: &mut [Fed], entries: &[Vec<Entry>]) -> Result<()> {
+    for (source, entries) in sources.iter_mut().zip(entries) {
+        let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), source.topic));
+        let topic = log.topic(&source.topic)?;
+        let first = entries.iter().min_by_key(|entry| (entry.file, entry.block, entry.offset));
+        let sample = first.map(|entry| topic.decoder.decode(&log.message(entry)?)).transpose().map_err(place)?;
+        let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
+        let fields = match &source.matched {
+            Some(matched) => matched.fields.as_deref(),
+            None => recipe.clock.fields.as_deref(),
+        };
+        source.columns = chosen(all, fields, source.policy() == Some(Policy::Linear)).map_err(place)?;
+    }
+    Ok(())
+}
+
+fn is_float(ty: &ColumnType) -> bool {
+    let element = match ty {
+        ColumnType::Scalar(element) => element,
+        ColumnType::Tensor { element, .. } => element,
+        _ => return false,
+    };
+    matches!(element, Primitive::F32 | Primitive::F64)
+}
+
+fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Result<Vec<Column>> {
+    let listed = |columns: &[Column]| columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some(fields) = fields else {
+        let is_good = |column: &Column| column.is_default && (!is_linear || (is_float(&column.ty) && !column.is_rotation));
+        let names = listed(&all);
+        let kept: Vec<Column> = all.into_iter().filter(is_good).collect();
+        return match kept.is_empty() && is_linear {
+            true => Err(Error::invalid(format!("linear needs numbers with a fraction; there are: {names}"))),
+            false => Ok(kept),
+        };
+    };
+    let mut kept: Vec<Column> = Vec::new();
+    for field in fields {
+        let pattern: ColumnPattern = field.parse().map_err(|error: Error| error.at("fields"))?;
+        let matching: Vec<&Column> = all.iter().filter(|column| pattern.matches(&column.name)).collect();
+        if matching.is_empty() {
+            return Err(Error::not_found(format!(
+                "fields: none matches `{}`; there are: {}",
+                field.escape_debug(),
+                listed(&all)
+            )));
+        }
+        if let Some(column) = matching.iter().find(|column| is_linear && !is_float(&column.ty)) {
+            return Err(Error::invalid(format!(
+                "fields: linear cannot interpolate `{}` of type {}; choose fields of f32 or f64, or another policy",
+                column.name, column.ty
+            )));
+        }
+        for column in matching {
+            if kept.iter().all(|other| other.name != column.name) {
+                kept.push(column.clone());
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Returns the schema of the table.
+///
+/// # Errors
+/// - `Invalid`: two columns have the same name.
+pub(crate) fn schema(sources: &[Fed]) -> Result<Schema> {
+    let mut builder = Schema::builder()
+        .index(LOG, ColumnType::Utf8)
+        .index(PART, ColumnType::Scalar(Primitive::U32))
+        .index(TIME, ColumnType::Timestamp(TimeUnit::Nanosecond, None))
+        .required(LOG)
+        .required(PART)
+        .required(TIME);
+    let mut groups = Vec::new();
+    let mut all_properties = Vec::new();
+    for source in sources {
+        let mut group = Vec::new();
+        for (name, ty, properties, is_index) in source.outputs() {
+            all_properties.extend(properties.into_iter().map(|(key, value)| (name.clone(), key, value)));
+            match is_index {
+                true => builder = builder.index(name, ty),
+                false => group.push((name, ty)),
+            }
+        }
+        groups.extend((!group.is_empty()).then(|| (source.name.clone(), group)));
+    }
+    for (name, group) in groups {
+        builder = builder.group(name, group);
+    }
+    for (column, key, value) in all_properties {
+        builder = builder.property(column, key, value);
+    }
+    builder.sequence_by([LOG, PART]).order_by([TIME]).build()
+}

@@ -1,0 +1,466 @@
+//! A log: one or several files that were recorded together, their topics, and their messages with their places.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use tetrys::{Error, ErrorKind, Result, StoreOptions};
+
+use crate::{
+    decoder::{Decoder, Described},
+    input::Input,
+    matching::Entry,
+    mcap::McapFile,
+    recipe::{MAX_TIME, Time, Topic, ZeroStamp},
+};
+
+/// Where the files of a log are, before they are opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSource {
+    /// The name of the log, which its rows have in the column `log`.
+    pub name: String,
+    /// Paths or URLs of its files, in their order.
+    pub files: Vec<String>,
+}
+
+/// How logs are opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Whether a cut or damaged file is an error. Otherwise it gives what can be read, and a warning.
+    pub strict: bool,
+    /// Options of the store of the files.
+    pub store: StoreOptions,
+}
+
+/// An open log.
+#[derive(Debug)]
+pub struct Log {
+    name: String,
+    pub(crate) files: Vec<McapFile>,
+    pub(crate) topics: BTreeMap<String, TopicInfo>,
+    cache: BlockCache,
+    warnings: Vec<String>,
+    /// Chunks that were read, and had no CRC.
+    unchecked: Mutex<BTreeSet<(u32, u32)>>,
+}
+
+/// A topic of a log.
+#[derive(Debug)]
+pub(crate) struct TopicInfo {
+    /// Its channels: file and number.
+    pub(crate) channels: Vec<(u32, u16)>,
+    pub(crate) message_encoding: String,
+    pub(crate) schema: String,
+    /// The definition of the type, as the file has it.
+    definition: Vec<u8>,
+    /// Number of its messages.
+    pub(crate) messages: u64,
+    pub(crate) decoder: Decoder,
+    /// The error of a topic whose channels have different types. Such a topic cannot be read.
+    pub(crate) conflict: Option<String>,
+}
+
+/// A message: its three times and its bytes.
+pub(crate) struct Message {
+    pub(crate) log_time: i64,
+    pub(crate) publish_time: i64,
+    pub(crate) data: Bytes,
+}
+
+impl LogSource {
+    /// Returns the log of one file or folder. Its name is the file's, without `.mcap`.
+    ///
+    /// # Errors
+    /// - `Invalid`: there is no name in the path.
+    pub fn of(url: &str) -> Result<Self> {
+        let trimmed = url.trim_end_matches('/');
+        let name = trimmed.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = name.strip_suffix(".mcap").unwrap_or(name);
+        if name.is_empty() || name == ".." || name == "." {
+            return Err(Error::invalid(format!("{url}: expected the path of a log")));
+        }
+        Ok(Self { name: name.to_owned(), files: vec![trimmed.to_owned()] })
+    }
+
+    /// Returns one log of all these files or folders, with the name of the first.
+    ///
+    /// # Errors
+    /// - `Invalid`: there are none, or there is no name in a path.
+    pub fn joined(urls: &[String]) -> Result<Self> {
+        let first = urls.first().ok_or_else(|| Error::invalid("expected a log"))?;
+        Ok(Self { name: Self::of(first)?.name, files: urls.to_vec() })
+    }
+
+    /// Returns the files, with folders replaced by the recordings in them.
+    fn expanded(&self) -> Result<Vec<String>> {
+        let mut files = Vec::new();
+        for url in &self.files {
+            if url.contains("://") || !Path::new(url).is_dir() {
+                files.push(url.clone());
+                continue;
+            }
+            files.extend(crate::folder::recordings(url)?);
+        }
+        Ok(files)
+    }
+}
+
+impl Log {
+    /// Opens a log. Must be called on a thread that may block; for files in an object store, inside a tokio runtime.
+    ///
+    /// # Errors
+    /// - `NotFound`: a file is missing.
+    /// - `Corrupt`: a file is no recording; with `strict`, it is cut or damaged.
+    /// - Errors of the file system or the store.
+    pub fn open(source: &LogSource, options: &OpenOptions) -> Result<Self> {
+        let files = source.expanded()?;
+        let open = |url: &String| McapFile::open(Input::open(url, &options.store)?, options.strict);
+        Self::of_files(&source.name, files.iter().map(open).collect::<Result<_>>()?)
+    }
+
+    /// Makes a log of open files.
+    ///
+    /// # Errors
+    /// - `Invalid`: there are no files.
+    pub fn of_files(name: &str, files: Vec<McapFile>) -> Result<Self> {
+        if files.is_empty() {
+            return Err(Error::not_found(format!("log {name}: expected recordings, found none")));
+        }
+        let mut log = Self {
+            name: name.to_owned(),
+            files,
+            topics: BTreeMap::new(),
+            cache: BlockCache::default(),
+            warnings: Vec::new(),
+            unchecked: Mutex::default(),
+        };
+        log.find_topics();
+        Ok(log)
+    }
+
+    fn find_topics(&mut self) {
+        let mut topics: BTreeMap<String, TopicInfo> = BTreeMap::new();
+        self.warnings = self.files.iter().flat_map(McapFile::warnings).cloned().collect();
+        for (number, file) in (0_u32..).zip(&self.files) {
+            for (id, channel) in file.channels() {
+                let messages = file.statistics().by_channel.get(id).copied().unwrap_or(0);
+                let schema = file.schemas().get(&channel.schema_id).filter(|_| channel.schema_id != 0);
+                let (name, encoding) = schema.map_or(("", ""), |schema| (&schema.name, &schema.encoding));
+                let data = schema.map_or(&[][..], |schema| &schema.data);
+                // Channels without messages say nothing about the type of the messages.
+                let mut channels = vec![(number, *id)];
+                if let Some(topic) = topics.get_mut(&channel.topic) {
+                    topic.channels.push((number, *id));
+                    if topic.messages > 0 || messages == 0 {
+                        let same = (topic.message_encoding.as_str(), topic.schema.as_str(), topic.definition.as_slice());
+                        if same != (channel.message_encoding.as_str(), name, data) && messages > 0 {
+                            let found = format!("messages of two types: {} and {name}, or two definitions of it", topic.schema);
+                            topic.conflict = Some(found);
+                        }
+                        topic.messages += messages;
+                        continue;
+                    }
+                    channels = std::mem::take(&mut topic.channels);
+                }
+                let described =
+                    Described { message_encoding: &channel.message_encoding, name, schema_encoding: encoding, schema: data };
+                let info = TopicInfo {
+                    channels,
+                    definition: data.to_vec(),
+                    message_encoding: channel.message_encoding.clone(),
+                    schema: name.to_owned(),
+                    messages,
+                    decoder: Decoder::new(described),
+                    conflict: None,
+                };
+                topics.insert(channel.topic.clone(), info);
+            }
+        }
+        self.topics = topics;
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the files.
+    pub fn files(&self) -> &[McapFile] {
+        &self.files
+    }
+
+    /// Returns the topics and the number of messages of each.
+    pub fn topics(&self) -> Vec<(&str, u64)> {
+        self.topics.iter().map(|(name, topic)| (name.as_str(), topic.messages)).collect()
+    }
+
+    /// Returns a sentence for each thing that is missing or damaged.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if unchecked > 0 {
+            warnings.push(format!("log {}: {unchecked} chunks without a CRC: damage in them is not found", self.name));
+        }
+        warnings
+    }
+
+    /// Returns the number of chunks of a file that were read and have no CRC.
+    pub(crate) fn unchecked_of(&self, file: usize) -> u64 {
+        let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner);
+        unchecked.iter().filter(|(other, _)| *other as usize == file).count() as u64
+    }
+
+    pub(crate) fn topic(&self, name: &str) -> Result<&TopicInfo> {
+        let topic = self.topics.get(name).ok_or_else(|| {
+            let topics = self.topics.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            Error::not_found(format!("log {}: no topic {name}; there are: {topics}", self.name))
+        })?;
+        match &topic.conflict {
+            Some(conflict) => Err(Error::invalid(format!("log {}: topic {name}: {conflict}", self.name))),
+            None => Ok(topic),
+        }
+    }
+
+    /// Calls `visit` with the number of the topic and the place of each of its messages. With `payload` also with their bytes;
+    /// otherwise blocks are read only where the index has no messages.
+    ///
+    /// # Errors
+    /// - `Corrupt`: a block is damaged.
+    /// - Errors of `visit`, of the file system or the store.
+    pub(crate) fn visit(
+        &mut self,
+        topics: &[&str],
+        payload: &[bool],
+        mut visit: impl FnMut(usize, Place, i64, Option<&Message>) -> Result<()>,
+        mut restart: impl FnMut(),
+    ) -> Result<()> {
+        loop {
+            let visited = self.visit_once(topics, payload, &mut visit);
+            let is_wrong = |(file, channel): &(u32, u16), count: u64| {
+                self.files[*file as usize].statistics().by_channel.get(channel).copied().unwrap_or(0) != count
+            };
+            // The index may miss messages, or have too many, and a chunk may be damaged. The whole file tells.
+            let is_doubtful = match &visited {
+                Ok(counts) => counts.iter().any(|(channel, count)| is_wrong(channel, *count)),
+                Err(error) => error.kind() == ErrorKind::Corrupt,
+            };
+            if !is_doubtful || !self.is_indexed() {
+                return visited.map(drop);
+            }
+            self.scan()?;
+            restart();
+        }
+    }
+
+    /// Whether the index of a file is used, so that [`Log::scan`] may find messages that the index does not lead to.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.files.iter().any(McapFile::is_indexed)
+    }
+
+    /// Reads all files that have an index from front to back. Places of messages that were found before are no longer valid.
+    ///
+    /// # Errors
+    /// - `Corrupt`: with `strict`, a file is cut or damaged.
+    /// - Errors of the file system or the store.
+    pub(crate) fn scan(&mut self) -> Result<()> {
+        self.files.iter_mut().filter(|file| file.is_indexed()).try_for_each(McapFile::scan)?;
+        self.cache = BlockCache::default();
+        self.unchecked = Mutex::default();
+        self.find_topics();
+        Ok(())
+    }
+
+    fn visit_once(
+        &self,
+        topics: &[&str],
+        payload: &[bool],
+        visit: &mut impl FnMut(usize, Place, i64, Option<&Message>) -> Result<()>,
+    ) -> Result<HashMap<(u32, u16), u64>> {
+        let mut wanted: HashMap<(u32, u16), Vec<usize>> = HashMap::new();
+        for (number, name) in topics.iter().enumerate() {
+            for channel in &self.topic(name)?.channels {
+                wanted.entry(*channel).or_default().push(number);
+            }
+        }
+        let mut counts: HashMap<(u32, u16), u64> = wanted.keys().map(|channel| (*channel, 0)).collect();
+        for (file_number, file) in (0_u32..).zip(&self.files) {
+            let is_wanted = |channel: u16| wanted.contains_key(&(file_number, channel));
+            for (number, block) in (0_u32..).zip(file.blocks()) {
+                if !block.may_have(&is_wanted) {
+                    continue;
+                }
+                let needs = |channel: u16| {
+                    wanted.get(&(file_number, channel)).is_some_and(|topics| topics.iter().any(|topic| payload[*topic]))
+                };
+                let place = |channel, offset| Place { file: file_number, block: number, offset, channel };
+                if !block.may_have(&needs)
+                    && let Some(entries) = file.index_of(block, &is_wanted)?
+                {
+                    for (channel, time, offset) in entries {
+                        *counts.entry((file_number, channel)).or_default() += 1;
+                        for topic in wanted.get(&(file_number, channel)).into_iter().flatten() {
+                            visit(*topic, place(channel, offset), nanoseconds(time)?, None)?;
+                        }
+                    }
+                    continue;
+                }
+                let bytes = self.block(file_number, number)?;
+                file.messages(block, &bytes, |offset, head, data| {
+                    let Some(topics) = wanted.get(&(file_number, head.channel)) else { return Ok(()) };
+                    *counts.entry((file_number, head.channel)).or_default() += 1;
+                    let message =
+                        Message { log_time: nanoseconds(head.log_time)?, publish_time: nanoseconds(head.publish_time)?, data };
+                    topics
+                        .iter()
+                        .try_for_each(|topic| visit(*topic, place(head.channel, offset), message.log_time, Some(&message)))
+                })?;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Returns the messages of topics with the times that their settings choose, not sorted, and the number left out.
+    ///
+    /// # Errors
+    /// - `Invalid`: a stamp is 0 or missing; a time is out of range. The message names log and topic.
+    /// - Those of [`Log::visit`].
+    pub(crate) fn entries(&mut self, topics: &[(&str, &Topic)]) -> Result<Vec<(Vec<Entry>, u64)>> {
+        let names: Vec<&str> = topics.iter().map(|(name, _)| *name).collect();
+        let times: Vec<Time> = topics.iter().map(|(_, topic)| topic.time.unwrap_or(Time::Log)).collect();
+        let payload: Vec<bool> = times.iter().map(|time| *time != Time::Log).collect();
+        let decoders: Vec<Decoder> =
+            names.iter().map(|name| self.topic(name).map(|topic| topic.decoder.clone())).collect::<Result<_>>()?;
+        let log_name = self.name.clone();
+        let found = Mutex::new(vec![(Vec::new(), 0_u64); topics.len()]);
+        let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+        let visit = |topic: usize, place: Place, log_time: i64, message: Option<&Message>| {
+            let fail = |error: Error| error.at(format!("log {log_name}: topic {}: message logged at {log_time}", names[topic]));
+            let settings = topics[topic].1;
+            let time = match (times[topic], message) {
+                (Time::Log, _) => log_time,
+                (Time::Publish, Some(Message { publish_time: 0, .. })) => {
+                    return Err(fail(Error::invalid("there is no publish time; use time = \"log\" or \"stamp\"")));
+                }
+                (Time::Publish, Some(message)) => message.publish_time,
+                (Time::Stamp, Some(message)) => {
+                    let stamp = decoders[topic].stamp(&message.data).map_err(fail)?.unwrap_or(0);
+                    match (stamp, settings.zero_stamp) {
+                        (0, None | Some(ZeroStamp::Error)) => {
+                            return Err(fail(Error::invalid(
+                                "the stamp is 0 or missing; set zero_stamp = \"drop\", or time = \"log\"",
+                            )));
+                        }
+                        (0, Some(ZeroStamp::Drop)) => {
+                            lock()[topic].1 += 1;
+                            return Ok(());
+                        }
+                        (stamp, _) => stamp,
+                    }
+                }
+                (_, None) => return Err(Error::internal("a message without its bytes")),
+            };
+            let offset = settings.offset.map_or(0, |offset| offset.0);
+            let time = time.checked_add(offset).filter(|time| (-MAX_TIME..=MAX_TIME).contains(time));
+            let time = time.ok_or_else(|| fail(Error::invalid("the time is more than 146 years from 1970")))?;
+            let Place { file, block, offset, channel } = place;
+            lock()[topic].0.push(Entry { time, log_time, file, block, offset, channel });
+            Ok(())
+        };
+        let restart = || lock().iter_mut().for_each(|(entries, dropped)| (entries.clear(), *dropped = 0).1);
+        self.visit(&names, &payload, visit, restart)?;
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn block(&self, file: u32, block: u32) -> Result<Bytes> {
+        if let Some(bytes) = self.cache.get((file, block)) {
+            return Ok(bytes);
+        }
+        let of = &self.files[file as usize];
+        let (bytes, checked) = of.read(&of.blocks()[block as usize])?;
+        if !checked {
+            self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).insert((file, block));
+        }
+        self.cache.put((file, block), bytes.clone());
+        Ok(bytes)
+    }
+
+    /// Returns the bytes of a message.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the index leads to something else.
+    /// - Errors of the file system or the store.
+    pub(crate) fn message(&self, entry: &Entry) -> Result<Bytes> {
+        let bytes = self.block(entry.file, entry.block)?;
+        let file = &self.files[entry.file as usize];
+        let block = &file.blocks()[entry.block as usize];
+        let (head, data) = file.message(block, &bytes, entry.offset)?;
+        if i64::try_from(head.log_time) != Ok(entry.log_time) || head.channel != entry.channel {
+            let place = format!("{}: chunk at byte {}: message at {}", file.input().url(), block.start, entry.offset);
+            let (found, expected) = ((head.log_time, head.channel), (entry.log_time, entry.channel));
+            let is = format!("log time {} of channel {}, the index says {} of {}", found.0, found.1, expected.0, expected.1);
+            return Err(Error::corrupt(format!("{place}: {is}")));
+        }
+        Ok(data)
+    }
+}
+
+/// Where a message is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: u32,
+    pub(crate) block: u32,
+    pub(crate) offset: u64,
+    pub(crate) channel: u16,
+}
+
+fn nanoseconds(time: u64) -> Result<i64> {
+    i64::try_from(time).map_err(|_| Error::unsupported(format!("a time of {time} ns: beyond the year 2262")))
+}
+
+/// Blocks that were read last.
+#[derive(Debug, Default)]
+struct BlockCache {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    blocks: HashMap<(u32, u32), Bytes>,
+    /// The block that was used last is at the end.
+    order: VecDeque<(u32, u32)>,
+    bytes: usize,
+}
+
+/// Bytes of blocks that a log keeps.
+const CACHE: usize = 96 << 20;
+
+impl BlockCache {
+    fn get(&self, key: (u32, u32)) -> Option<Bytes> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = held.blocks.get(&key).cloned()?;
+        if held.order.back() != Some(&key) {
+            held.order.retain(|other| *other != key);
+            held.order.push_back(key);
+        }
+        Some(found)
+    }
+
+    fn put(&self, key: (u32, u32), bytes: Bytes) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { blocks, order, bytes: total } = &mut *held;
+        *total += bytes.len();
+        if let Some(old) = blocks.insert(key, bytes) {
+            *total -= old.len();
+        } else {
+            order.push_back(key);
+        }
+        while *total > CACHE && order.len() > 1 {
+            if let Some(old) = order.pop_front().and_then(|oldest| blocks.remove(&oldest)) {
+                *total -= old.len();
+            }
+        }
+    }
+}

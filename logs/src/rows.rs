@@ -1,0 +1,441 @@
+//! The rows of a log: ticks of the clock, the messages that each gets, and batches of their values.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, TimestampNanosecondArray, UInt32Array};
+use arrow_schema::{Field, Schema as ArrowSchema};
+use bytes::Bytes;
+use serde::Serialize;
+use tetrys::{ColumnType, Error, ErrorKind, Result, TimeUnit, schema::Primitive};
+
+use crate::{
+    cells::{Builder, Cell, stack},
+    decoder::Decoder,
+    layout::{Fed, LOG, PART, TIME, find_columns, sources},
+    log::Log,
+    matching::{Entry, Pick, Since, Tick, difference, pick, settle, ticks_of_rate, ticks_of_topic, weight},
+    recipe::{Bound, Missing, Policy, Recipe},
+};
+
+/// Maximum bytes of a batch, before the row that exceeds them.
+const BATCH_BYTES: usize = 8 << 20;
+/// Maximum rows of a batch.
+const BATCH_ROWS: usize = 1024;
+/// Decoded messages of a match that are kept for the next rows.
+const KEPT: usize = 4;
+
+/// Counts what a match found in a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MatchReport {
+    /// Name of the match, or of the clock.
+    pub name: String,
+    /// Its topic.
+    pub topic: String,
+    /// Messages of the topic.
+    pub messages: u64,
+    /// Rows that got a message.
+    pub matched: u64,
+    /// Messages that an earlier row had, too: how often.
+    pub reused: u64,
+    /// Messages that no row has.
+    pub skipped: u64,
+    /// Rows that got none.
+    pub missing: u64,
+    /// Messages that were left out because they were late.
+    pub late: u64,
+    /// Messages that were left out because their stamp was 0.
+    pub without_stamp: u64,
+    /// The largest distance of a row to its message, in nanoseconds.
+    pub largest_dt: Option<u64>,
+}
+
+/// Reports the import of one log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LogReport {
+    /// Its name.
+    pub log: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Ticks that were left out because a match was missing.
+    pub dropped: u64,
+    /// Parts, which holes of the clock separate.
+    pub parts: u32,
+    /// The clock, if a topic is the clock, and each match.
+    pub matches: Vec<MatchReport>,
+    /// Sentences about what is missing or damaged.
+    pub warnings: Vec<String>,
+}
+
+/// The rows of a log, batch by batch. Ends after the first error.
+pub(crate) struct Rows {
+    log: Log,
+    feeds: Vec<Feed>,
+    ticks: std::vec::IntoIter<Tick>,
+    gap: Option<Bound>,
+    /// Whether the ticks are those of a rate.
+    by_rate: bool,
+    /// Time of the tick before, and of the last one that matched.
+    before: Option<i64>,
+    matched_at: Option<i64>,
+    part: u32,
+    is_first: bool,
+    report: LogReport,
+    ended: bool,
+    /// The columns `part` and `time` of the batch.
+    parts: Vec<u32>,
+    times: Vec<i64>,
+    bytes: usize,
+}
+
+/// The sources of a log, with the messages and the beginning of the report of each.
+type Found = (Vec<Fed>, Vec<Vec<Entry>>, Vec<MatchReport>);
+
+/// A match at work.
+struct Feed {
+    fed: Fed,
+    decoder: Decoder,
+    entries: Vec<Entry>,
+    used: Vec<bool>,
+    kept: VecDeque<(usize, Arc<Vec<Cell>>)>,
+    dt: Builder,
+    gap: Builder,
+    builders: Vec<Builder>,
+    report: MatchReport,
+}
+
+impl Rows {
+    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive.
+    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>)) -> Result<Self> {
+        let mut fed = Self::found(&mut log, recipe);
+        if log.is_indexed() && matches!(&fed, Err(error) if error.kind() == ErrorKind::Corrupt) {
+            log.scan()?;
+            fed = Self::found(&mut log, recipe);
+        }
+        let (fed, entries, reports) = fed?;
+
+        let place = |error: Error| error.at(format!("log {}", log.name()));
+        let ticks = match recipe.clock.rate {
+            None => ticks_of_topic(entries.first().map_or(&[], Vec::as_slice), recipe.clock.on_equal),
+            Some(rate) => {
+                let slices: Vec<&[Entry]> = entries.iter().map(Vec::as_slice).collect();
+                ticks_of_rate(rate, &recipe.clock, &slices)
+            }
+        };
+        let mut ticks = ticks.map_err(place)?;
+        ticks.retain(|tick| span.0.is_none_or(|from| tick.time >= from) && span.1.is_none_or(|to| tick.time <= to));
+        let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
+        let duration = ColumnType::Duration(TimeUnit::Nanosecond);
+        let mut feeds = Vec::new();
+        for ((fed, entries), report) in fed.into_iter().zip(entries).zip(reports) {
+            let types: Vec<ColumnType> = fed.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
+            let values = &types[types.len() - fed.columns.len()..];
+            feeds.push(Feed {
+                decoder: log.topic(&fed.topic)?.decoder.clone(),
+                used: vec![false; entries.len()],
+                kept: VecDeque::new(),
+                dt: Builder::new(if fed.has_dt() { &types[0] } else { &duration }),
+                gap: Builder::new(&duration),
+                builders: values.iter().map(Builder::new).collect(),
+                fed,
+                entries,
+                report,
+            });
+        }
+        Ok(Self {
+            log,
+            feeds,
+            ticks: ticks.into_iter(),
+            gap: recipe.clock.gap,
+            by_rate: recipe.clock.rate.is_some(),
+            before: None,
+            matched_at: None,
+            part: 0,
+            is_first: true,
+            report,
+            ended: false,
+            parts: Vec::new(),
+            times: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    /// Returns the sources with their columns, their messages and the beginnings of their reports.
+    fn found(log: &mut Log, recipe: &Recipe) -> Result<Found> {
+        let mut fed = sources(recipe);
+        let wanted: Vec<(&str, &crate::recipe::Topic)> = fed.iter().map(|fed| (fed.topic.as_str(), &fed.settings)).collect();
+        let found = log.entries(&wanted)?;
+        let mut entries = Vec::new();
+        let mut reports = Vec::new();
+        for ((mut found, without_stamp), fed) in found.into_iter().zip(&fed) {
+            let messages = found.len() as u64 + without_stamp;
+            let late = settle(&mut found, &fed.settings);
+            let late = late.map_err(|error| error.at(format!("log {}: topic {}", log.name(), fed.topic)))?;
+            let (name, topic) = (fed.name.clone(), fed.topic.clone());
+            reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
+            entries.push(found);
+        }
+        find_columns(log, recipe, &mut fed, &entries)?;
+        Ok((fed, entries, reports))
+    }
+
+    /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.log.is_indexed()
+    }
+
+    /// Returns the sources with their columns.
+    pub(crate) fn fed(&self) -> Vec<Fed> {
+        self.feeds.iter().map(|feed| feed.fed.clone()).collect()
+    }
+
+    /// Returns whether each topic has a message, so that the columns are known.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.feeds.iter().all(|feed| !feed.entries.is_empty())
+    }
+
+    /// Returns the number of rows that may follow.
+    pub(crate) fn ticks_left(&self) -> u64 {
+        self.ticks.len() as u64
+    }
+
+    /// Returns what became of the log so far.
+    pub(crate) fn report(&self) -> LogReport {
+        let mut report = self.report.clone();
+        report.matches = self.feeds.iter().map(Feed::reported).collect();
+        report.parts = if report.rows == 0 { 0 } else { self.part + 1 };
+        report.warnings = self.log.warnings();
+        report
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        while self.times.len() < BATCH_ROWS && self.bytes < BATCH_BYTES {
+            let Some(tick) = self.ticks.next() else { return Ok(()) };
+            self.append(tick)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, tick: Tick) -> Result<()> {
+        let time = tick.time;
+        let is_split = |before: Option<i64>| before.is_some_and(|before| self.gap.is_some_and(|gap| !gap.allows(time - before)));
+        let place = |error: Error, log: &Log, feed: &Feed| {
+            error.at(format!("log {}: row at {time}: topic {}", log.name(), feed.fed.topic))
+        };
+        let mut is_new = !self.by_rate && is_split(self.before);
+        let since = |is_new: bool, this: &Self| Since { before: this.before, is_first: this.is_first || is_new };
+        let mut picks: Vec<Pick> = Vec::new();
+        let mut any = false;
+        for feed in &self.feeds {
+            let pick = match (&feed.fed.matched, tick.message) {
+                (None, Some(message)) => Pick::One(message),
+                (None, None) => Pick::None,
+                (Some(matched), _) => pick(matched, &feed.entries, time, since(is_new, self)),
+            };
+            any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
+            picks.push(pick);
+        }
+        if self.by_rate && any {
+            is_new = is_split(self.matched_at);
+            self.matched_at = Some(time);
+        }
+        if is_new && self.report.rows > 0 {
+            self.part += 1;
+        }
+        (self.before, self.is_first) = (Some(time), false);
+        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
+            let missing = feed.fed.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
+            if *pick != Pick::None {
+                continue;
+            }
+            match missing {
+                Missing::Null => {}
+                Missing::Drop => {
+                    self.report.dropped += 1;
+                    feed.report.missing += 1;
+                    return Ok(());
+                }
+                Missing::Error => {
+                    let name = &feed.fed.name;
+                    return Err(place(
+                        Error::invalid(format!("no message for `{name}`, and missing = \"error\"")),
+                        &self.log,
+                        feed,
+                    ));
+                }
+            }
+        }
+        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
+            self.bytes += feed.append(&self.log, pick, time).map_err(|error| place(error, &self.log, feed))?;
+        }
+        self.parts.push(self.part);
+        self.times.push(time);
+        self.bytes += 16;
+        self.report.rows += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch> {
+        let rows = self.times.len();
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            (LOG.to_owned(), Arc::new(LargeStringArray::from_iter_values((0..rows).map(|_| self.log.name())))),
+            (PART.to_owned(), Arc::new(UInt32Array::from(std::mem::take(&mut self.parts)))),
+            (TIME.to_owned(), Arc::new(TimestampNanosecondArray::from(std::mem::take(&mut self.times)))),
+        ];
+        for feed in &mut self.feeds {
+            let mut names = feed.fed.outputs().into_iter().map(|(name, ..)| name);
+            if feed.fed.has_dt() {
+                columns.push((names.next().unwrap_or_default(), feed.dt.finish()?));
+                if feed.fed.policy() == Some(Policy::Linear) {
+                    columns.push((names.next().unwrap_or_default(), feed.gap.finish()?));
+                }
+            }
+            for (name, builder) in names.zip(&mut feed.builders) {
+                columns.push((name, builder.finish()?));
+            }
+        }
+        self.bytes = 0;
+        let fields = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect::<Vec<_>>();
+        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), arrays)
+            .map_err(|error| Error::internal(format!("arrow: {error}")).with_source(error))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let batch = self.fill().and_then(|()| (!self.times.is_empty()).then(|| self.finish()).transpose());
+        self.ended = !matches!(batch, Ok(Some(_)));
+        batch.transpose()
+    }
+}
+
+impl Feed {
+    fn reported(&self) -> MatchReport {
+        let skipped = self.used.iter().filter(|used| !**used).count() as u64;
+        MatchReport { skipped, ..self.report.clone() }
+    }
+
+    /// Appends the values of a row. Returns their bytes.
+    fn append(&mut self, log: &Log, pick: &Pick, time: i64) -> Result<usize> {
+        let numbers = match pick {
+            Pick::None => 0..0,
+            Pick::One(number) => *number..number + 1,
+            Pick::Between(a, b) => *a..b + 1,
+            Pick::All(range) => range.clone(),
+        };
+        match numbers.is_empty() {
+            true => self.report.missing += 1,
+            false => self.report.matched += 1,
+        }
+        for number in numbers.clone() {
+            self.report.reused += u64::from(std::mem::replace(&mut self.used[number], true));
+        }
+        let is_all = self.fed.policy() == Some(Policy::All);
+        let (dt, gap) = difference(pick, &self.entries, time);
+        let largest = match is_all {
+            true => numbers.clone().map(|number| self.entries[number].time.abs_diff(time)).max(),
+            false => dt.map(i64::unsigned_abs),
+        };
+        if self.fed.matched.is_some() {
+            self.report.largest_dt = self.report.largest_dt.max(largest);
+        }
+        if self.fed.has_dt() {
+            let cell = |ns: Option<i64>| ns.map_or(Cell::Null, |ns| Cell::Fixed(ns.to_le_bytes()));
+            let of_all = || numbers.clone().map(|number| cell(Some(self.entries[number].time - time))).collect();
+            self.dt.append(&if is_all { Cell::List(of_all()) } else { cell(dt) })?;
+            if self.fed.policy() == Some(Policy::Linear) {
+                self.gap.append(&cell(gap))?;
+            }
+        }
+        let cells: Arc<Vec<Cell>> = match pick {
+            Pick::None => Arc::new(vec![Cell::Null; self.builders.len()]),
+            Pick::One(number) => self.decoded(log, *number)?,
+            Pick::Between(a, b) => {
+                let weight = weight(&self.entries, *a, *b, time);
+                let (a, b) = (self.decoded(log, *a)?, self.decoded(log, *b)?);
+                let between = self.fed.columns.iter().zip(a.iter().zip(b.iter()));
+                let between = between.map(|(column, (a, b))| {
+                    interpolated(&column.ty, a, b, weight).map_err(|error| error.at(format!("column `{}`", column.name)))
+                });
+                Arc::new(between.collect::<Result<_>>()?)
+            }
+            Pick::All(range) => {
+                let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.fed.columns.len()];
+                for number in range.clone() {
+                    let cells = self.decoded(log, number)?;
+                    for ((list, cell), column) in lists.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
+                        list.push(if *cell == Cell::Null { Cell::zero(&column.ty) } else { cell.clone() });
+                    }
+                }
+                let stacked = lists.into_iter().zip(&self.fed.columns).map(|(list, column)| stack(&column.ty, list));
+                Arc::new(stacked.collect())
+            }
+        };
+        let mut bytes = 0;
+        for ((builder, cell), column) in self.builders.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
+            bytes += builder.append(cell).map_err(|error| error.at(format!("column `{}`", column.name)))?;
+        }
+        Ok(bytes)
+    }
+
+    fn decoded(&mut self, log: &Log, number: usize) -> Result<Arc<Vec<Cell>>> {
+        if let Some((_, cells)) = self.kept.iter().find(|(kept, _)| *kept == number) {
+            return Ok(Arc::clone(cells));
+        }
+        let entry = &self.entries[number];
+        let decode = || {
+            let value = self.decoder.decode(&log.message(entry)?)?;
+            self.fed.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
+        };
+        let cells = decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?;
+        let cells = Arc::new(cells);
+        self.kept.push_back((number, Arc::clone(&cells)));
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
+        Ok(cells)
+    }
+}
+
+/// Returns `a + (b - a) * weight`, number by number.
+fn interpolated(ty: &ColumnType, a: &Cell, b: &Cell, weight: f64) -> Result<Cell> {
+    let is_wide = match ty {
+        ColumnType::Scalar(element) | ColumnType::Tensor { element, .. } => *element == Primitive::F64,
+        _ => return Err(Error::internal("numbers of another type")),
+    };
+    let line = |a: f64, b: f64| a + (b - a) * weight;
+    let number = |a: &[u8], b: &[u8], out: &mut Vec<u8>| match is_wide {
+        true => {
+            let of = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            out.extend_from_slice(&line(of(a), of(b)).to_le_bytes());
+        }
+        false => {
+            let of = |bytes: &[u8]| f64::from(f32::from_le_bytes(bytes.try_into().unwrap_or_default()));
+            #[expect(clippy::cast_possible_truncation, reason = "the number has the type of its column")]
+            out.extend_from_slice(&(line(of(a), of(b)) as f32).to_le_bytes());
+        }
+    };
+    let width = if is_wide { 8 } else { 4 };
+    match (a, b) {
+        (Cell::Fixed(a), Cell::Fixed(b)) => {
+            let mut out = Vec::with_capacity(8);
+            number(&a[..width], &b[..width], &mut out);
+            out.resize(8, 0);
+            Ok(Cell::Fixed(out.try_into().unwrap_or_default()))
+        }
+        (Cell::Tensor(shape, a), Cell::Tensor(other, b)) if shape == other => {
+            let mut out = Vec::with_capacity(a.len());
+            a.chunks_exact(width).zip(b.chunks_exact(width)).for_each(|(a, b)| number(a, b, &mut out));
+            Ok(Cell::Tensor(shape.clone(), Bytes::from(out)))
+        }
+        (Cell::Tensor(shape, _), Cell::Tensor(other, _)) => {
+            Err(Error::invalid(format!("linear between arrays of shapes {shape:?} and {other:?}")))
+        }
+        _ => Ok(Cell::Null),
+    }
+}

@@ -1,0 +1,1 @@
+"""Readers for tests of code that takes readers."""

@@ -1,0 +1,108 @@
+"""Logs: recordings become rows, by a recipe that is a mapping or a file."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tetrys as tt
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the recording of the chapter, `monday.mcap`."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/guide/logs.md").read_text(encoding="utf-8")
+    code = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert code is not None
+    exec(compile(code[1], "logs.md", "exec"), {})
+    return tmp_path
+
+
+RECIPE: dict[str, Any] = {
+    "clock": {"topic": "/camera", "name": "camera", "time": "stamp"},
+    "match": [
+        {"name": "imu", "topic": "/imu", "time": "stamp", "policy": "all", "tolerance": "20ms"},
+        {"name": "odom", "topic": "/odom", "time": "stamp", "policy": "nearest", "tolerance": "none", "future": True, "fields": ["speed", "stamp"]},
+    ],
+}
+START = 1_770_000_000_000_000_000
+
+
+def test_rows_have_the_messages_that_the_recipe_says_and_their_differences(folder: Path) -> None:
+    seen: list[int] = []
+    table = tt.ingest_logs("monday.mcap", "synced", RECIPE, progress=seen.append)
+    assert len(table) == 50 and seen[-1] == 50
+    frame = tt.read_index(table).to_polars()
+    assert frame["log"].unique().to_list() == ["monday"]
+    assert frame["time"].dtype == pl.Datetime("ns") and frame["odom.dt"].dtype == pl.Duration("ns")
+    assert frame["time"].cast(pl.Int64).to_list() == [START + tick * 10**8 for tick in range(50)]
+    assert frame["odom.dt"].cast(pl.Int64).to_list() == [0] * 50
+    assert (frame["odom.stamp"] == frame["time"]).all()
+    rows = tt.row_loader(table).take([0, 1, 49])
+    # The IMU has five messages between two pictures, and the first row takes those of 20 ms.
+    assert [np.shape(rows["imu.acceleration"][row]) for row in range(3)] == [(1, 3), (5, 3), (5, 3)]
+    assert np.array_equal(rows["imu.acceleration"][1], np.tile([0.0, 0.1, 9.81], (5, 1)))
+    assert bytes(rows["camera.data"][2]) == bytes([49]) * 1000
+    report = json.loads(table.attachment("logs.report.json"))
+    assert [(one["name"], one["matched"], one["missing"]) for one in report["logs"][0]["matches"]] == [("camera", 50, 0), ("imu", 50, 0), ("odom", 50, 0)]
+
+
+def test_the_same_call_adds_the_logs_that_are_missing_and_names_those_that_fail(folder: Path) -> None:
+    monday = (folder / "monday.mcap").read_bytes()
+    (folder / "broken.mcap").write_bytes(b"no recording")
+    with pytest.warns(UserWarning, match="log broken failed and is not in the table: .*broken.mcap: expected a file that begins with"):
+        table = tt.ingest_logs(["broken.mcap", "monday.mcap"], "synced", RECIPE)
+    assert (len(table), table.version) == (50, 1)
+    (folder / "broken.mcap").write_bytes(monday)
+    table = tt.ingest_logs(["broken.mcap", "monday.mcap"], "synced", RECIPE)
+    assert (len(table), table.version) == (100, 2)
+    assert tt.ingest_logs(["broken.mcap", "monday.mcap"], "synced", RECIPE).version == 2
+    other = {**RECIPE, "match": []}
+    with pytest.raises(tt.Invalid, match="the table was made with another recipe"):
+        tt.ingest_logs("tuesday.mcap", "synced", other)
+
+
+def test_a_cut_log_gives_its_beginning_with_a_warning_and_strict_refuses_it(folder: Path) -> None:
+    cut = (folder / "monday.mcap").read_bytes()[:100_000]
+    (folder / "cut.mcap").write_bytes(cut)
+    with pytest.warns(UserWarning, match="cut.mcap: the file is cut at byte 100000"):
+        table = tt.ingest_logs("cut.mcap", "synced", RECIPE)
+    assert 10 < len(table) < 50
+    with pytest.raises(tt.Corrupt, match="cut.mcap: the file is cut at byte 100000"):
+        tt.ingest_logs("cut.mcap", "strict", RECIPE, strict=True)
+
+
+def test_a_plan_is_a_recipe_that_works_and_info_says_why(folder: Path) -> None:
+    (info,) = tt.logs.info("monday.mcap")
+    imu = next(topic for topic in info["topics"] if topic["topic"] == "/imu")
+    assert (imu["messages"], imu["time"], imu["delay"]) == (250, "stamp", [2_200_000] * 3)
+    plan = tt.logs.plan(["monday.mcap"])
+    assert tomllib.loads(plan)["clock"] == {"topic": "/camera", "name": "camera", "time": "stamp"}
+    (folder / "sync.toml").write_text(plan)
+    by_file = tt.ingest_logs("monday.mcap", "file", Path("sync.toml"), start="2026-02-02T02:40:01Z", end=START + 2 * 10**9)
+    by_mapping = tt.ingest_logs("monday.mcap", "mapping", tomllib.loads(plan))
+    assert (len(by_file), len(by_mapping)) == (11, 50)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({"clock": {}}, "expected either topic or rate"),
+        ({"clock": {"topic": "/camera"}}, "[clock]: expected time"),
+        ({"clock": {"topic": "/camera", "rat": "1Hz"}}, "rat"),
+        ({"clock": {"time": "log", "topic": "/nothing"}}, "no topic /nothing; there are: /camera, /imu, /odom"),
+        ({"clock": {"topic": "/camera"}, "defaults": {"time": "log"}, "match": [{"name": "a", "topic": "/imu", "policy": "nearest", "tolerance": 1}]}, "match `a`: this policy uses messages after the row"),
+        ({"clock": {"topic": "/camera"}, "defaults": {"time": "log"}, "match": [{"name": "a", "topic": "/imu", "policy": "last", "tolerance": "5 parsecs"}]}, "5 parsecs"),
+        ({"clock": {"time": "log", "topic": "/camera", "fields": ["nothing"]}}, "none matches `nothing`; there are: data, format, stamp"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_with_what_is_wrong(folder: Path, recipe: dict[str, Any], message: str) -> None:
+    with pytest.raises(tt.Error, match=re.escape(message)):
+        tt.ingest_logs("monday.mcap", "synced", recipe)

@@ -1,0 +1,185 @@
+//! A selection as Python, as Rust, as a command that prints it, and as a command that saves it as a view. Store options are left out, since
+//! they may be secret.
+
+use arrow_schema::Schema;
+use serde_json::{Value, json};
+
+use crate::asked::Choice;
+
+/// Returns the texts for a choice of rows of the table at `url`, which names its version, and whose index has these columns.
+pub(crate) fn copies(url: &str, choice: &Choice, index: &Schema) -> Value {
+    let command = command(url, choice, &row_name(index));
+    json!({"python": python(url, choice), "rust": rust(url, choice), "command": command, "view": view(url, choice)})
+}
+
+/// Returns the name of the row number in `tetrys query`.
+fn row_name(index: &Schema) -> String {
+    let mut name = "row".to_owned();
+    while index.index_of(&name).is_ok() {
+        name.push('_');
+    }
+    name
+}
+
+fn python(url: &str, choice: &Choice) -> String {
+    let condition = choice.condition().map(|condition| format!(", where={}", python_text(&condition))).unwrap_or_default();
+    let mut lines = vec!["import tetrys as tt".to_owned(), String::new()];
+    match &choice.only {
+        // The numbers are those of the table, so the rows come before the condition.
+        Some(only) => {
+            lines.push(format!("index = tt.read_index({})[{}]", python_text(url), listed(only)));
+            if let Some(condition) = choice.condition() {
+                lines.push(format!("index = index.sql({})", python_text(&format!("SELECT * FROM t WHERE {condition}"))));
+            }
+        }
+        None => lines.push(format!("index = tt.read_index({}{condition})", python_text(url))),
+    }
+    if let Some((column, descending)) = &choice.sort {
+        let descending = if *descending { ", descending=True" } else { "" };
+        lines.push(format!("index = index.sort({}{descending})", python_text(column)));
+    }
+    lines.push("loader = tt.row_loader(index)".to_owned());
+    lines.join("\n") + "\n"
+}
+
+fn rust(url: &str, choice: &Choice) -> String {
+    let mut lines = vec![format!("let table = tetrys::Table::open({url:?}).await?;")];
+    let filter = choice.condition().map(|condition| format!(".filter_sql({condition:?})"));
+    match &choice.only {
+        Some(only) => {
+            lines.push("let index = table.index().await?;".to_owned());
+            lines.push(format!("let rows = polars::prelude::IdxCa::from_vec(\"rows\".into(), vec!{});", listed(only)));
+            lines.push("let index = index.with_frame(index.to_frame().take(&rows)?)?;".to_owned());
+            if let Some(filter) = filter {
+                lines.push(format!("let index = index{filter}?;"));
+            }
+        }
+        None => lines.push(format!("let index = table.index(){}.await?;", filter.unwrap_or_default())),
+    }
+    if let Some((column, descending)) = &choice.sort {
+        lines.push(format!("let index = index.sort([{column:?}], {descending})?;"));
+    }
+    lines.push("let loader = tetrys::RowLoader::new(&index)?;".to_owned());
+    lines.join("\n") + "\n"
+}
+
+fn command(url: &str, choice: &Choice, row: &str) -> String {
+    let only = choice.only.as_ref().map(|only| match only.is_empty() {
+        true => "false".to_owned(),
+        false => format!("{row} IN ({})", listed(only).trim_matches(['[', ']'])),
+    });
+    let conditions: Vec<String> = only.into_iter().chain(choice.condition()).collect();
+    let condition = match conditions.as_slice() {
+        [] => String::new(),
+        [one] => format!(" WHERE {one}"),
+        several => format!(" WHERE {}", several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" AND ")),
+    };
+    let sort = choice.sort.as_ref().map(|(column, descending)| {
+        // Rows of equal values stay in the order of the table.
+        format!(" ORDER BY {} {} NULLS FIRST, {row}", quoted(column), if *descending { "DESC" } else { "ASC" })
+    });
+    let query = format!("SELECT * FROM t{condition}{}", sort.unwrap_or_default());
+    format!("tetrys query {} {} --csv\n", shell(url), shell(&query))
+}
+
+fn view(url: &str, choice: &Choice) -> Option<String> {
+    // A command for rows by their numbers does not exist, and one that sorts has commas between columns.
+    if choice.only.is_some() || choice.sort.as_ref().is_some_and(|(column, _)| column.contains(',')) {
+        return None;
+    }
+    let conditions = choice.conditions.iter().map(|condition| format!(" --where={}", shell(condition)));
+    let sort = choice
+        .sort
+        .as_ref()
+        .map(|(column, descending)| format!(" --sort={}{}", shell(column), if *descending { " --descending" } else { "" }));
+    let options: String = conditions.chain(sort).collect();
+    Some(format!("tetrys select {}{options} --out NAME\n", shell(url)))
+}
+
+/// Quotes a column for SQL.
+fn quoted(column: &str) -> String {
+    format!("\"{}\"", column.replace('"', "\"\""))
+}
+
+fn listed(rows: &[u64]) -> String {
+    format!("[{}]", rows.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+}
+
+/// Writes a text as a literal of Python, whose escapes include those of JSON, except of characters above the first plane, which stay.
+fn python_text(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Quotes a word for a shell of Unix.
+fn shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:@=,+%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    fn index(names: &[&str]) -> Schema {
+        Schema::new(names.iter().map(|name| Field::new(*name, DataType::Int64, true)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn names_with_a_meaning_elsewhere_are_written_around() {
+        let choice = Choice { sort: Some(("a,b".to_owned(), false)), only: None, conditions: Vec::new() };
+        let said = copies("t@1", &choice, &index(&["row", "row_", "a,b"]));
+        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t ORDER BY \"a,b\" ASC NULLS FIRST, row__' --csv\n");
+        assert_eq!(said["view"], Value::Null);
+        let choice = Choice { conditions: vec!["-a > 3".to_owned()], ..Choice::default() };
+        assert_eq!(copies("t@1", &choice, &index(&["a"]))["view"], "tetrys select t@1 --where='-a > 3' --out NAME\n");
+    }
+
+    #[test]
+    fn a_choice_is_written_in_each_language() {
+        let choice = Choice {
+            conditions: vec!["speed > 3".to_owned(), "host = 'it''s'".to_owned()],
+            sort: Some(("ego speed".to_owned(), true)),
+            only: None,
+        };
+        let said = copies("/data/my drives@3", &choice, &index(&["ego speed"]));
+        assert_eq!(
+            said["python"],
+            "import tetrys as tt\n\nindex = tt.read_index(\"/data/my drives@3\", where=\"(speed > 3) AND (host = 'it''s')\")\n\
+             index = index.sort(\"ego speed\", descending=True)\nloader = tt.row_loader(index)\n"
+        );
+        assert_eq!(
+            said["rust"],
+            "let table = tetrys::Table::open(\"/data/my drives@3\").await?;\n\
+             let index = table.index().filter_sql(\"(speed > 3) AND (host = 'it''s')\").await?;\n\
+             let index = index.sort([\"ego speed\"], true)?;\nlet loader = tetrys::RowLoader::new(&index)?;\n"
+        );
+        assert_eq!(
+            said["command"],
+            "tetrys query '/data/my drives@3' 'SELECT * FROM t WHERE (speed > 3) AND (host = '\\''it'\\'''\\''s'\\'') \
+             ORDER BY \"ego speed\" DESC NULLS FIRST, row' --csv\n"
+        );
+        assert_eq!(
+            said["view"],
+            "tetrys select '/data/my drives@3' --where='speed > 3' --where='host = '\\''it'\\'''\\''s'\\''' --sort='ego speed' --descending --out NAME\n"
+        );
+    }
+
+    #[test]
+    fn rows_by_number_and_everything_are_written() {
+        let said = copies("t@1", &Choice { only: Some(vec![3, 9]), ..Choice::default() }, &index(&[]));
+        assert_eq!(
+            said["python"],
+            "import tetrys as tt\n\nindex = tt.read_index(\"t@1\")[[3, 9]]\nloader = tt.row_loader(index)\n"
+        );
+        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t WHERE row IN (3, 9)' --csv\n");
+        assert_eq!(said["view"], Value::Null);
+        let said = copies("t@1", &Choice::default(), &index(&[]));
+        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t' --csv\n");
+        assert_eq!(said["view"], "tetrys select t@1 --out NAME\n");
+    }
+}
