@@ -54,7 +54,7 @@ pub use manifest::{
     ColumnBytes, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, is_tag,
     manifest_hash, manifest_name, stated_hash, version_of_name,
 };
-pub use page::page_to_array;
+pub use page::{fixed_to_array, page_to_array};
 pub use pin::{MAX_PIN, Pin, PinOwner};
 pub use row_groups::RowGroups;
 pub use segment::{

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, StructArray,
-    make_array,
+    ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, PrimitiveArray,
+    StructArray, downcast_primitive, make_array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::canonical::{Node, Structure, slot_elements};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, counted},
     schema::{ColumnType, Primitive},
 };
 
@@ -152,6 +152,45 @@ fn aligned(values: Bytes, width: usize) -> Buffer {
     copy.extend_from_slice(&values);
     copy.into()
 }
+
+/// Returns an array of `rows` rows of equal length without nulls. `values` holds all values as Arrow stores them; they are copied only
+/// if they are not aligned. `ty` is the type of numbers, dates or times, or a list of a fixed number of them.
+///
+/// # Errors
+/// - `Internal`: the values are not those of `rows` rows of this type.
+pub fn fixed_to_array(ty: &DataType, values: Buffer, rows: usize) -> Result<ArrayRef> {
+    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{rows} rows of type {ty}: {error}"));
+    if let DataType::FixedSizeList(item, size) = ty {
+        let count = usize::try_from(*size).map_or(usize::MAX, |size| rows.saturating_mul(size));
+        let items = fixed_to_array(item.data_type(), values, count)?;
+        let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, rows);
+        return Ok(Arc::new(list.map_err(|error| wrong(&error))?));
+    }
+    let width = ty.primitive_width().ok_or_else(|| wrong(&"not of a fixed width"))?;
+    if values.len() != rows.saturating_mul(width) {
+        return Err(wrong(&format!("{} of values", counted(values.len(), "byte"))));
+    }
+    macro_rules! of {
+        ($ty:ty) => {
+            Arc::new(PrimitiveArray::<$ty>::new(ScalarBuffer::new(in_place(values, width), 0, rows), None).with_data_type(ty.clone()))
+        };
+    }
+    Ok(downcast_primitive! {
+        ty => (of),
+        _ => return Err(wrong(&"not a primitive type"))
+    })
+}
+
+/// Returns the buffer itself if its elements are aligned, else an aligned copy.
+fn in_place(values: Buffer, width: usize) -> Buffer {
+    match values.as_ptr().align_offset(width.min(MOST_ALIGNED)) {
+        0 => values,
+        _ => Buffer::from_slice_ref(values.as_slice()),
+    }
+}
+
+/// No Arrow type needs a greater alignment than this, in bytes.
+const MOST_ALIGNED: usize = 16;
 
 fn corrupt(error: arrow_schema::ArrowError) -> Error {
     Error::corrupt(error.to_string())

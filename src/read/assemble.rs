@@ -3,21 +3,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, make_array, new_null_array};
+use arrow_array::{ArrayRef, new_null_array};
 
-use super::{gather::Gather, page::Page, plan::GroupPlan};
-use crate::{
-    error::{Error, Result, counted},
-    schema::ColumnType,
-};
+use super::{columns::GroupColumns, gather::Gather, page::Page, plan::GroupPlan};
+use crate::error::{Error, Result, counted};
 
 /// The wanted columns of one group, built from the blocks that are decoded so far.
 pub(super) struct Assembly {
-    types: Vec<ColumnType>,
+    group: Arc<GroupColumns>,
+    /// The numbers of the wanted pages.
+    wanted: Arc<[usize]>,
     slices: Vec<Slice>,
     /// The first slice that is not yet gathered.
     next: usize,
-    /// The wanted pages of every block, `types.len()` places for each block. A place is empty until its block is decoded, and
+    /// The wanted pages of every block, `wanted.len()` places for each block. A place is empty until its block is decoded, and
     /// again once no slice needs the block.
     pages: Vec<Option<Page>>,
     /// Number of slices that still need each block.
@@ -52,8 +51,8 @@ impl Slice {
 }
 
 impl Assembly {
-    /// Creates an assembly; `types` are the types of the wanted columns.
-    pub(super) fn new(plan: &GroupPlan, types: Vec<ColumnType>) -> Self {
+    /// Creates an assembly of the wanted columns of a plan.
+    pub(super) fn new(plan: &GroupPlan) -> Self {
         let slices = slices(plan);
         let mut uses = vec![0; plan.blocks.len()];
         for block in slices.iter().filter_map(|slice| slice.block()) {
@@ -61,9 +60,10 @@ impl Assembly {
                 *uses += 1;
             }
         }
-        let pages = vec![None; plan.blocks.len() * types.len()];
+        let (group, wanted) = (Arc::clone(&plan.columns), Arc::clone(&plan.pages));
+        let pages = vec![None; plan.blocks.len() * wanted.len()];
         let rows = plan.rows.len();
-        Self { types, slices, next: 0, pages, uses, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
+        Self { group, wanted, slices, next: 0, pages, uses, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
     }
 
     /// Returns each needed block once, in the order of the first result row that needs it.
@@ -76,7 +76,7 @@ impl Assembly {
     /// Adds the wanted pages of a decoded block.
     pub(super) fn add(&mut self, block: usize, pages: impl IntoIterator<Item = Page>) -> Result<()> {
         let places =
-            places(&mut self.pages, self.types.len(), block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
+            places(&mut self.pages, self.wanted.len(), block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
         places.iter_mut().zip(pages).for_each(|(place, page)| *place = Some(page));
         Ok(())
     }
@@ -84,13 +84,13 @@ impl Assembly {
     /// Gathers rows until the first row whose block is not decoded yet.
     pub(super) fn gather(&mut self) -> Result<()> {
         if self.columns.is_empty() {
-            self.columns = self.types.iter().map(|ty| Gather::new(&ty.arrow(), self.rows)).collect::<Result<_>>()?;
+            self.columns = self.wanted.iter().map(|page| Gather::new(self.group.arrow(*page)?, self.rows)).collect::<Result<_>>()?;
         }
         while let Some(slice) = self.slices.get(self.next).copied() {
             match slice {
                 Slice::Missing(rows) => self.columns.iter_mut().for_each(|column| column.append_nulls(rows)),
                 Slice::Rows { block, start, len } => {
-                    let pages = places(&mut self.pages, self.types.len(), block);
+                    let pages = places(&mut self.pages, self.wanted.len(), block);
                     let Some((pages, uses)) = pages.zip(self.uses.get_mut(block)) else { break };
                     if pages.iter().any(Option::is_none) {
                         break;
@@ -126,14 +126,14 @@ impl Assembly {
     /// - `Internal`: a needed block was not added.
     pub(super) fn finish(mut self) -> Result<Vec<ArrayRef>> {
         if let [Slice::Rows { block, start: 0, len }] = self.slices.as_slice()
-            && let Some(pages) = places(&mut self.pages, self.types.len(), *block)
+            && let Some(pages) = places(&mut self.pages, self.wanted.len(), *block)
             && pages.iter().all(|page| page.as_ref().is_some_and(|page| page.len() == *len))
         {
-            let pages = pages.iter_mut().filter_map(Option::take);
-            return Ok(pages.map(|page| make_array(Arc::unwrap_or_clone(page))).collect());
+            let pages = pages.iter_mut().filter_map(Option::take).zip(self.wanted.iter());
+            return pages.map(|(page, number)| page.into_array(self.group.arrow(*number)?)).collect();
         }
         if self.rows == 0 {
-            return Ok(self.types.iter().map(|ty| new_null_array(&ty.arrow(), 0)).collect());
+            return self.wanted.iter().map(|page| Ok(new_null_array(self.group.arrow(*page)?, 0))).collect();
         }
         self.gather()?;
         if self.rows_left > 0 {

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use bytes::Bytes;
 use quick_cache::{Weighter, unsync::Cache};
 
 use super::{gather::Gather, layout::BlockPlace, page::Page};
@@ -39,7 +40,7 @@ struct Weight;
 
 impl Weighter<PageKey, Page> for Weight {
     fn weight(&self, _: &PageKey, page: &Page) -> u64 {
-        (page.get_array_memory_size() + BESIDE) as u64
+        (page.bytes() + BESIDE) as u64
     }
 }
 
@@ -117,7 +118,7 @@ impl CachedBlocks {
     /// # Errors
     /// - `Unsupported`: a copy of a page does not fit in one Arrow array.
     pub(super) fn add(&self, group: usize, pages: &[usize], blocks: &[(BlockPlace, &[Page])]) -> Result<()> {
-        let bytes = |decoded: &[Page]| decoded.iter().map(|page| page.get_array_memory_size()).sum::<usize>();
+        let bytes = |decoded: &[Page]| decoded.iter().map(Page::bytes).sum::<usize>();
         let small = blocks.iter().filter(|(_, decoded)| bytes(decoded) <= self.blocks.bytes / 4);
         let copied = small.flat_map(|(block, decoded)| {
             pages.iter().zip(*decoded).map(|(number, page)| Ok((self.key(group, *block, *number), copy(page)?)))
@@ -138,7 +139,12 @@ impl CachedBlocks {
 }
 
 fn copy(page: &Page) -> Result<Page> {
-    let mut copy = Gather::apart(page.data_type(), page.len())?;
-    copy.append(page, 0, page.len())?;
-    copy.data().map(Arc::new)
+    match page {
+        Page::Fixed { rows, values } => Ok(Page::Fixed { rows: *rows, values: Bytes::copy_from_slice(values) }),
+        Page::Array(data) => {
+            let mut copy = Gather::apart(data.data_type(), data.len())?;
+            copy.append(page, 0, data.len())?;
+            Ok(Page::Array(Arc::new(copy.data()?)))
+        }
+    }
 }

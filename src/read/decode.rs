@@ -1,30 +1,20 @@
 //! Decodes stored blocks to Arrow arrays. Every directory and every wanted page is verified before it is used.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
-use arrow_array::Array;
 use bytes::Bytes;
 
 use super::{
+    columns::GroupColumns,
     page::Page,
     plan::{BlockBytes, BlockRead, GroupPlan, SubRange},
 };
 use crate::{
     codec::Chain,
     error::{Error, Result, counted},
-    format::{BlockDirectory, PagePlace, decode_page, page_range},
+    format::{BlockDirectory, decode_page, page_range},
     id::ChunkId,
-    schema::ColumnType,
 };
-
-/// The part of the schema of a group that is needed to decode its blocks.
-#[derive(Debug)]
-pub(super) struct GroupTypes {
-    /// The types of all columns of the group, in page order.
-    pub(super) types: Vec<ColumnType>,
-    /// The name of the group, for error messages.
-    pub(super) name: String,
-}
 
 /// Decodes the wanted pages of one block. `ranges` contains at least the ranges that hold the block, sorted by their number in
 /// the plan.
@@ -34,18 +24,17 @@ pub(super) struct GroupTypes {
 /// - `Internal`: a range of the block is missing from `ranges`.
 pub(super) fn decode_block(
     group: &GroupPlan,
-    types: &GroupTypes,
-    chains: &[Chain],
     block: &BlockRead,
     ranges: &[(usize, Bytes)],
 ) -> Result<Vec<Page>> {
+    let (columns, chains) = (&group.columns, &group.layout.run(block.place)?.chains);
     let decoded = match &block.bytes {
-        BlockBytes::Block(sub_range) => bytes_of(sub_range, ranges).and_then(|bytes| whole(group, types, chains, block, &bytes)),
+        BlockBytes::Block(sub_range) => bytes_of(sub_range, ranges).and_then(|bytes| whole(group, chains, block, &bytes)),
         BlockBytes::Pages(pages) => group
             .pages
             .iter()
             .zip(pages)
-            .map(|(page, sub_range)| decode_one(types, chains, block, *page, bytes_of(sub_range, ranges)?))
+            .map(|(page, sub_range)| decode_one(columns, chains, block, *page, bytes_of(sub_range, ranges)?))
             .collect(),
         BlockBytes::Cached => Err(Error::internal("a cached block must not be decoded again")),
     };
@@ -56,14 +45,14 @@ pub(super) fn decode_block(
             let start = range.range.start + first.within.start as u64;
             Some((range.chunk, start..start + first.within.len() as u64))
         });
-        at_block(types, block, place, error)
+        at_block(columns, block, place, error)
     })
 }
 
 /// Adds the column group, the block, its chunk and its byte range to an error.
-pub(super) fn at_block(types: &GroupTypes, block: &BlockRead, place: Option<(ChunkId, Range<u64>)>, error: Error) -> Error {
+pub(super) fn at_block(columns: &GroupColumns, block: &BlockRead, place: Option<(ChunkId, Range<u64>)>, error: Error) -> Error {
     let place = place.map_or(String::new(), |(chunk, range)| format!(" of chunk {chunk} at {}..{}", range.start, range.end));
-    error.at(format!("column group `{}`: block {}{place}", types.name, block.ordinal))
+    error.at(format!("column group `{}`: block {}{place}", columns.name, block.ordinal))
 }
 
 fn bytes_of(sub_range: &SubRange, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
@@ -73,25 +62,17 @@ fn bytes_of(sub_range: &SubRange, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
     bytes.ok_or_else(|| Error::internal("a block lies outside its range"))
 }
 
-fn whole(group: &GroupPlan, types: &GroupTypes, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
-    let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, types.types.len())?;
+fn whole(group: &GroupPlan, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
+    let columns = &group.columns;
+    let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, columns.len())?;
     if directory.rows != block.rows {
         return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), block.rows)));
     }
-    let page = |page: &usize| decode_one(types, chains, block, *page, bytes.slice(page_range(&directory, *page)?));
+    let page = |page: &usize| decode_one(columns, chains, block, *page, bytes.slice(page_range(&directory, *page)?));
     group.pages.iter().map(page).collect()
 }
 
-fn decode_one(types: &GroupTypes, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {
-    let place = types.place(block, page, chains.get(page))?;
-    Ok(Arc::new(decode_page(bytes, place)?.to_array(place.ty)?.to_data()))
-}
-
-impl GroupTypes {
-    /// Returns the place, type and codec chain that a page of a block must have.
-    pub(super) fn place<'a>(&'a self, block: &BlockRead, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
-        let (ty, chain) = self.types.get(page).zip(chain).ok_or_else(|| Error::internal(format!("no column {page}")))?;
-        let number = u16::try_from(page).map_err(|_| Error::internal("more than 65,534 pages"))?;
-        Ok(PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain })
-    }
+fn decode_one(columns: &GroupColumns, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {
+    let place = columns.place(block, page, chains.get(page))?;
+    Page::new(decode_page(bytes, place)?, &place, columns.width(page))
 }

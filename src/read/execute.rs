@@ -1,22 +1,21 @@
 //! Executes a read plan: fetches its ranges, decodes every block once, and assembles the columns. Each kind of store has its own
 //! way to do so.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use super::{
     block_cache::CachedBlocks,
     flights::Flights,
-    layout::Layout,
     local,
     plan::ReadPlan,
     reading::{Columns, Reading},
     remote,
 };
-use crate::{error::Result, schema::Schema, store::Store};
+use crate::{error::Result, store::Store};
 
 /// Executes a read plan and returns each wanted column with its rows.
 ///
-/// `layouts[g]` belongs to `plan.groups[g]`. `stores` has the store of every owner that the plan names. Blocks of which only some
+/// `stores` has the store of every owner that the plan names. Blocks of which only some
 /// rows were wanted are added to `cache`.
 ///
 /// Decoding work of about a millisecond or less runs on the calling thread; longer work runs off the executor. Dropping the
@@ -27,13 +26,11 @@ use crate::{error::Result, schema::Schema, store::Store};
 /// - Any error of the stores.
 pub async fn execute(
     stores: &BTreeMap<u32, Store>,
-    schema: &Schema,
-    layouts: &[Arc<Layout>],
     plan: ReadPlan,
     cache: &CachedBlocks,
     flights: &Flights,
 ) -> Result<Columns> {
-    let reading = Reading::new(schema, layouts, plan, cache)?;
+    let reading = Reading { plan, cache: cache.clone() };
     match stores.values().all(Store::is_local) {
         true => local::read(stores, reading).await,
         false => remote::read(stores, reading, flights).await,

@@ -15,7 +15,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    page::{lost, store_of},
+    page::{lost, not_local, store_of},
     plan::{RangeRead, ReadPlan},
     sizes::{LEAD, ONE_REQUEST, PROBES},
 };
@@ -128,8 +128,4 @@ fn is_cold(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> bool {
     }
     let is_cold = |range: &RangeRead| stores.get(&range.owner).is_some_and(|store| store.is_cold_now(&range.request()));
     ranges(plan).step_by(count.div_ceil(PROBES)).any(is_cold)
-}
-
-fn not_local() -> Error {
-    Error::internal("a store that is not local")
 }

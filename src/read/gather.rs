@@ -6,8 +6,10 @@ use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBufferBuilde
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
+use super::page::Page;
 use crate::{
     error::{Error, Result, counted},
+    format::fixed_to_array,
     store::Lent,
 };
 
@@ -122,8 +124,31 @@ impl Gather {
         Ok(Self { ty: ty.clone(), rows: 0, valid: NullBufferBuilder::new(rows), values })
     }
 
+    /// Appends rows `start..start + rows` of a page of this type.
+    pub(super) fn append(&mut self, page: &Page, start: usize, rows: usize) -> Result<()> {
+        let (values, held) = match page {
+            Page::Array(data) => return self.append_array(data, start, rows),
+            Page::Fixed { rows, values } => (values, *rows),
+        };
+        let width = values.len() / held.max(1);
+        let taken = values.get(start.saturating_mul(width)..start.saturating_add(rows).saturating_mul(width));
+        self.append_fixed(taken.ok_or_else(|| Error::internal(format!("rows {start}..{} of {held}", start + rows)))?, rows)
+    }
+
+    /// Appends the values of rows of equal length without nulls.
+    fn append_fixed(&mut self, values: &[u8], rows: usize) -> Result<()> {
+        self.valid.append_n_non_nulls(rows);
+        self.rows += rows;
+        match &mut self.values {
+            Values::Fixed { bytes, .. } => bytes.append(values),
+            Values::FixedList { size, items } => items.append_fixed(values, rows * *size)?,
+            _ => return Err(Error::internal(format!("rows of type {} do not have equal lengths", self.ty))),
+        }
+        Ok(())
+    }
+
     /// Appends rows `start..start + rows` of an array of this type.
-    pub(super) fn append(&mut self, array: &ArrayData, start: usize, rows: usize) -> Result<()> {
+    pub(super) fn append_array(&mut self, array: &ArrayData, start: usize, rows: usize) -> Result<()> {
         let outside =
             || Error::internal(format!("rows {start}..{} of {} of type {}", start + rows, array.len(), array.data_type()));
         // Only debug builds compare the types: the comparison takes longer than copying a small row.
@@ -151,12 +176,12 @@ impl Gather {
             }
             Values::List { ends, items } => {
                 let taken = ends.append(buffer(0)?.typed_data(), start, rows).ok_or_else(outside)?;
-                items.append(child(0)?, taken.start, taken.len())?;
+                items.append_array(child(0)?, taken.start, taken.len())?;
             }
-            Values::FixedList { size, items } => items.append(child(0)?, start * *size, rows * *size)?,
+            Values::FixedList { size, items } => items.append_array(child(0)?, start * *size, rows * *size)?,
             Values::Struct(fields) => {
                 for (number, field) in fields.iter_mut().enumerate() {
-                    field.append(child(number)?, start, rows)?;
+                    field.append_array(child(number)?, start, rows)?;
                 }
             }
         }
@@ -216,8 +241,24 @@ impl Gather {
     ///
     /// # Errors
     /// - `Unsupported`: the rows do not fit in one Arrow array.
-    pub(super) fn finish(self) -> Result<ArrayRef> {
-        self.data().map(make_array)
+    pub(super) fn finish(mut self) -> Result<ArrayRef> {
+        match self.take_fixed() {
+            Some(values) => fixed_to_array(&self.ty, values, self.rows),
+            None => self.data().map(make_array),
+        }
+    }
+
+    /// Takes the values, if all rows have equal lengths and none is null.
+    fn take_fixed(&mut self) -> Option<Buffer> {
+        // The bits are not allocated as long as no row is null.
+        if self.rows == 0 || self.valid.as_slice().is_some() {
+            return None;
+        }
+        match &mut self.values {
+            Values::Fixed { bytes, .. } => Some(std::mem::replace(bytes, Stream::There(Buffer::default())).finish()),
+            Values::FixedList { items, .. } => items.take_fixed(),
+            _ => None,
+        }
     }
 
     /// Returns all rows as the data of one array.

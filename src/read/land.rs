@@ -11,19 +11,21 @@ use bytes::Bytes;
 
 use super::{
     assemble::{Slice, slices},
-    decode::{GroupTypes, at_block},
+    columns::GroupColumns,
+    decode::at_block,
     files::Files,
     gather::Gather,
     layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
+    reading::Columns,
     sizes::LONG,
 };
 use crate::{
     codec::Chain,
     error::{Error, Result, counted},
-    format::{LayoutRun, PageHead, PagePlace, directory_len, page_to_array, verify_parts},
+    format::{LayoutRun, PageHead, PagePlace, directory_len, fixed_to_array, page_to_array, verify_parts},
     offload::Stop,
-    schema::{ColumnType, Primitive},
+    schema::{ColumnId, ColumnType, Primitive},
     store::{Lent, RangeRequest},
     threads::{others_for, share},
 };
@@ -41,10 +43,8 @@ const AFTER: usize = 16;
 /// The columns of one group that are read directly into the result.
 pub(super) struct Landing {
     layout: Arc<Layout>,
-    types: Arc<GroupTypes>,
+    group: Arc<GroupColumns>,
     blocks: Vec<BlockRead>,
-    /// The name of the chunk object of each run.
-    objects: BTreeMap<usize, Arc<str>>,
     slices: Vec<Slice>,
     rows: usize,
     columns: Vec<Column>,
@@ -89,7 +89,7 @@ impl Landing {
     ///
     /// # Errors
     /// - `Internal`: the plan names a block that the layout does not have.
-    pub(super) fn take_from(group: &mut GroupPlan, types: &Arc<GroupTypes>, layout: &Arc<Layout>) -> Result<Option<Self>> {
+    pub(super) fn take_from(group: &mut GroupPlan) -> Result<Option<Self>> {
         let slices = slices(group);
         let whole = |slice: &Slice| match slice {
             Slice::Missing(_) => true,
@@ -102,21 +102,21 @@ impl Landing {
         if blocks < 2 || stored < LONG * blocks as u64 || !group.cached.is_empty() || !slices.iter().all(whole) {
             return Ok(None);
         }
-        let runs = group.runs(layout)?;
+        let runs = group.runs()?;
         let chunks: BTreeMap<_, _> = runs.values().map(|run| ((run.owner, run.chunk), run.chunk_bytes)).collect();
         // Blocks that overlap may claim more bytes than their chunks hold. No memory is allocated for such claims here.
         if stored > chunks.values().sum() {
             return Ok(None);
         }
         let mut places = Vec::with_capacity(group.pages.len());
-        for page in &group.pages {
-            let found = group.blocks.iter().map(|block| page_place(layout, block.place, *page));
+        for page in group.pages.iter() {
+            let found = group.blocks.iter().map(|block| page_place(&group.layout, block.place, *page));
             places.push(found.collect::<Result<Option<Vec<_>>>>()?);
         }
         let lands = |page: usize, places: &[Range<u64>]| {
             let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
             let plain = runs.values().all(|run| run.chains.get(page).is_some_and(Chain::is_plain));
-            plain && stored >= LONG * places.len() as u64 && types.types.get(page).is_some_and(|ty| !has_bits(ty))
+            plain && stored >= LONG * places.len() as u64 && group.columns.ty(page).is_ok_and(|ty| !has_bits(ty))
         };
         let mut columns = Vec::new();
         let mut left = Vec::new();
@@ -129,11 +129,10 @@ impl Landing {
         if columns.is_empty() {
             return Ok(None);
         }
-        let objects = runs.into_iter().map(|(number, run)| (number, run.chunk.object_name().into())).collect();
         let blocks = group.blocks.clone();
         group.leave(&left)?;
-        let (layout, types, rows) = (Arc::clone(layout), Arc::clone(types), group.rows.len());
-        Ok(Some(Self { layout, types, blocks, objects, slices, rows, columns }))
+        let (layout, rows) = (Arc::clone(&group.layout), group.rows.len());
+        Ok(Some(Self { layout, group: Arc::clone(&group.columns), blocks, slices, rows, columns }))
     }
 
     /// Returns the number of reads: the head of each page, then its values.
@@ -141,13 +140,13 @@ impl Landing {
         2 * self.columns.len() * self.blocks.len()
     }
 
-    /// Reads the columns from `files` and returns each of them with its page number.
+    /// Reads the columns from `files`.
     ///
     /// # Errors
     /// - `Corrupt`: stored bytes fail their checks, or a chunk does not exist.
     /// - `Internal`: the caller no longer waits for the result.
     /// - Any error of the stores.
-    pub(super) fn read(&self, files: &Files, stop: &Stop) -> Result<Vec<(usize, ArrayRef)>> {
+    pub(super) fn read(&self, files: &Files, stop: &Stop) -> Result<Columns> {
         let mut results = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
             stop.check()?;
@@ -218,10 +217,9 @@ impl Landing {
     }
 
     fn read_at(&self, files: &Files, block: usize, range: Range<u64>, parts: [&mut [u8]; 2]) -> Result<()> {
-        let (run, number) = (self.run(block)?, self.block(block)?.place.run);
-        let object = self.objects.get(&number).ok_or_else(|| Error::internal(format!("no run {number}")))?;
-        let request = RangeRequest::new(Arc::clone(object), run.chunk_bytes, range);
-        files.read_into(run.owner, &request, parts)
+        let run = self.run(block)?;
+        let object = self.layout.object(self.block(block)?.place, run);
+        files.read_into(run.owner, &RangeRequest::new(object, run.chunk_bytes, range), parts)
     }
 
     fn block(&self, block: usize) -> Result<&BlockRead> {
@@ -239,14 +237,14 @@ impl Landing {
     fn place<'a>(&'a self, column: &Column, block: usize) -> Result<PagePlace<'a>> {
         let chain = self.run(block)?.chains.get(column.page);
         let read = self.block(block)?;
-        self.types.place(read, column.page, chain)
+        self.group.place(read, column.page, chain)
     }
 
     /// Adds the column group, the block, its chunk and the byte range of the page to an error.
     fn blame(&self, column: &Column, block: usize, error: Error) -> Error {
         let place = self.at(column, block).and_then(|at| Ok((self.run(block)?.chunk, at)));
         match self.block(block) {
-            Ok(read) => at_block(&self.types, read, place.ok(), error),
+            Ok(read) => at_block(&self.group, read, place.ok(), error),
             Err(_) => error,
         }
     }
@@ -265,7 +263,7 @@ struct Landed<'a> {
 
 impl<'a> Landed<'a> {
     fn new(landing: &'a Landing, column: &'a Column, heads: Vec<Head>) -> Result<Self> {
-        let ty = landing.types.types.get(column.page).ok_or_else(|| Error::internal(format!("no column {}", column.page)))?;
+        let ty = landing.group.ty(column.page)?;
         let mut end = 0_usize;
         let bytes = |slice: &Slice| match slice {
             Slice::Missing(rows) => rows.saturating_mul(null_bytes(ty)),
@@ -306,10 +304,17 @@ impl<'a> Landed<'a> {
         Ok(jobs)
     }
 
-    /// Returns the page number and the rows. All jobs must be done.
-    fn finish(self) -> Result<(usize, ArrayRef)> {
+    /// Returns the column. All jobs must be done.
+    fn finish(self) -> Result<(ColumnId, ArrayRef)> {
+        let (group, page) = (&self.landing.group, self.column.page);
+        let (id, arrow) = (group.id(page)?, group.arrow(page)?);
         let values = Bytes::from_owner(self.values);
-        let mut rows = Gather::around(&self.ty.arrow(), self.landing.rows, &Buffer::from(values.clone()))?;
+        let is_missing = |slice: &Slice| matches!(slice, Slice::Missing(_));
+        let all_valid = self.heads.iter().all(|head| head.parsed.structure.is_all_valid());
+        if group.width(page).is_some() && all_valid && !self.landing.slices.iter().any(is_missing) {
+            return Ok((id, fixed_to_array(arrow, Buffer::from(values), self.landing.rows)?));
+        }
+        let mut rows = Gather::around(arrow, self.landing.rows, &Buffer::from(values.clone()))?;
         for (slice, place) in self.landing.slices.iter().zip(self.places) {
             match slice {
                 Slice::Missing(count) => rows.append_nulls(*count),
@@ -317,11 +322,11 @@ impl<'a> Landed<'a> {
                     let head = self.heads.get(*block).ok_or_else(|| Error::internal(format!("no block {block}")))?;
                     let array = page_to_array(self.ty, &head.parsed.structure, values.slice(place));
                     let array = array.map_err(|error| self.landing.blame(self.column, *block, error))?;
-                    rows.append(&array.to_data(), 0, *len)?;
+                    rows.append_array(&array.to_data(), 0, *len)?;
                 }
             }
         }
-        Ok((self.column.page, rows.finish()?))
+        Ok((id, rows.finish()?))
     }
 }
 

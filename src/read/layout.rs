@@ -2,7 +2,10 @@
 //!
 //! Lengths stay bit-packed as they are stored (`format-spec/segment.md#layout`). Offsets are prefix sums with checkpoints.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
     error::{Error, Result},
@@ -21,6 +24,8 @@ pub struct Layout {
     parts: Vec<Part>,
     /// Rows of the table, if the layout has parts.
     rows: u64,
+    /// The name of the chunk object of each run, once a read has needed it.
+    objects: Vec<OnceLock<Arc<str>>>,
 }
 
 /// The first row of a segment, the number of its first run in the table, and its layout.
@@ -53,13 +58,14 @@ impl Layout {
             end += run.rows;
             starts.push(end);
         }
-        Self { runs, starts, expansion: 0, parts: Vec::new(), rows: 0 }
+        let objects = vec![OnceLock::new(); runs.len()];
+        Self { runs, starts, expansion: 0, parts: Vec::new(), rows: 0, objects }
     }
 
     /// Creates a layout from the layouts of some segments of a table of `rows` rows, in table order: the first row of each, the
     /// number of its first run in the table, and the layout. Rows of other segments cannot be located.
     pub fn of_parts(parts: Vec<Part>, rows: u64) -> Self {
-        Self { runs: Vec::new(), starts: Vec::new(), expansion: 0, parts, rows }
+        Self { parts, rows, ..Self::default() }
     }
 
     /// Returns the part with a run, and the place of the block in that part.
@@ -130,6 +136,15 @@ impl Layout {
         run.ok_or_else(|| Error::internal(format!("no block {place:?} in the layout")))
     }
 
+    /// Returns the name of the object that holds a block; `run` is the run of the block.
+    pub(super) fn object(&self, place: BlockPlace, run: &LayoutRun) -> Arc<str> {
+        let name = || run.chunk.object_name().into();
+        if let Some(((_, _, part), within)) = self.part(place) {
+            return part.object(within, run);
+        }
+        self.objects.get(place.run).map_or_else(name, |held| Arc::clone(held.get_or_init(name)))
+    }
+
     /// Returns the first table row of a block.
     ///
     /// # Errors
@@ -155,6 +170,6 @@ impl Layout {
     /// Returns the bytes that the layout takes in memory.
     pub fn memory_bytes(&self) -> usize {
         let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
-        runs.sum::<usize>() + self.starts.len() * size_of::<u64>()
+        runs.sum::<usize>() + self.starts.len() * (size_of::<u64>() + size_of::<OnceLock<Arc<str>>>())
     }
 }

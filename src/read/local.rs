@@ -1,15 +1,12 @@
 //! Reads a plan from local files. A small plan fetches all ranges first. For a larger one, the threads that decode also read the
 //! files, piece by piece, and long plain pages are read directly into the result.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
-
-use arrow_array::ArrayRef;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
     files::{self, Files},
-    group::{Described, GroupRead, Ranges},
+    group::{GroupRead, Ranges},
     land::Landing,
-    layout::Layout,
     plan::{GroupPlan, ReadPlan},
     reading::{Columns, Reading, fetch},
     sizes::{PARALLEL_ABOVE, PIECE},
@@ -17,7 +14,6 @@ use super::{
 use crate::{
     error::{Error, Result},
     offload::Stop,
-    schema::Schema,
     store::Store,
     threads::{others_for, share},
 };
@@ -44,9 +40,9 @@ fn is_piecewise(plan: &ReadPlan) -> bool {
 
 /// Splits the groups of a plan for reads piece by piece: the columns that are read directly into the result, and the rest of the
 /// group in short ranges, each of which is read once.
-fn local_parts(plan: ReadPlan, groups: &[Described], layouts: &[Arc<Layout>]) -> Result<Vec<(Option<Landing>, GroupPlan)>> {
-    let parts = plan.groups.into_iter().zip(groups).zip(layouts).map(|((mut group, described), layout)| {
-        let landing = Landing::take_from(&mut group, &described.types, layout)?;
+fn local_parts(plan: ReadPlan) -> Result<Vec<(Option<Landing>, GroupPlan)>> {
+    let parts = plan.groups.into_iter().map(|mut group| {
+        let landing = Landing::take_from(&mut group)?;
         Ok((landing, if group.pages.is_empty() { group } else { group.in_short_ranges(PIECE) }))
     });
     parts.collect()
@@ -55,53 +51,44 @@ fn local_parts(plan: ReadPlan, groups: &[Described], layouts: &[Arc<Layout>]) ->
 /// Returns the number of file reads that [`super::execute()`] makes for this plan if all of its stores are local.
 ///
 /// # Errors
-/// - `Internal`: the plan names a group or a block that the schema or the layouts do not have.
-pub fn file_reads(schema: &Schema, layouts: &[Arc<Layout>], plan: ReadPlan) -> Result<usize> {
+/// - `Internal`: the plan names a block that its layout does not have.
+pub fn file_reads(plan: ReadPlan) -> Result<usize> {
     if !is_piecewise(&plan) {
         return Ok(plan.groups.iter().map(|group| group.ranges.len()).sum());
     }
-    let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<Vec<_>>>()?;
-    let reads = local_parts(plan, &groups, layouts)?.into_iter().map(|(landing, rest)| {
+    let reads = local_parts(plan)?.into_iter().map(|(landing, rest)| {
         landing.map_or(0, |landing| landing.file_reads()) + if rest.pages.is_empty() { 0 } else { rest.ranges.len() }
     });
     Ok(reads.sum())
 }
 
 fn read_piecewise(reading: Reading, files: &Files, stop: &Stop) -> Result<Columns> {
-    let Reading { groups, layouts, plan, cache } = reading;
+    let Reading { plan, cache } = reading;
     files.start(&plan);
     // The columns of each group: first those that are read directly into the result, then the others.
-    let mut columns: Vec<Columns> = Vec::with_capacity(groups.len());
+    let mut columns: Vec<Columns> = Vec::with_capacity(plan.groups.len());
     let mut reads = Vec::new();
-    for (((landing, rest), described), layout) in local_parts(plan, &groups, &layouts)?.into_iter().zip(&groups).zip(&layouts) {
-        let mut arrays = Columns::new();
-        if let Some(landing) = landing {
-            for (page, array) in landing.read(files, stop)? {
-                arrays.push((described.id(page)?, array));
-            }
-        }
+    for (landing, rest) in local_parts(plan)? {
+        let landed = landing.map_or_else(|| Ok(Columns::new()), |landing| landing.read(files, stop))?;
         if !rest.pages.is_empty() {
-            let ids = rest.pages.iter().map(|page| described.id(*page)).collect::<Result<Vec<_>>>()?;
-            let read = GroupRead::new(rest, described, layout, Ranges::Files(files.clone()), &cache, stop);
-            reads.push((columns.len(), ids, read));
+            reads.push((columns.len(), GroupRead::new(rest, Ranges::Files(files.clone()), &cache, stop)));
         }
-        columns.push(arrays);
+        columns.push(landed);
     }
-    let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(.., read)| read.stored() <= PARALLEL_ABOVE);
+    let (few, many): (Vec<_>, Vec<_>) = reads.into_iter().partition(|(_, read)| read.stored() <= PARALLEL_ABOVE);
     let mut read = read_together(few)?;
-    for (group, ids, many) in many {
-        read.push((group, ids, many.read()?));
+    for (group, many) in many {
+        read.push((group, many.read()?));
     }
-    for (group, ids, arrays) in read {
-        let columns = columns.get_mut(group).ok_or_else(|| Error::internal(format!("no group {group}")))?;
-        columns.extend(ids.into_iter().zip(arrays));
+    for (group, others) in read {
+        columns.get_mut(group).ok_or_else(|| Error::internal(format!("no group {group}")))?.extend(others);
     }
     Ok(columns.into_iter().flatten().collect())
 }
 
 /// Reads small groups from local files, the largest group first. The threads share the groups.
-fn read_together<T: Send>(mut reads: Vec<(usize, T, GroupRead)>) -> Result<Vec<(usize, T, Vec<ArrayRef>)>> {
-    reads.sort_by_key(|(.., read)| Reverse(read.stored()));
-    let bytes = reads.iter().map(|(.., read)| read.stored()).sum();
-    share(reads, others_for(bytes), |(group, ids, read)| Ok((group, ids, read.read_here()?)))
+fn read_together(mut reads: Vec<(usize, GroupRead)>) -> Result<Vec<(usize, Columns)>> {
+    reads.sort_by_key(|(_, read)| Reverse(read.stored()));
+    let bytes = reads.iter().map(|(_, read)| read.stored()).sum();
+    share(reads, others_for(bytes), |(group, read)| Ok((group, read.read_here()?)))
 }

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod block_cache;
+mod columns;
 mod counts;
 mod cover;
 mod decode;
@@ -27,6 +28,7 @@ mod times;
 mod window;
 
 pub use block_cache::{BlockCache, CachedBlocks};
+pub use columns::GroupColumns;
 pub use counts::{Counted, ReadCounts};
 pub use cover::{GroupCost, cover};
 pub use execute::execute;

@@ -3,16 +3,19 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    sync::Arc,
 };
 
 use serde::Serialize;
 
 use super::{
     block_cache::CachedBlocks,
+    columns::GroupColumns,
     layout::{BlockPlace, Layout, RowPlace},
     page::Page,
 };
 use crate::{
+    codec::Chain,
     error::{Error, Result},
     format::{ChunkSeed, LayoutRun},
     id::ChunkId,
@@ -44,12 +47,12 @@ impl Coalesce {
 /// One column group to be read.
 #[derive(Clone, Debug)]
 pub struct GroupRequest<'a> {
-    /// The number of the group in the schema.
-    pub group: usize,
+    /// The columns of the group.
+    pub columns: &'a Arc<GroupColumns>,
     /// The numbers of the wanted pages in each block of the group.
-    pub pages: Vec<usize>,
+    pub pages: &'a Arc<[usize]>,
     /// The layout of the group.
-    pub layout: &'a Layout,
+    pub layout: &'a Arc<Layout>,
     /// The cache of decoded blocks.
     pub cache: &'a CachedBlocks,
 }
@@ -64,10 +67,12 @@ pub struct ReadPlan {
 /// The reads of one column group.
 #[derive(Clone, Debug)]
 pub struct GroupPlan {
-    /// The number of the group in the schema.
-    pub group: usize,
+    /// The columns of the group.
+    pub columns: Arc<GroupColumns>,
+    /// The layout of the group.
+    pub layout: Arc<Layout>,
     /// The numbers of the wanted pages in each block.
-    pub pages: Vec<usize>,
+    pub pages: Arc<[usize]>,
     /// Every block that holds a wanted row, once, in table order.
     pub blocks: Vec<BlockRead>,
     /// The ranges that hold the blocks, in the order of the blocks.
@@ -110,7 +115,7 @@ pub enum BlockBytes {
 impl RangeRead {
     /// Returns the request for the range.
     pub(super) fn request(&self) -> RangeRequest {
-        RangeRequest::new(self.chunk.object_name(), self.chunk_bytes, self.range.clone())
+        RangeRequest::new(Arc::clone(&self.object), self.chunk_bytes, self.range.clone())
     }
 }
 
@@ -154,22 +159,19 @@ pub struct RangeRead {
     pub owner: u32,
     /// The chunk.
     pub chunk: ChunkId,
+    /// The name of the chunk's object.
+    pub object: Arc<str>,
     /// The size of the chunk in bytes.
     pub chunk_bytes: u64,
     /// The byte range within the chunk.
     pub range: Range<u64>,
 }
 
-/// Plans the read of `rows` from each group. The rows are table rows; `None` is a missing row.
+/// Plans the read of `rows` from a group. The rows are table rows; `None` is a missing row.
 ///
 /// # Errors
 /// - `Invalid`: a row is outside the table.
-pub fn plan(groups: &[GroupRequest<'_>], rows: &[Option<u64>], coalesce: Coalesce) -> Result<ReadPlan> {
-    let groups = groups.iter().map(|group| plan_group(group, rows, coalesce)).collect::<Result<Vec<_>>>()?;
-    Ok(ReadPlan { groups })
-}
-
-fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coalesce) -> Result<GroupPlan> {
+pub fn plan(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coalesce) -> Result<GroupPlan> {
     let layout = request.layout;
     let places = rows.iter().map(|row| row.map(|row| layout.locate(row)).transpose()).collect::<Result<Vec<_>>>()?;
     let mut wanted: Vec<BlockPlace> = places.iter().flatten().map(|place| place.block).collect();
@@ -185,7 +187,7 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
             *uses += 1;
         }
     }
-    let (were_cached, cached) = request.cache.find(request.group, &wanted, &request.pages);
+    let (were_cached, cached) = request.cache.find(request.columns.group(), &wanted, request.pages);
     let mut blocks: Vec<BlockRead> = Vec::with_capacity(wanted.len());
     let mut ranges = Ranges { ranges: Vec::new(), coalesce };
     for ((place, uses), was_cached) in wanted.iter().zip(uses).zip(were_cached) {
@@ -197,22 +199,34 @@ fn plan_group(request: &GroupRequest<'_>, rows: &[Option<u64>], coalesce: Coales
         let bytes = if was_cached {
             BlockBytes::Cached
         } else if let Some(pages) = some.then(pages).flatten() {
-            BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(run, page)).collect())
+            BlockBytes::Pages(pages.into_iter().map(|page| ranges.add(layout, *place, run, page)).collect())
         } else {
-            BlockBytes::Block(ranges.add(run, layout.byte_range(*place)?))
+            BlockBytes::Block(ranges.add(layout, *place, run, layout.byte_range(*place)?))
         };
         let ordinal = run.first_block + u32::try_from(place.block).unwrap_or(u32::MAX);
         blocks.push(BlockRead { place: *place, ordinal, rows: block_rows, seed: run.seed, bytes, to_cache });
     }
     let ranges = ranges.ranges;
-    Ok(GroupPlan { group: request.group, pages: request.pages.clone(), blocks, ranges, cached, rows })
+    let (columns, layout, pages) = (Arc::clone(request.columns), Arc::clone(layout), Arc::clone(request.pages));
+    Ok(GroupPlan { columns, layout, pages, blocks, ranges, cached, rows })
 }
 
 impl GroupPlan {
+    /// Returns the number of the group in the schema.
+    pub fn group(&self) -> usize {
+        self.columns.group()
+    }
+
     /// Returns the runs of the blocks, by their numbers in the layout.
-    pub(super) fn runs<'a>(&self, layout: &'a Layout) -> Result<BTreeMap<usize, &'a LayoutRun>> {
+    pub(super) fn runs(&self) -> Result<BTreeMap<usize, &LayoutRun>> {
         let blocks = self.blocks.chunk_by(|block, next| block.place.run == next.place.run).filter_map(<[_]>::first);
-        blocks.map(|block| Ok((block.place.run, layout.run(block.place)?))).collect()
+        blocks.map(|block| Ok((block.place.run, self.layout.run(block.place)?))).collect()
+    }
+
+    /// Whether all wanted pages are plain: their values are stored without any codec.
+    pub(super) fn is_plain(&self) -> Result<bool> {
+        let plain = |run: &&LayoutRun| self.pages.iter().all(|page| run.chains.get(*page).is_some_and(Chain::is_plain));
+        Ok(self.runs()?.values().all(plain))
     }
 
     /// Returns the number of stored bytes that are read, without the gaps between the wanted bytes.
@@ -239,7 +253,7 @@ impl GroupPlan {
             return false;
         }
         let places: Vec<BlockPlace> = open.iter().map(|(_, place)| *place).collect();
-        let (are_cached, pages) = cache.find(self.group, &places, &self.pages);
+        let (are_cached, pages) = cache.find(self.group(), &places, &self.pages);
         if pages.is_empty() {
             return false;
         }
@@ -320,7 +334,7 @@ impl Ranges {
     ///
     /// That range need not be the last range of the plan: in a table that shares chunks, new blocks lie in one chunk and the
     /// blocks around them in another.
-    fn add(&mut self, run: &LayoutRun, bytes: Range<u64>) -> SubRange {
+    fn add(&mut self, layout: &Layout, place: BlockPlace, run: &LayoutRun, bytes: Range<u64>) -> SubRange {
         let Coalesce { max_gap, max_bridged, max_range } = self.coalesce;
         let near = self.ranges.iter().enumerate().rev().take(LOOK_BACK);
         let same = near.filter(|(_, range)| range.chunk == run.chunk && range.owner == run.owner).map(|(number, _)| number);
@@ -337,8 +351,8 @@ impl Ranges {
                 range.range.start
             }
             None => {
-                let (owner, chunk, chunk_bytes) = (run.owner, run.chunk, run.chunk_bytes);
-                self.ranges.push(RangeRead { owner, chunk, chunk_bytes, range: bytes.clone() });
+                let (owner, chunk, chunk_bytes, object) = (run.owner, run.chunk, run.chunk_bytes, layout.object(place, run));
+                self.ranges.push(RangeRead { owner, chunk, object, chunk_bytes, range: bytes.clone() });
                 bytes.start
             }
         };

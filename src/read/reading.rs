@@ -1,7 +1,6 @@
-//! A plan with everything that is needed to decode and assemble its columns; and the whole of this work, if the ranges of the plan
-//! are in memory.
+//! Decodes and assembles the columns of a plan whose ranges are in memory.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
@@ -9,43 +8,38 @@ use futures::future::try_join_all;
 
 use super::{
     block_cache::CachedBlocks,
-    group::{Described, GroupRead, Ranges, is_plain},
-    layout::Layout,
-    page::{lost, store_of},
+    group::{GroupRead, Ranges},
+    page::{lost, not_local, store_of},
     plan::{RangeRead, ReadPlan},
     sizes::{BYTES_AS_ONE, HERE, VALUE},
 };
 use crate::{
     error::{Error, Result},
     offload::{Stop, offload},
-    schema::{ColumnId, Schema},
+    schema::ColumnId,
     store::{RangeRequest, Store},
 };
 
 /// The columns of a result.
 pub(super) type Columns = Vec<(ColumnId, ArrayRef)>;
 
-/// A plan with everything that is needed to decode and assemble its columns.
+/// The number of ranges up to which the local files of a small plan are read on the calling thread.
+const INLINE_RANGES: usize = 8;
+
+/// A plan, and the cache that its blocks are added to.
 pub(super) struct Reading {
-    pub(super) groups: Vec<Described>,
-    pub(super) layouts: Vec<Arc<Layout>>,
     pub(super) plan: ReadPlan,
     pub(super) cache: CachedBlocks,
 }
 
 impl Reading {
-    pub(super) fn new(schema: &Schema, layouts: &[Arc<Layout>], plan: ReadPlan, cache: &CachedBlocks) -> Result<Self> {
-        let groups = plan.groups.iter().map(|group| Described::new(schema, group)).collect::<Result<_>>()?;
-        Ok(Self { groups, layouts: layouts.to_vec(), plan, cache: cache.clone() })
-    }
-
     /// Decodes and assembles the columns from the bytes of all ranges, in the order of the plan.
     pub(super) async fn read(self, fetched: Vec<Bytes>) -> Result<Columns> {
         self.work_on(move |reading, stop| reading.decode(fetched, stop)).await
     }
 
     /// Runs `work`: on the calling thread if it is little, else off the executor.
-    #[tracing::instrument(level = "debug", name = "decode", skip_all, fields(groups = self.groups.len()))]
+    #[tracing::instrument(level = "debug", name = "decode", skip_all, fields(groups = self.plan.groups.len()))]
     pub(super) async fn work_on(self, work: impl FnOnce(Self, &Stop) -> Result<Columns> + Send + 'static) -> Result<Columns> {
         match self.work()? <= HERE {
             true => work(self, &Stop::default()),
@@ -56,11 +50,11 @@ impl Reading {
     /// Estimates the work of decoding and assembling, in stored bytes to decode.
     fn work(&self) -> Result<u64> {
         let mut work = 0_u64;
-        for (group, layout) in self.plan.groups.iter().zip(&self.layouts) {
+        for group in &self.plan.groups {
             let stored = group.stored();
-            let bytes = match stored > HERE && is_plain(group, layout)? {
+            let bytes = match stored > HERE && group.is_plain()? {
                 true => stored / BYTES_AS_ONE,
-                false => stored.max(stored.saturating_mul(layout.expansion()) / BYTES_AS_ONE),
+                false => stored.max(stored.saturating_mul(group.layout.expansion()) / BYTES_AS_ONE),
             };
             work = work.saturating_add(bytes).saturating_add(VALUE * group.rows.len() as u64 * group.pages.len() as u64);
         }
@@ -70,13 +64,9 @@ impl Reading {
     fn decode(self, fetched: Vec<Bytes>, stop: &Stop) -> Result<Columns> {
         let mut fetched = fetched.into_iter();
         let mut columns = Columns::new();
-        for ((group, described), layout) in self.plan.groups.into_iter().zip(&self.groups).zip(&self.layouts) {
-            if group.pages.is_empty() {
-                continue;
-            }
-            let ranges = Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).collect());
-            let read = GroupRead::new(group, described, layout, ranges, &self.cache, stop);
-            columns.extend(described.ids.iter().copied().zip(read.read()?));
+        for group in self.plan.groups.into_iter().filter(|group| !group.pages.is_empty()) {
+            let ranges = Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).enumerate().collect());
+            columns.extend(GroupRead::new(group, ranges, &self.cache, stop).read()?);
         }
         Ok(columns)
     }
@@ -84,8 +74,13 @@ impl Reading {
 
 /// Fetches the ranges of all groups and returns their bytes in the order of the plan.
 pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
+    let all = plan.groups.iter().flat_map(|group| &group.ranges);
+    if all.clone().nth(INLINE_RANGES).is_none() && stores.values().all(Store::is_local) {
+        let read = |range: &RangeRead| store_of(stores, range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
+        return all.map(|range| read(range).map_err(lost)).collect();
+    }
     let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
-    for range in plan.groups.iter().flat_map(|group| &group.ranges) {
+    for range in all.clone() {
         requests.entry(range.owner).or_default().push(range.request());
     }
     let reads = requests.iter().map(|(owner, requests)| async move {
@@ -93,6 +88,5 @@ pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Res
     });
     let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
     let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);
-    let ranges = plan.groups.iter().flat_map(|group| &group.ranges);
-    ranges.map(|range| next(range).ok_or_else(|| Error::internal("the store returned too few ranges"))).collect()
+    all.map(|range| next(range).ok_or_else(|| Error::internal("the store returned too few ranges"))).collect()
 }

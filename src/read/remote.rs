@@ -28,8 +28,7 @@ pub(super) async fn read(stores: &BTreeMap<u32, Store>, reading: Reading, flight
                 group.look_again(&reading.cache, |_| true);
             }
         }
-        let (groups, layouts, cache) = (reading.groups.clone(), reading.layouts.clone(), reading.cache.clone());
-        Reading { groups, layouts, plan, cache }.read(fetched).await
+        Reading { plan, cache: reading.cache.clone() }.read(fetched).await
     };
     match read.await {
         // If a request of another read failed, or gave bytes that fail their checks, this read sends its own requests.

@@ -5,7 +5,11 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
 };
 
-use crate::{error::Error, once::Once, read::Layout};
+use crate::{
+    error::Error,
+    once::Once,
+    read::{GroupColumns, Layout},
+};
 
 /// The layouts of a table version.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub(super) struct Layouts {
     pub(super) damaged_ahead: Mutex<BTreeMap<usize, Error>>,
     /// [`Table::expansion`] of each column group.
     pub(super) expansions: Vec<OnceLock<u64>>,
+    /// [`Table::group_columns`] of each column group.
+    pub(super) columns: Vec<OnceLock<Arc<GroupColumns>>>,
     parts: Mutex<Parts>,
     /// Maximum bytes of the parts, unless one read needs more; [`u64::MAX`] if it is not set.
     pub(super) memory: AtomicU64,
@@ -45,8 +51,9 @@ impl Layouts {
     pub(super) fn new(groups: usize) -> Self {
         let whole = (0..groups).map(|_| Once::default()).collect();
         let expansions = (0..groups).map(|_| OnceLock::new()).collect();
+        let columns = vec![OnceLock::new(); groups];
         let memory = AtomicU64::new(u64::MAX);
-        Self { whole, damaged_ahead: Mutex::default(), expansions, parts: Mutex::default(), memory }
+        Self { whole, damaged_ahead: Mutex::default(), expansions, columns, parts: Mutex::default(), memory }
     }
 
     /// Returns the parts of these segments, loaded or not, and marks them as used.

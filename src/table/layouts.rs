@@ -21,7 +21,7 @@ use crate::{
     format::{GroupSegment, LayoutRun, Manifest, Segment, read_hashes, read_layout},
     id::Hash,
     offload::offload_large,
-    read::Layout,
+    read::{GroupColumns, Layout},
     store::parse_size,
 };
 
@@ -91,6 +91,28 @@ impl Table {
             (logical / groups().map(|group| group.stored_bytes).fold(1, u64::saturating_add)).max(1)
         };
         self.inner.layouts.expansions.get(group).map_or(1, |held| *held.get_or_init(compute))
+    }
+
+    /// Returns the columns of a column group, prepared for reads.
+    ///
+    /// # Errors
+    /// - `Internal`: there is no such group.
+    pub(super) fn group_columns(&self, group: usize) -> Result<Arc<GroupColumns>> {
+        let Some(held) = self.inner.layouts.columns.get(group) else {
+            return Err(Error::internal(format!("no column group {group}")));
+        };
+        match held.get() {
+            Some(columns) => Ok(Arc::clone(columns)),
+            None => {
+                let columns = Arc::new(GroupColumns::new(self.schema(), group)?);
+                Ok(Arc::clone(held.get_or_init(|| columns)))
+            }
+        }
+    }
+
+    /// Returns the whole layout of a column group, if it is loaded.
+    pub(super) fn layout_now(&self, group: usize) -> Option<Arc<Layout>> {
+        self.inner.layouts.whole.get(group)?.get().cloned()
     }
 
     /// Returns the segments whose layouts a read of these rows needs, or `None` if it takes the whole layout of the column group.

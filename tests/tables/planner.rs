@@ -9,7 +9,7 @@ use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joi
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use tetrys::{
     ColumnType, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
-    read::{BlockBytes, CachedBlocks, GroupCost, GroupPlan, GroupRequest, Layout, SubRange, cover, plan},
+    read::{BlockBytes, CachedBlocks, GroupColumns, GroupCost, GroupPlan, GroupRequest, Layout, SubRange, cover, plan},
     schema::ColumnId,
     store::{CountingStore, Counts},
     table::{Coalesce, Cuts},
@@ -163,10 +163,9 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
             let id = schema.column_named(name).unwrap().id;
             schema.groups()[number].columns.iter().position(|other| *other == id).unwrap()
         };
-        let (pages, cache) = (group.columns.iter().map(page).collect(), &CachedBlocks::nothing());
-        let request = GroupRequest { group: number, pages, layout: &layout, cache };
-        let planned = plan(&[request], rows, coalesce).unwrap();
-        let planned = &planned.groups[0];
+        let (pages, cache) = (&group.columns.iter().map(page).collect(), &CachedBlocks::nothing());
+        let columns = &Arc::new(GroupColumns::new(schema, number).unwrap());
+        let planned = &plan(&GroupRequest { columns, pages, layout: &layout, cache }, rows, coalesce).unwrap();
         check_plan(planned, &layout, rows, coalesce);
         assert_eq!((group.ranges, group.blocks), (planned.ranges.len(), planned.blocks.len()));
         assert_eq!(group.bytes, planned.ranges.iter().map(|range| range.range.end - range.range.start).sum::<u64>());

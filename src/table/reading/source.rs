@@ -14,7 +14,8 @@ use crate::{
     format::{PageLengths, Segment},
     offload::{Stop, offload},
     read::{
-        CachedBlocks, Coalesce, Explain, Flights, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute, file_reads, plan,
+        CachedBlocks, Coalesce, Explain, Flights, GroupColumns, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute,
+        file_reads, plan,
     },
     schema::{ColumnId, ColumnType},
     store::{Sent, Store},
@@ -79,23 +80,22 @@ impl SourcePart<'_> {
 /// A column group to be read, and its wanted pages.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct GroupPages {
-    group: usize,
-    pages: Vec<usize>,
+    columns: Arc<GroupColumns>,
+    pages: Arc<[usize]>,
 }
 
 impl GroupPages {
     /// Returns the number of the group in the schema.
     pub(in crate::table) fn group(&self) -> usize {
-        self.group
+        self.columns.group()
     }
 }
 
 /// The read plan of a source, and the mapping from the rows of each group to the parts of the read.
 pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
-    layouts: Vec<Arc<Layout>>,
     cache: CachedBlocks,
-    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows.
+    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows. Empty if there is one part.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
 
@@ -169,9 +169,9 @@ impl LoaderSource {
             let group = &schema.groups()[number];
             let members = group.columns.iter().enumerate();
             let taken = members.filter(|(_, id)| group.masked.binary_search(id).is_err() && wanted.remove(*id));
-            GroupPages { group: number, pages: taken.map(|(page, _)| page).collect() }
+            Ok(GroupPages { columns: self.table.group_columns(number)?, pages: taken.map(|(page, _)| page).collect() })
         });
-        Ok(groups.collect())
+        groups.collect()
     }
 
     fn coalesce_or(&self, coalesce: Option<Coalesce>) -> Coalesce {
@@ -189,15 +189,10 @@ impl LoaderSource {
         cache: CachedBlocks,
     ) -> Result<SourcePlan> {
         let users = self.users(&parts, groups);
-        // The rows of the parts that want a column of the group.
-        let rows_of = |users: &[usize]| {
-            let wanted: Vec<&SourcePart<'_>> = users.iter().filter_map(|part| parts.get(*part)).collect();
-            wanted.into_iter().flat_map(|part| part.rows.iter().flatten().copied())
+        let layouts = match groups.iter().map(|group| self.table.layout_now(group.group())).collect::<Option<Vec<_>>>() {
+            Some(layouts) => layouts,
+            None => self.layouts(&parts, groups, &users).await?,
         };
-        let segments =
-            groups.iter().zip(&users).map(|(group, users)| (group.group, self.table.segments_of(group.group, rows_of(users))));
-        let layouts = segments.map(|(group, segments)| self.table.layout_of(group, segments)).collect::<Vec<_>>();
-        let layouts = try_join_all(layouts).await?;
         let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
         if rows.saturating_mul(groups.len()) <= FEW {
             return self.plan_here(&parts, (groups, &users), layouts, coalesce, cache, &Stop::default());
@@ -207,18 +202,35 @@ impl LoaderSource {
         offload(move |stop| source.plan_here(&parts, (&groups, &users), layouts, coalesce, cache, stop)).await
     }
 
+    /// Loads the layouts of the groups, as far as the rows of the parts that want a column of the group need them.
+    async fn layouts(
+        &self,
+        parts: &[SourcePart<'_>],
+        groups: &[GroupPages],
+        users: &[Cow<'static, [usize]>],
+    ) -> Result<Vec<Arc<Layout>>> {
+        let layouts = groups.iter().zip(users).map(|(group, users)| {
+            let rows = users.iter().filter_map(|part| parts.get(*part)).flat_map(|part| part.rows.iter().flatten().copied());
+            self.table.layout_of(group.group(), self.table.segments_of(group.group(), rows))
+        });
+        try_join_all(layouts.collect::<Vec<_>>()).await
+    }
+
     /// Returns, for each group, the numbers of the parts that want one of its pages.
-    fn users(&self, parts: &[SourcePart<'_>], groups: &[GroupPages]) -> Vec<Vec<usize>> {
+    fn users(&self, parts: &[SourcePart<'_>], groups: &[GroupPages]) -> Vec<Cow<'static, [usize]>> {
+        if parts.len() == 1 {
+            return vec![Cow::Borrowed(&[0]); groups.len()];
+        }
         // Each column is looked up once: a table may have 100,000 columns in as many groups.
         let mut wanting: BTreeMap<ColumnId, Vec<usize>> = BTreeMap::new();
         for (number, part) in parts.iter().enumerate() {
             part.columns.iter().for_each(|id| wanting.entry(*id).or_default().push(number));
         }
-        let users = |GroupPages { group, pages }: &GroupPages| {
-            let columns = &self.table.schema().groups()[*group].columns;
+        let users = |wanted: &GroupPages| {
+            let columns = &self.table.schema().groups()[wanted.group()].columns;
             let users: BTreeSet<usize> =
-                pages.iter().filter_map(|page| wanting.get(&columns[*page])).flatten().copied().collect();
-            users.into_iter().collect()
+                wanted.pages.iter().filter_map(|page| wanting.get(&columns[*page])).flatten().copied().collect();
+            Cow::Owned(users.into_iter().collect())
         };
         groups.iter().map(users).collect()
     }
@@ -226,28 +238,30 @@ impl LoaderSource {
     fn plan_here(
         &self,
         parts: &[SourcePart<'_>],
-        (groups, users): (&[GroupPages], &[Vec<usize>]),
+        (groups, users): (&[GroupPages], &[Cow<'static, [usize]>]),
         layouts: Vec<Arc<Layout>>,
         coalesce: Option<Coalesce>,
         cache: CachedBlocks,
         stop: &Stop,
     ) -> Result<SourcePlan> {
-        let mut planned = SourcePlan { plan: ReadPlan { groups: Vec::new() }, layouts, cache, spans: Vec::new() };
-        for ((GroupPages { group, pages }, users), layout) in groups.iter().zip(users).zip(&planned.layouts) {
+        let (mut all, mut spans) = (Vec::with_capacity(groups.len()), Vec::new());
+        for ((GroupPages { columns, pages }, users), layout) in groups.iter().zip(users).zip(&layouts) {
             stop.check()?;
-            let (mut spans, mut rows) = (Vec::new(), Vec::new());
-            for &part in users {
-                spans.push((part, rows.len(), parts[part].rows.len()));
-                if users.len() > 1 {
-                    rows.extend_from_slice(&parts[part].rows);
+            let mut joined = Vec::new();
+            if parts.len() > 1 {
+                let mut of_group = Vec::with_capacity(users.len());
+                for &part in &**users {
+                    of_group.push((part, joined.len(), parts[part].rows.len()));
+                    if users.len() > 1 {
+                        joined.extend_from_slice(&parts[part].rows);
+                    }
                 }
+                spans.push(of_group);
             }
-            let rows = if let [only] = users.as_slice() { &*parts[*only].rows } else { rows.as_slice() };
-            let request = GroupRequest { group: *group, pages: pages.clone(), layout, cache: &planned.cache };
-            planned.plan.groups.extend(plan(&[request], rows, self.coalesce_or(coalesce))?.groups);
-            planned.spans.push(spans);
+            let rows = if let [only] = **users { &*parts[only].rows } else { joined.as_slice() };
+            all.push(plan(&GroupRequest { columns, pages, layout, cache: &cache }, rows, self.coalesce_or(coalesce))?);
         }
-        Ok(planned)
+        Ok(SourcePlan { plan: ReadPlan { groups: all }, cache, spans })
     }
 
     /// Returns the stored bytes to read for the wanted columns of a group in all rows of a segment. Only the wanted pages count
@@ -268,11 +282,11 @@ impl LoaderSource {
         flights: &Flights,
         sent: &Arc<Sent>,
     ) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
-        let SourcePlan { plan, layouts, cache, spans } = planned;
+        let SourcePlan { plan, cache, spans } = planned;
         let mut stores = self.table.stores_of(&plan).await?;
         stores.values_mut().for_each(|store| *store = store.counting(sent));
-        let per_group: Vec<usize> = plan.groups.iter().map(|group| group.pages.len()).collect();
-        let found = match self.execute(&stores, &layouts, plan, &cache, flights).await {
+        let per_group: Vec<usize> = if spans.is_empty() { Vec::new() } else { plan.groups.iter().map(|group| group.pages.len()).collect() };
+        let found = match self.execute(&stores, plan, &cache, flights).await {
             Ok(found) => found,
             // A chunk is missing.
             Err(error) if is_missing(&error) => match self.table.collected(stores.keys().copied()).await {
@@ -281,6 +295,9 @@ impl LoaderSource {
             },
             Err(error) => return Err(self.at(error)),
         };
+        if spans.is_empty() {
+            return Ok(found.into_iter().map(|(id, array)| ((0, id), array)).collect());
+        }
         let mut found = found.into_iter();
         let mut arrays = Vec::new();
         for (pages, spans) in per_group.into_iter().zip(spans) {
@@ -302,14 +319,12 @@ impl LoaderSource {
     async fn execute(
         &self,
         stores: &BTreeMap<u32, Store>,
-        layouts: &[Arc<Layout>],
         plan: ReadPlan,
         cache: &CachedBlocks,
         flights: &Flights,
     ) -> Result<Vec<(ColumnId, ArrayRef)>> {
-        let schema = self.table.schema();
         if stores.values().all(Store::is_local) {
-            let found = execute(stores, schema, layouts, plan, cache, flights).await;
+            let found = execute(stores, plan, cache, flights).await;
             if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt) {
                 // A repaired object is another file, which the next read opens.
                 stores.values().for_each(Store::close_files);
@@ -317,7 +332,7 @@ impl LoaderSource {
             return found;
         }
         let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
-        let found = execute(&trials, schema, layouts, plan.clone(), cache, flights).await;
+        let found = execute(&trials, plan.clone(), cache, flights).await;
         match &found {
             Ok(_) => {
                 join_all(trials.values().map(Store::admit)).await;
@@ -326,7 +341,7 @@ impl LoaderSource {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 join_all(trials.values().map(Store::reject)).await;
                 stores.values().for_each(Store::close_files);
-                return execute(stores, schema, layouts, plan, cache, flights).await;
+                return execute(stores, plan, cache, flights).await;
             }
             Err(_) => {}
         }
@@ -340,24 +355,24 @@ impl LoaderSource {
 
     /// Returns the cost of a plan. The cost of a large plan is computed off the executor.
     pub(in crate::table) async fn explain(&self, planned: SourcePlan) -> Result<Explain> {
-        let SourcePlan { plan, layouts, .. } = planned;
+        let SourcePlan { plan, .. } = planned;
         let is_local = self.table.stores_of(&plan).await?.values().all(Store::is_local);
         if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
-            return self.explain_here(plan, &layouts, is_local);
+            return self.explain_here(plan, is_local);
         }
         let source = self.clone();
-        offload(move |_| source.explain_here(plan, &layouts, is_local)).await
+        offload(move |_| source.explain_here(plan, is_local)).await
     }
 
-    fn explain_here(&self, plan: ReadPlan, layouts: &[Arc<Layout>], is_local: bool) -> Result<Explain> {
+    fn explain_here(&self, plan: ReadPlan, is_local: bool) -> Result<Explain> {
         let named: BTreeMap<ColumnId, &String> = self.columns.iter().rev().map(|(name, id)| (*id, name)).collect();
         let explained = plan.explain(|group| {
-            let described = &self.table.schema().groups()[group.group];
+            let described = &self.table.schema().groups()[group.group()];
             let id = |page: &usize| described.columns.get(*page);
             let name = |id: &ColumnId| named.get(id).map(|name| (*name).clone());
             (described.name.clone(), group.pages.iter().filter_map(id).filter_map(name).collect())
         });
-        let file_reads = if is_local { file_reads(self.table.schema(), layouts, plan)? } else { 0 };
+        let file_reads = if is_local { file_reads(plan)? } else { 0 };
         Ok(Explain { file_reads, ..explained })
     }
 
