@@ -172,7 +172,9 @@ pub fn fixed_to_array(ty: &DataType, values: Buffer, rows: usize) -> Result<Arra
     }
     macro_rules! of {
         ($ty:ty) => {
-            Arc::new(PrimitiveArray::<$ty>::new(ScalarBuffer::new(in_place(values, width), 0, rows), None).with_data_type(ty.clone()))
+            Arc::new(
+                PrimitiveArray::<$ty>::new(ScalarBuffer::new(in_place(values, width), 0, rows), None).with_data_type(ty.clone()),
+            )
         };
     }
     Ok(downcast_primitive! {

@@ -84,7 +84,8 @@ impl Assembly {
     /// Gathers rows until the first row whose block is not decoded yet.
     pub(super) fn gather(&mut self) -> Result<()> {
         if self.columns.is_empty() {
-            self.columns = self.wanted.iter().map(|page| Gather::new(self.group.arrow(*page)?, self.rows)).collect::<Result<_>>()?;
+            self.columns =
+                self.wanted.iter().map(|page| Gather::new(self.group.arrow(*page)?, self.rows)).collect::<Result<_>>()?;
         }
         while let Some(slice) = self.slices.get(self.next).copied() {
             match slice {

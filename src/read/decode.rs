@@ -22,11 +22,7 @@ use crate::{
 /// # Errors
 /// - `Corrupt`: stored bytes fail their checks; the message names the block, its chunk and its byte range.
 /// - `Internal`: a range of the block is missing from `ranges`.
-pub(super) fn decode_block(
-    group: &GroupPlan,
-    block: &BlockRead,
-    ranges: &[(usize, Bytes)],
-) -> Result<Vec<Page>> {
+pub(super) fn decode_block(group: &GroupPlan, block: &BlockRead, ranges: &[(usize, Bytes)]) -> Result<Vec<Page>> {
     let (columns, chains) = (&group.columns, &group.layout.run(block.place)?.chains);
     let decoded = match &block.bytes {
         BlockBytes::Block(sub_range) => bytes_of(sub_range, ranges).and_then(|bytes| whole(group, chains, block, &bytes)),

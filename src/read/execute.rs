@@ -24,12 +24,7 @@ use crate::{error::Result, store::Store};
 /// # Errors
 /// - `Corrupt`: stored bytes fail their checks, or a chunk that the layout names does not exist.
 /// - Any error of the stores.
-pub async fn execute(
-    stores: &BTreeMap<u32, Store>,
-    plan: ReadPlan,
-    cache: &CachedBlocks,
-    flights: &Flights,
-) -> Result<Columns> {
+pub async fn execute(stores: &BTreeMap<u32, Store>, plan: ReadPlan, cache: &CachedBlocks, flights: &Flights) -> Result<Columns> {
     let reading = Reading { plan, cache: cache.clone() };
     match stores.values().all(Store::is_local) {
         true => local::read(stores, reading).await,

@@ -20,7 +20,7 @@ use super::{
     sizes::{LEAD, ONE_REQUEST, PROBES},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     store::{RangeRequest, Store},
 };
 

@@ -165,8 +165,10 @@ impl GroupRead {
         let ranges: &[(usize, Bytes)] = match &self.ranges {
             Ranges::Fetched(all) => all,
             Ranges::Files(files) => {
-                let range = |number: &usize| self.group.ranges.get(*number).ok_or_else(|| Error::internal(format!("no range {number}")));
-                read = piece.ranges.iter().map(|number| Ok((*number, files.read(range(number)?)?))).collect::<Result<Vec<_>>>()?;
+                let range =
+                    |number: &usize| self.group.ranges.get(*number).ok_or_else(|| Error::internal(format!("no range {number}")));
+                read =
+                    piece.ranges.iter().map(|number| Ok((*number, files.read(range(number)?)?))).collect::<Result<Vec<_>>>()?;
                 &read
             }
         };

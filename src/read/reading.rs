@@ -76,7 +76,8 @@ impl Reading {
 pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
     let all = plan.groups.iter().flat_map(|group| &group.ranges);
     if all.clone().nth(INLINE_RANGES).is_none() && stores.values().all(Store::is_local) {
-        let read = |range: &RangeRead| store_of(stores, range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
+        let read =
+            |range: &RangeRead| store_of(stores, range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
         return all.map(|range| read(range).map_err(lost)).collect();
     }
     let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();

@@ -38,6 +38,7 @@ mod power_cuts;
 mod references;
 mod repairing;
 mod restoring;
+mod rows_by_number;
 mod runtimes;
 mod sessions;
 mod sharing;

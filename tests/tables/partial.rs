@@ -28,7 +28,7 @@ use crate::common::{
     tables::{Rng, block_on, memory, over, overwrite, write},
 };
 
-fn schema() -> Schema {
+pub(crate) fn schema() -> Schema {
     Schema::builder()
         .index("log", "utf8")
         .index("time", "i64")
@@ -48,7 +48,7 @@ fn schema() -> Schema {
 }
 
 /// Returns the rows of some logs. `rows_of_log` rows each; times rise over all logs.
-fn rows(rng: &mut Rng, logs: Range<u64>, rows_of_log: u64, nulls: u64) -> RecordBatch {
+pub(crate) fn rows(rng: &mut Rng, logs: Range<u64>, rows_of_log: u64, nulls: u64) -> RecordBatch {
     let count = (logs.end - logs.start) * rows_of_log;
     let each: Vec<(u64, u64)> = logs.flat_map(|log| (0..rows_of_log).map(move |row| (log, log * rows_of_log + row))).collect();
     let mut valid = || !rng.once_in(nulls);
@@ -93,7 +93,7 @@ fn rows(rng: &mut Rng, logs: Range<u64>, rows_of_log: u64, nulls: u64) -> Record
 
 /// Writes a table of three segments: one of several row groups, one of several pages, one of few rows that are all null but for
 /// their log.
-fn table(tails: bool) -> (Arc<InMemory>, Table, CountingStore) {
+pub(crate) fn table(tails: bool) -> (Arc<InMemory>, Table, CountingStore) {
     let mut rng = Rng(common::seed());
     let parts = [rows(&mut rng, 0..93, 737, 9), rows(&mut rng, 93..113, 1_000, 0), rows(&mut rng, 113..114, 30, 1)];
     let options = WriteOptions::default().segment_rows(10).index_tails(if tails { IndexTails::All } else { IndexTails::None });
@@ -107,18 +107,18 @@ fn table(tails: bool) -> (Arc<InMemory>, Table, CountingStore) {
 }
 
 /// Returns a handle that has read nothing yet.
-fn fresh(table: &Table) -> Table {
+pub(crate) fn fresh(table: &Table) -> Table {
     table.allow(Vec::<String>::new())
 }
 
-fn same(found: &Index, expected: &Index, what: &str) {
+pub(crate) fn same(found: &Index, expected: &Index, what: &str) {
     assert_eq!(found.frame().schema(), expected.frame().schema(), "{what}");
     assert_eq!(found.len(), expected.len(), "{what}");
     assert!(found.frame().equals_missing(expected.frame()), "{what}:\n{}\n{}", found.frame(), expected.frame());
 }
 
 /// A condition, as SQL and as an expression.
-fn condition(rng: &mut Rng, depth: u32) -> (String, Expr) {
+pub(crate) fn condition(rng: &mut Rng, depth: u32) -> (String, Expr) {
     if depth > 0 && !rng.once_in(3) {
         let ((left, one), (right, other)) = (condition(rng, depth - 1), condition(rng, depth - 1));
         return match rng.below(5) {

@@ -15,7 +15,7 @@ use polars::prelude::{BooleanChunked, DataFrame, Expr, IntoLazy, PolarsError, Po
 use super::{
     index::refused,
     load::{Decoding, LARGE, SequencesRead, fill, first_of, free, neighbours, others_for},
-    segments::{Plan, SegmentBytes, SegmentRead},
+    segments::{Plan, SegmentBytes, SegmentRead, rows_within},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -95,6 +95,8 @@ pub(super) struct Choice {
     pub(super) wanted: Vec<usize>,
     /// Tag of the locators.
     pub(super) tag: u16,
+    /// The rows of the table that are chosen from; `None` for all rows.
+    pub(super) rows: Option<Range<u64>>,
 }
 
 impl Table {
@@ -193,6 +195,10 @@ impl Choice {
         let read = decoded(table, groups, &self.read, height, stop)?;
         let height = read.height();
         let all = with_locators(&read, self.tag, rows.iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()))?;
+        let all = match &self.rows {
+            Some(wanted) => slice(&all, rows_within(rows.iter().cloned(), wanted)),
+            None => all,
+        };
         let chosen = self.conditions.iter().try_fold(all, |frame, condition| condition.filter(frame))?;
         let others: Vec<usize> = self.wanted.iter().filter(|place| !self.read.contains(place)).copied().collect();
         let count = chosen.height();
@@ -210,6 +216,11 @@ impl Choice {
         let frame = side_by_side(table, &self.wanted, self.tag, &chosen, &others)?;
         if count < height { own_rows(&frame) } else { Ok(frame) }
     }
+}
+
+/// Returns rows of a frame, given as the first row and their number.
+pub(super) fn slice(frame: &DataFrame, (first, count): (u64, u64)) -> DataFrame {
+    frame.slice(i64::try_from(first).unwrap_or(i64::MAX), usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Returns the wanted columns and the locators of rows, of which `chosen` has some and `others` the others.

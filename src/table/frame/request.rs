@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeSet,
+    ops::Range,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -18,18 +19,18 @@ use futures::{
 use polars::prelude::{BooleanChunked, Categories, DataFrame, DataType, Expr, PolarsResult};
 
 use super::{
-    choose::{Choice, Condition},
+    choose::{Choice, Condition, slice},
     index::{Index, IndexSource},
     late::Stage,
-    segments::Plan,
+    segments::{Plan, SegmentRead, rows_within},
 };
 use crate::{
     error::Result,
     format::Segment,
-    index::{self, Pushdown, of_columns, of_condition, of_expression, of_query, of_serialized, with_locators},
+    index::{self, Pushdown, of_columns, of_condition, of_expression, of_query, of_serialized, own_rows, with_locators},
     schema::{ColumnType, select},
     store::range_parts,
-    table::{seen::seen_columns, table::Table},
+    table::{reading::splits::check_ranges, seen::seen_columns, table::Table},
 };
 
 /// A request for the index of a table, from [`Table::index`]. Await it to load the index, or choose columns and rows first. Only what
@@ -59,6 +60,7 @@ struct Request {
     query: Option<String>,
     /// Expressions that polars has written as JSON.
     pruned: Vec<String>,
+    rows: Option<Range<u64>>,
     categorical: bool,
 }
 
@@ -145,14 +147,42 @@ impl std::fmt::Debug for IndexRequest {
 
 impl IndexRequest {
     pub(super) fn new(table: Table) -> Self {
-        let (columns, conditions, query, pruned) = Default::default();
-        Self { request: Request { table, columns, conditions, query, pruned, categorical: false }, running: None }
+        let (columns, conditions, query, pruned, rows) = Default::default();
+        Self { request: Request { table, columns, conditions, query, pruned, rows, categorical: false }, running: None }
     }
 
     /// Chooses the index columns that match any of the patterns. Columns that only the conditions need are read too, but are not in
     /// the result.
     pub fn columns<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
         self.request.columns.get_or_insert_default().extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// Chooses rows of the table by their numbers. Conditions, also those with aggregations, then look at these rows alone.
+    ///
+    /// Only the pages of the index that have these rows are read where a segment has an index tail
+    /// ([`WriteOptions::index_tails`](crate::WriteOptions::index_tails)), and the other segments that have one of them as a whole. Only
+    /// these rows stay in memory: call [`Index::with_sources`] before the result becomes the left side of a merge.
+    ///
+    /// The load fails as `Invalid` if the rows are not all in the table.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # use tetrys::{Schema, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
+    /// # let schema = Schema::builder().index("time", "i64").build()?;
+    /// # let batch = RecordBatch::try_from_iter([("time", Arc::new(Int64Array::from(vec![70, 80, 90])) as _)])?;
+    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
+    /// # let mut partition = writer.partition()?; partition.write(&batch).await?;
+    /// # let table = writer.commit([partition.finish().await?]).await?;
+    /// let index = table.index().rows(1..3).await?; // of a table with the times 70, 80, 90
+    /// assert_eq!(index.to_frame().column("time")?.i64()?.to_vec(), [Some(80), Some(90)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows(mut self, rows: Range<u64>) -> Self {
+        self.request.rows = Some(rows);
         self
     }
 
@@ -309,23 +339,34 @@ impl Request {
         let Some((plan, read)) = self.planned()? else {
             // A view.
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
-            return self.conditioned(self.table.index_of(early, early_types).await?, late);
+            let index = self.table.index_of(early, early_types).await?;
+            let index = match &self.rows {
+                Some(rows) => index.with_frame(slice(&index.to_frame(), (rows.start, rows.end - rows.start)))?,
+                None => index,
+            };
+            return self.conditioned(index, late);
         };
         if let Some(read) = read {
             let wanted = chosen.unwrap_or_else(|| plan.columns.clone());
             let (conditions, tag) = (self.conditions.clone(), self.table.locator_tag(&plan.columns)?);
-            let layouts = if plan.predicate.is_useful() { 0..0 } else { self.table.small_layouts() };
+            let layouts = if plan.leaves_out_rows() { 0..0 } else { self.table.small_layouts() };
             let columns = plan.columns.clone();
-            let load = self.table.load_chosen(plan, Choice { conditions, read, wanted, tag });
+            let load = self.table.load_chosen(plan, Choice { conditions, read, wanted, tag, rows: self.rows.clone() });
             let (frame, ()) = try_join(load, self.table.layouts_ahead(layouts).map(Ok)).await?;
             return self.with_types(self.table.index_of_rows(frame, None, &columns));
         }
         let stored = self.table.manifest().schema.index().len();
-        let loaded = match plan.predicate.is_useful() {
+        let loaded = match plan.leaves_out_rows() {
             true => {
                 let reads = self.table.plan_segments(&plan).await?;
                 let (frame, reads) = self.table.load_segments(reads, &plan.columns, early_types).await?;
-                let rows = reads.iter().flat_map(|read| read.table_rows(&self.table));
+                let ranges = || reads.iter().flat_map(|read: &SegmentRead| read.table_rows(&self.table));
+                let wanted = self.rows.clone().unwrap_or(0..self.table.rows());
+                let frame = match rows_within(ranges(), &wanted) {
+                    (_, count) if count == frame.height() as u64 => frame,
+                    part => own_rows(&slice(&frame, part))?,
+                };
+                let rows = ranges().map(|rows| rows.start.max(wanted.start)..rows.end.min(wanted.end));
                 let rows = rows.flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed());
                 let whole = (frame.height() as u64 == self.table.rows()).then(|| frame.clone());
                 let frame = with_locators(&frame, self.table.locator_tag(&plan.columns)?, rows)?;
@@ -372,6 +413,9 @@ impl Request {
             Some(chosen) => chosen,
             None => only.map_or_else(|| (0..named.len()).collect(), |only| only.into_iter().collect()),
         };
+        if let Some(rows) = &self.rows {
+            check_ranges(std::slice::from_ref(rows), self.table.rows())?;
+        }
         if self.table.view().is_some() {
             return Ok(None);
         }
@@ -382,7 +426,7 @@ impl Request {
         }
         let columns: Vec<usize> = columns.into_iter().collect();
         let read = read.map(|read| read.map_or_else(|| columns.clone(), |read| read.into_iter().collect()));
-        Ok(Some((Plan::new(&self.table, columns, needs.predicate), read)))
+        Ok(Some((Plan::new(&self.table, columns, needs.predicate).of_rows(&self.table, self.rows.clone()), read)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.

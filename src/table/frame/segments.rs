@@ -35,6 +35,8 @@ pub(super) struct Plan {
     /// Ascending places of index columns.
     pub(super) columns: Vec<usize>,
     pub(super) predicate: Predicate,
+    /// The rows of the table to read; `None` for all rows.
+    pub(super) rows: Option<Range<u64>>,
     /// Columns whose bytes a bloom filter may save.
     saved: Vec<usize>,
     /// Whether tails help to read less.
@@ -45,12 +47,24 @@ impl Plan {
     pub(super) fn new(table: &Table, columns: Vec<usize>, predicate: Predicate) -> Self {
         let is_part = columns.len() < table.manifest().schema.index().len();
         let reads_tails = table.manifest().has_tails() && (is_part || predicate.is_useful());
-        Self { saved: columns.clone(), columns, predicate, reads_tails }
+        Self { saved: columns.clone(), columns, predicate, rows: None, reads_tails }
+    }
+
+    /// Returns a plan for these rows among those of this plan.
+    pub(super) fn of_rows(self, table: &Table, rows: Option<Range<u64>>) -> Self {
+        let reads_tails = self.reads_tails || (rows.is_some() && table.manifest().has_tails());
+        Self { rows, reads_tails, ..self }
+    }
+
+    /// Whether the plan may leave out rows.
+    pub(super) fn leaves_out_rows(&self) -> bool {
+        self.rows.is_some() || self.predicate.is_useful()
     }
 
     /// Returns a plan for the same rows, and for these columns among those of this plan.
     pub(super) fn of_conditions(&self, table: &Table, columns: &[usize]) -> Self {
-        Self { saved: self.columns.clone(), ..Self::new(table, columns.to_vec(), self.predicate.clone()) }
+        let plan = Self::new(table, columns.to_vec(), self.predicate.clone()).of_rows(table, self.rows.clone());
+        Self { saved: self.columns.clone(), ..plan }
     }
 
     /// Whether the tail of a segment is read.
@@ -143,6 +157,14 @@ impl SegmentRead {
     }
 }
 
+/// Returns where these rows of a table stand among the rows of ascending ranges: the first of them, and their number.
+pub(super) fn rows_within(ranges: impl IntoIterator<Item = Range<u64>>, rows: &Range<u64>) -> (u64, u64) {
+    let common = |one: &Range<u64>, other: Range<u64>| one.end.min(other.end).saturating_sub(one.start.max(other.start));
+    ranges
+        .into_iter()
+        .fold((0, 0), |(before, count), range| (before + common(&range, 0..rows.start), count + common(&range, rows.clone())))
+}
+
 impl SegmentBytes {
     /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
@@ -158,7 +180,14 @@ impl Table {
     /// excludes them all.
     pub(super) async fn plan_segment(&self, plan: &Plan, number: usize) -> Result<Option<SegmentRead>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
-        let all = 0..segment.rows;
+        let (all, mut wanted) = (0..segment.rows, 0..segment.rows);
+        if let Some(rows) = &plan.rows {
+            let within = |row: u64| row.saturating_sub(segment.first_row).min(segment.rows);
+            wanted = within(rows.start)..within(rows.end);
+            if wanted.is_empty() {
+                return Ok(None);
+            }
+        }
         if plan.predicate.is_useful() {
             let types: Vec<&ColumnType> = self.manifest().schema.index().map(|column| &column.ty).collect();
             let statistics = segment.statistics.iter().zip(types);
@@ -173,10 +202,10 @@ impl Table {
             return Ok(Some(whole));
         }
         let Some(tail) = self.index_tail(number).await? else { return Ok(Some(whole)) };
-        let (mut rows, mut filters) = (whole.rows.clone(), Vec::new());
+        let (mut rows, mut filters) = (joined(std::iter::once(wanted)), Vec::new());
         if plan.predicate.is_useful() {
             let groups = plan.predicate.rows(&all, &|column| bounded(tail.row_group_bounds(column)));
-            rows = both(&groups, &plan.predicate.rows(&all, &|column| bounded(tail.page_bounds(column))));
+            rows = both(&rows, &both(&groups, &plan.predicate.rows(&all, &|column| bounded(tail.page_bounds(column)))));
             (rows, filters) = self.filtered(plan, segment, &tail, rows).await?;
         }
         if rows.is_empty() {

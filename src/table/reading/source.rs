@@ -285,7 +285,8 @@ impl LoaderSource {
         let SourcePlan { plan, cache, spans } = planned;
         let mut stores = self.table.stores_of(&plan).await?;
         stores.values_mut().for_each(|store| *store = store.counting(sent));
-        let per_group: Vec<usize> = if spans.is_empty() { Vec::new() } else { plan.groups.iter().map(|group| group.pages.len()).collect() };
+        let per_group: Vec<usize> =
+            if spans.is_empty() { Vec::new() } else { plan.groups.iter().map(|group| group.pages.len()).collect() };
         let found = match self.execute(&stores, plan, &cache, flights).await {
             Ok(found) => found,
             // A chunk is missing.
