@@ -23,6 +23,7 @@ mod pickle;
 mod place;
 mod runtime;
 mod table;
+mod view;
 mod write;
 
 use pyo3::prelude::*;
@@ -37,6 +38,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<table::Table>()?;
     module.add_class::<diff::Diff>()?;
+    module.add_class::<view::Viewer>()?;
     module.add_class::<index::Index>()?;
     module.add_class::<index::IndexScan>()?;
     module.add_class::<index::IndexPart>()?;

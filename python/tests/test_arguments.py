@@ -76,7 +76,7 @@ def names() -> list[str]:
     natives = {"Table": tt.Table, "Index": tt.Index, "RowLoader": tt.RowLoader, "Rows": tt.Rows, "Windows": tt.Windows, "Ragged": tt.Ragged, "Writer": tt.Writer, "Partition": tt.Partition}
     members = [f"{name}.{member}" for name, kind in natives.items() for member in dir(kind) if (not member.startswith("_") or member == "__getitem__") and inspect.isroutine(getattr(kind, member))]
     functions = ["Receipt", "Table", "RowLoader", "Writer", "DataLoader", "concat", "decode", "image", "ingest_l5", "ingest_logs", "ingest_petastorm", "merge", "merge_tables", "mix", "open_table"]
-    functions += ["read_index", "read_petastorm_metadata", "row_loader", "run", "scan_index", "split_table", "times", "write_table"]
+    functions += ["read_index", "read_petastorm_metadata", "row_loader", "run", "scan_index", "split_table", "times", "view", "write_table"]
     clusters = [f"cluster.{name}" for name in cluster.__all__ if inspect.isfunction(getattr(cluster, name))]
     return [name for name in functions + members + clusters if name not in LEFT_OUT]
 

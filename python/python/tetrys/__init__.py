@@ -43,6 +43,7 @@ from ._tetrys import (
     Unsupported,
     __version__,
 )
+from ._view import Viewer, view
 from ._windows import Windows
 from ._write import Partition, PartitionTask, Writer, ingest_l5, write_table
 
@@ -70,6 +71,7 @@ __all__ = [
     "Table",
     "Unavailable",
     "Unsupported",
+    "Viewer",
     "Windows",
     "Writer",
     "__version__",
@@ -92,5 +94,6 @@ __all__ = [
     "scan_index",
     "split_table",
     "times",
+    "view",
     "write_table",
 ]

@@ -1,0 +1,103 @@
+"""Shows tables and selections of rows in the browser."""
+
+from __future__ import annotations
+
+from html import escape
+from os import PathLike
+from typing import Any
+
+from . import _tetrys
+from ._arguments import Url, whole
+from ._errors import Invalid, WrongType, found
+from ._index import Index, open_table
+from ._table import Table
+
+_OPEN: set[Viewer] = set()
+"""Viewers that were not closed: they go on while nothing else refers to them."""
+
+
+class Viewer:
+    """A page that this process serves to browsers of this machine, as `tetrys.view` returns it.
+
+    As the last line of a notebook cell, it shows a link to the page, and the rows. It is also a context manager, which closes it.
+    """
+
+    def __init__(self, native: _tetrys.Viewer, shown: list[Index | Table]) -> None:
+        self._native = native
+        self._shown = shown
+
+    @property
+    def url(self) -> str:
+        """The address of the page. It holds a token, without which the server answers nothing: do not publish it.
+
+        Example:
+            >>> with tt.view("drives") as viewer:
+            ...     viewer.url.startswith("http://127.0.0.1:")
+            True
+        """
+        return self._native.url
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process serves the page. False in processes that were forked after the call."""
+        return self._native.is_open
+
+    def close(self) -> None:
+        """Ends the server, and waits until its port is free. A second call does nothing."""
+        self._native.close()
+        _OPEN.discard(self)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.url!r})" if self.is_open else "Viewer(closed)"
+
+    def _repr_html_(self) -> str:
+        """Shows a link to the page and the first table or rows in notebooks."""
+        below: str = self._shown[0]._repr_html_()
+        if not self.is_open:
+            return f"<p>This viewer is closed.</p>{below}"
+        return f'<p><a href="{escape(self.url)}" target="_blank" rel="noopener noreferrer">Open the viewer</a></p>{below}'
+
+
+def view(*shown: Index | Table | Url, port: int = 0) -> Viewer:
+    """Serves a page that shows rows with their pictures, points, numbers and texts, and filters and sorts them, as the command
+    `tetrys view` does. An index shows exactly its rows, in its order.
+
+    The server runs on threads of this process until `Viewer.close`, or until the process ends. It listens on 127.0.0.1 only, writes
+    nothing, and answers nobody who does not have the token in the address. The notebook of another machine needs a port that is
+    forwarded: `ssh -L 8000:localhost:8000 HOST`, and `port=8000`.
+
+    Args:
+        shown: Indexes, tables, and URLs or paths of tables.
+        port: Port of the server; 0 for any that is free.
+
+    Example:
+        >>> viewer = tt.view(tt.read_index("drives")[:5], "drives")
+        >>> viewer.is_open
+        True
+        >>> viewer.close()
+
+    Raises:
+        Invalid: nothing is shown, or a URL is malformed.
+        NotFound: there is no table at a URL.
+        Unavailable: the port is in use.
+    """
+    sources: list[Index | Table] = []
+    for number, one in enumerate(shown):
+        if isinstance(one, Index | Table):
+            sources.append(one)
+        elif isinstance(one, str | PathLike):
+            sources.append(open_table(one))
+        else:
+            raise WrongType(f"shown[{number}]: expected an Index, a Table, or the URL of a table, found {found(one)}")
+    if not sources:
+        raise Invalid("view: expected at least one index or table")
+    natives: list[Any] = [one._native for one in sources]
+    viewer = Viewer(_tetrys.Viewer(natives, whole("port", port, most=65_535)), sources)
+    _OPEN.add(viewer)
+    return viewer
