@@ -10,6 +10,9 @@ use std::sync::OnceLock;
 
 use crate::{Error, ErrorKind, Result, error::counted};
 
+/// The text of an error about an answer that is no listing. A listing is asked for again, because a bit may have flipped.
+pub(super) const NO_LISTING: &str = "the answer to the request for a listing is no listing";
+
 /// The operation that failed: for the message, and for what the failure may have left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
@@ -307,6 +310,17 @@ pub(super) fn open_files_limit() -> Option<u64> {
 fn publishing(error: &object_store::Error, doing: Doing) -> bool {
     let text = error.to_string();
     doing == Doing::Writing && (text.contains("Unable to rename file") || text.contains("Unable to sync data"))
+}
+
+/// Whether a listing began to arrive and then broke off, and whether it arrived and cannot be parsed. The backend has already retried
+/// refusals.
+///
+/// The error types of the backends are private, so this matches their messages. `tests/stores/s3_faults.rs` tests the messages.
+pub(super) fn broken_listing(error: &object_store::Error) -> (bool, bool) {
+    let text = error.to_string();
+    let invalid = [NO_LISTING, "invalid list response", "object with invalid path"];
+    let invalid = invalid.iter().any(|said| text.contains(said));
+    (!invalid && text.contains("list response body"), invalid)
 }
 
 /// Whether the error is a timeout: another request would only wait again.

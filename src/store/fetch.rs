@@ -17,7 +17,6 @@ use super::{
     ranges::{RangeRequest, SPLIT_ABOVE},
     remote::wire::{Measured, reading},
     sent::Sent,
-    store::Store,
     wholes::Wholes,
 };
 use crate::{Error, ErrorKind, Result, error::counted, id::Hash, offload::offload};
@@ -31,17 +30,6 @@ const MOST_WHOLE: u64 = 256 << 20;
 const INLINE_RANGES: usize = 8;
 const INLINE_BYTES: u64 = 4 << 20;
 const READERS: usize = 4;
-
-impl Store {
-    /// Reads, and reads once more if the result is damaged, because a bit may have flipped in transit. Local files are read
-    /// only once.
-    pub(crate) async fn twice_where_damaged<T, R: Future<Output = Result<T>>>(&self, read: impl Fn() -> R) -> Result<T> {
-        match read().await {
-            Err(error) if error.kind() == ErrorKind::Corrupt && !self.is_local() => read().await,
-            done => done,
-        }
-    }
-}
 
 impl Inner {
     pub(super) async fn whole(

@@ -26,6 +26,7 @@ mod size;
 mod store;
 mod upload;
 mod urls;
+mod verified;
 mod wholes;
 
 mod selftest;
@@ -48,3 +49,4 @@ pub use store::Store;
 pub use testing::{CountingStore, Counts, Fault, Faults, FaultyStore, Get, Latency, LatencyStore};
 #[cfg(feature = "unstable")]
 pub use testing::{DiskStep, Journal};
+pub(crate) use verified::verified;

@@ -608,19 +608,7 @@ impl Table {
                 }
             }
         };
-        let (store, trial) = (&self.inner.store, self.inner.store.on_trial());
-        let found = match checked(trial.clone()).await {
-            Ok(bytes) => {
-                trial.admit().await;
-                Ok(bytes)
-            }
-            // The damage may have occurred in the cache or during the transfer. A second read goes to the store itself.
-            Err(error) if error.kind() == ErrorKind::Corrupt && (trial.reject().await || !store.is_local()) => {
-                checked(store.clone()).await
-            }
-            Err(error) => Err(error),
-        };
-        match found {
+        match self.inner.store.verified(checked).await {
             Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(&name, error).await),
             found => found,
         }

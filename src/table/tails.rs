@@ -156,19 +156,7 @@ impl Table {
                 offload_large(work, move |_| check(fetched)).await
             }
         };
-        let (store, trial) = (self.store(), self.store().on_trial());
-        let found = match checked(trial.clone()).await {
-            Ok(found) => {
-                trial.admit().await;
-                return Ok(Some(found));
-            }
-            // The damage may have occurred in the cache or during the transfer. A second read goes to the store itself.
-            Err(error) if error.kind() == ErrorKind::Corrupt && (trial.reject().await || !store.is_local()) => {
-                checked(store.clone()).await
-            }
-            Err(error) => Err(error),
-        };
-        match found {
+        match self.store().verified(checked).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(&name, error).await),

@@ -215,7 +215,7 @@ impl Inner {
                 let object = match listing.try_next().await {
                     Ok(Some(object)) => object,
                     Ok(None) => return Ok(None),
-                    Err(error) if tries_left > 1 && broken(&error) != (false, false) => {
+                    Err(error) if tries_left > 1 && failure::broken_listing(&error) != (false, false) => {
                         tries_left -= 1;
                         wire::restarted();
                         continue 'listing;
@@ -276,7 +276,7 @@ impl Inner {
             };
             let late = retry.is_none_or(|retry| begin.elapsed() + wait > retry.retry_timeout);
             // A name or a page was damaged in transit, or is so in the store: two more attempts tell which.
-            let (cut, invalid) = broken(&error);
+            let (cut, invalid) = failure::broken_listing(&error);
             garbled += usize::from(invalid);
             let is_final = failure::known(&error).is_some() || !(cut || invalid) || garbled > GARBLED;
             if tries == 0 || late || is_final {
@@ -299,15 +299,4 @@ impl Inner {
             Some(Service::Http) | None => false,
         }
     }
-}
-
-/// Whether a listing began to arrive and then broke off, and whether it arrived and cannot be parsed. The backend has already retried
-/// refusals.
-///
-/// The error types of the backends are private, so this matches their messages. `tests/stores/s3_faults.rs` tests the messages.
-fn broken(error: &object_store::Error) -> (bool, bool) {
-    let text = error.to_string();
-    let invalid = [wire::NO_LISTING, "invalid list response", "object with invalid path"];
-    let invalid = invalid.iter().any(|said| text.contains(said));
-    (!invalid && text.contains("list response body"), invalid)
 }

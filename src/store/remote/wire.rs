@@ -54,8 +54,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const LARGEST_ANSWER: u64 = 32 << 20;
 /// Bytes of the body of an error that are read.
 const LARGEST_ERROR: usize = 64 << 10;
-/// The text of an error about an answer that is no listing. A listing is asked for again, because a bit may have flipped.
-pub(in crate::store) const NO_LISTING: &str = "the answer to the request for a listing is no listing";
 /// Pages without a name after which a listing ends.
 const EMPTY_PAGES: usize = 1_000;
 
@@ -480,7 +478,7 @@ impl Body for Bounded {
             return polled;
         }
         self.start = None;
-        Poll::Ready(Some(Err(HttpError::new(HttpErrorKind::Decode, std::io::Error::other(NO_LISTING)))))
+        Poll::Ready(Some(Err(HttpError::new(HttpErrorKind::Decode, std::io::Error::other(failure::NO_LISTING)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -559,7 +557,7 @@ mod tests {
         }
         for text in ["", "{}", "<html>Please log in</html>", "<?xml version=\"1.0\"?><Other/>"] {
             let error = read(text.to_owned()).await.expect_err(text);
-            assert!(failure::chain(&error).contains(NO_LISTING), "{error}");
+            assert!(failure::chain(&error).contains(failure::NO_LISTING), "{error}");
         }
         let late = format!("{}<ListBucketResult>", " ".repeat(2_000));
         assert!(read(late).await.is_err());

@@ -7,10 +7,10 @@ use std::{
 };
 
 use arrow_array::ArrayRef;
-use futures::future::{join_all, try_join_all};
+use futures::future::try_join_all;
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     format::{PageLengths, Segment},
     offload::{Stop, offload},
     read::{
@@ -18,7 +18,7 @@ use crate::{
         file_reads, plan,
     },
     schema::{ColumnId, ColumnType},
-    store::{Sent, Store},
+    store::{Sent, Store, verified},
     table::{lists::Lists, objects::is_missing, table::Table},
 };
 
@@ -287,10 +287,17 @@ impl LoaderSource {
         stores.values_mut().for_each(|store| *store = store.counting(sent));
         let per_group: Vec<usize> =
             if spans.is_empty() { Vec::new() } else { plan.groups.iter().map(|group| group.pages.len()).collect() };
-        let found = match self.execute(&stores, plan, &cache, flights).await {
+        let owners: Vec<u32> = stores.keys().copied().collect();
+        let mut plan = Some(plan);
+        let read = |stores: BTreeMap<u32, Store>, is_last: bool| {
+            let plan = if is_last { plan.take() } else { plan.clone() };
+            let cache = &cache;
+            async move { execute(&stores, plan.ok_or_else(|| Error::internal("a plan that was used up"))?, cache, flights).await }
+        };
+        let found = match verified(stores, read).await {
             Ok(found) => found,
             // A chunk is missing.
-            Err(error) if is_missing(&error) => match self.table.collected(stores.keys().copied()).await {
+            Err(error) if is_missing(&error) => match self.table.collected(owners).await {
                 Some(collected) => return Err(collected.with_source(error)),
                 None => return Err(self.at(error)),
             },
@@ -310,43 +317,6 @@ impl LoaderSource {
             }
         }
         Ok(arrays)
-    }
-
-    /// Executes a plan through the caches of remote stores.
-    ///
-    /// Fetched bytes enter the cache only after every wanted page has passed its checksum. If a page fails, the cached bytes are
-    /// dropped and the read is repeated once on the stores themselves. So a bit error in the cache or during the transfer does no
-    /// harm.
-    async fn execute(
-        &self,
-        stores: &BTreeMap<u32, Store>,
-        plan: ReadPlan,
-        cache: &CachedBlocks,
-        flights: &Flights,
-    ) -> Result<Vec<(ColumnId, ArrayRef)>> {
-        if stores.values().all(Store::is_local) {
-            let found = execute(stores, plan, cache, flights).await;
-            if found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt) {
-                // A repaired object is another file, which the next read opens.
-                stores.values().for_each(Store::close_files);
-            }
-            return found;
-        }
-        let trials: BTreeMap<u32, Store> = stores.iter().map(|(owner, store)| (*owner, store.on_trial())).collect();
-        let found = execute(&trials, plan.clone(), cache, flights).await;
-        match &found {
-            Ok(_) => {
-                join_all(trials.values().map(Store::admit)).await;
-            }
-            // The damage may have occurred in a cache or during the transfer. A second read goes to the stores themselves.
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                join_all(trials.values().map(Store::reject)).await;
-                stores.values().for_each(Store::close_files);
-                return execute(stores, plan, cache, flights).await;
-            }
-            Err(_) => {}
-        }
-        found
     }
 
     /// Returns an error of a read, with the version that was read.
