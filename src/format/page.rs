@@ -197,3 +197,40 @@ const MOST_ALIGNED: usize = 16;
 fn corrupt(error: arrow_schema::ArrowError) -> Error {
     Error::corrupt(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, Float64Array, TimestampNanosecondArray, cast::AsArray};
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn values_of_equal_length_are_rows_wherever_they_begin() {
+        let values: Vec<f64> = (0..12).map(f64::from).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let item = Arc::new(Field::new("item", DataType::Float64, true));
+        let lists = DataType::FixedSizeList(item, 3);
+        for before in 0..9 {
+            let padded = Buffer::from_vec([vec![255; before], bytes.clone()].concat()).slice(before);
+            let found = fixed_to_array(&lists, padded.clone(), 4).unwrap();
+            assert_eq!((found.len(), found.null_count(), found.data_type()), (4, 0, &lists));
+            assert_eq!(found.as_fixed_size_list().values().as_ref(), &Float64Array::from(values.clone()));
+            let utc = DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into()));
+            let times = fixed_to_array(&utc, padded, 12).unwrap();
+            assert_eq!(times.data_type(), &utc);
+            assert_eq!(times.as_primitive::<arrow_array::types::TimestampNanosecondType>().values().len(), 12);
+            assert!(times.as_any().is::<TimestampNanosecondArray>());
+        }
+        let whole = Buffer::from_vec(bytes);
+        let at = whole.as_ptr();
+        let found = fixed_to_array(&DataType::Float64, whole.clone(), 12).unwrap();
+        assert_eq!(found.as_primitive::<arrow_array::types::Float64Type>().values().as_ptr().cast(), at, "no copy");
+        let wrong =
+            [(DataType::Float64, 11), (lists.clone(), 3), (lists, usize::MAX), (DataType::Boolean, 12), (DataType::Utf8, 1)];
+        for (ty, rows) in wrong {
+            let error = fixed_to_array(&ty, whole.clone(), rows).unwrap_err();
+            assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("rows of type"), "{ty} {rows}: {error}");
+        }
+    }
+}
