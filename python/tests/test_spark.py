@@ -549,7 +549,8 @@ def test_an_extraction_stores_the_bytes_of_the_single_process(spark: Any, drives
     if not empty.startswith("s3:"):
         assert chunks(table) == chunks(drives)
     else:
-        assert sorted(size for size, _ in table.group_sizes.values()) == sorted(size for size, _ in drives.group_sizes.values())
+        # The preset may choose other codecs for an object store than for a folder.
+        assert table.group_sizes == ingested(f"{empty}-alone", LOGS).group_sizes
     table.verify()
 
 
