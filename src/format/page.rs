@@ -159,7 +159,7 @@ fn aligned(values: Bytes, width: usize) -> Buffer {
 /// # Errors
 /// - `Internal`: the values are not those of `rows` rows of this type.
 pub fn fixed_to_array(ty: &DataType, values: Buffer, rows: usize) -> Result<ArrayRef> {
-    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{rows} rows of type {ty}: {error}"));
+    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{} of type {ty}: {error}", counted(rows, "row")));
     if let DataType::FixedSizeList(item, size) = ty {
         let count = usize::try_from(*size).map_or(usize::MAX, |size| rows.saturating_mul(size));
         let items = fixed_to_array(item.data_type(), values, count)?;
@@ -230,7 +230,7 @@ mod tests {
             [(DataType::Float64, 11), (lists.clone(), 3), (lists, usize::MAX), (DataType::Boolean, 12), (DataType::Utf8, 1)];
         for (ty, rows) in wrong {
             let error = fixed_to_array(&ty, whole.clone(), rows).unwrap_err();
-            assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("rows of type"), "{ty} {rows}: {error}");
+            assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("of type"), "{ty} {rows}: {error}");
         }
     }
 }

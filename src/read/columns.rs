@@ -1,14 +1,15 @@
 //! The columns of a column group as reads need them. A table makes them once for each group.
 
+use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
-use super::plan::BlockRead;
 use crate::{
-    codec::Chain,
     error::{Error, Result},
-    format::PagePlace,
     schema::{ColumnId, ColumnType, Primitive, Schema},
 };
+
+/// The columns of a result.
+pub(super) type Columns = Vec<(ColumnId, ArrayRef)>;
 
 /// The columns of a column group, in page order.
 #[derive(Debug)]
@@ -74,13 +75,6 @@ impl GroupColumns {
     /// Returns the number of bytes of the values of each row of a page, if all rows have as many and Arrow stores the same bytes.
     pub(super) fn width(&self, page: usize) -> Option<usize> {
         self.columns.get(page)?.width
-    }
-
-    /// Returns the place, type and codec chain that a page of a block must have.
-    pub(super) fn place<'a>(&'a self, block: &BlockRead, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
-        let (ty, chain) = (self.ty(page)?, chain.ok_or_else(|| Error::internal(format!("no column {page}")))?);
-        let number = u16::try_from(page).map_err(|_| Error::internal("more than 65,534 pages"))?;
-        Ok(PagePlace { seed: block.seed, ordinal: block.ordinal, page: number, rows: block.rows, ty, chain })
     }
 }
 

@@ -69,6 +69,6 @@ fn whole(group: &GroupPlan, chains: &[Chain], block: &BlockRead, bytes: &Bytes) 
 }
 
 fn decode_one(columns: &GroupColumns, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {
-    let place = columns.place(block, page, chains.get(page))?;
+    let place = block.place(columns, page, chains.get(page))?;
     Page::new(decode_page(bytes, place)?, &place, columns.width(page))
 }

@@ -3,14 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    block_cache::CachedBlocks,
-    flights::Flights,
-    local,
-    plan::ReadPlan,
-    reading::{Columns, Reading},
-    remote,
-};
+use super::{block_cache::CachedBlocks, columns::Columns, flights::Flights, local, plan::ReadPlan, reading::Reading, remote};
 use crate::{error::Result, store::Store};
 
 /// Executes a read plan and returns each wanted column with its rows.

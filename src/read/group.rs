@@ -8,11 +8,11 @@ use bytes::Bytes;
 use super::{
     assemble::Assembly,
     block_cache::CachedBlocks,
+    columns::Columns,
     decode::decode_block,
     files::Files,
     page::Page,
     plan::{BlockBytes, BlockRead, GroupPlan},
-    reading::Columns,
     sizes::{PARALLEL_ABOVE, PARALLEL_PLAIN_ABOVE, PIECE, SHARED_PIECE},
 };
 use crate::{

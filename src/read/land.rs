@@ -11,13 +11,12 @@ use bytes::Bytes;
 
 use super::{
     assemble::{Slice, slices},
-    columns::GroupColumns,
+    columns::{Columns, GroupColumns},
     decode::at_block,
     files::Files,
     gather::Gather,
     layout::{BlockPlace, Layout},
     plan::{BlockRead, GroupPlan},
-    reading::Columns,
     sizes::LONG,
 };
 use crate::{
@@ -237,7 +236,7 @@ impl Landing {
     fn place<'a>(&'a self, column: &Column, block: usize) -> Result<PagePlace<'a>> {
         let chain = self.run(block)?.chains.get(column.page);
         let read = self.block(block)?;
-        self.group.place(read, column.page, chain)
+        read.place(&self.group, column.page, chain)
     }
 
     /// Adds the column group, the block, its chunk and the byte range of the page to an error.

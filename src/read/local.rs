@@ -4,11 +4,12 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
+    columns::Columns,
     files::{self, Files},
     group::{GroupRead, Ranges},
     land::Landing,
     plan::{GroupPlan, ReadPlan},
-    reading::{Columns, Reading, fetch},
+    reading::{Reading, fetch},
     sizes::{PARALLEL_ABOVE, PIECE},
 };
 use crate::{

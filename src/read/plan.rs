@@ -17,7 +17,7 @@ use super::{
 use crate::{
     codec::Chain,
     error::{Error, Result},
-    format::{ChunkSeed, LayoutRun},
+    format::{ChunkSeed, LayoutRun, PagePlace},
     id::ChunkId,
     store::{RangeRequest, SPLIT_ABOVE, range_parts},
 };
@@ -99,6 +99,15 @@ pub struct BlockRead {
     pub bytes: BlockBytes,
     /// Whether the decoded block is added to the cache: some of its rows are wanted, but not all.
     pub to_cache: bool,
+}
+
+impl BlockRead {
+    /// Returns the place, type and codec chain that a page of the block must have.
+    pub(super) fn place<'a>(&self, columns: &'a GroupColumns, page: usize, chain: Option<&'a Chain>) -> Result<PagePlace<'a>> {
+        let (ty, chain) = (columns.ty(page)?, chain.ok_or_else(|| Error::internal(format!("no column {page}")))?);
+        let number = u16::try_from(page).map_err(|_| Error::internal("more than 65,534 pages"))?;
+        Ok(PagePlace { seed: self.seed, ordinal: self.ordinal, page: number, rows: self.rows, ty, chain })
+    }
 }
 
 /// The bytes of a block that are read.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::ArrayRef;
 use bytes::Bytes;
 use futures::future::try_join_all;
 
 use super::{
     block_cache::CachedBlocks,
+    columns::Columns,
     group::{GroupRead, Ranges},
     page::{lost, not_local, store_of},
     plan::{RangeRead, ReadPlan},
@@ -16,12 +16,8 @@ use super::{
 use crate::{
     error::{Error, Result},
     offload::{Stop, offload},
-    schema::ColumnId,
     store::{RangeRequest, Store},
 };
-
-/// The columns of a result.
-pub(super) type Columns = Vec<(ColumnId, ArrayRef)>;
 
 /// The number of ranges up to which the local files of a small plan are read on the calling thread.
 const INLINE_RANGES: usize = 8;

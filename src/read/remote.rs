@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::{
+    columns::Columns,
     flights::Flights,
     plan::ReadPlan,
-    reading::{Columns, Reading, fetch},
+    reading::{Reading, fetch},
 };
 use crate::{
     error::{ErrorKind, Result},

@@ -623,13 +623,9 @@ impl RowLoader {
                 Ok::<_, Error>(all)
             }
         });
-        let found: Vec<Found> = match self.sources() {
-            // One future needs no list of futures: a small read takes a few microseconds.
-            [_] => match reads.next() {
-                Some(read) => vec![read.await?],
-                None => Vec::new(),
-            },
-            _ => try_join_all(reads).await?,
+        let found: Vec<Found> = match (self.sources(), reads.next()) {
+            ([_], Some(read)) => vec![read.await?],
+            (_, first) => try_join_all(first.into_iter().chain(reads)).await?,
         };
         let values: usize = parts.iter().map(|part| part.slots.len().saturating_mul(part.columns.len())).sum();
         if found.len() <= 1 || values <= FEW {

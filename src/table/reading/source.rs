@@ -95,7 +95,8 @@ impl GroupPages {
 pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
     cache: CachedBlocks,
-    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows. Empty if there is one part.
+    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows. Empty if there is one part,
+    /// which wants every group.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
 
@@ -218,7 +219,7 @@ impl LoaderSource {
 
     /// Returns, for each group, the numbers of the parts that want one of its pages.
     fn users(&self, parts: &[SourcePart<'_>], groups: &[GroupPages]) -> Vec<Cow<'static, [usize]>> {
-        if parts.len() == 1 {
+        if is_one(parts, groups) {
             return vec![Cow::Borrowed(&[0]); groups.len()];
         }
         // Each column is looked up once: a table may have 100,000 columns in as many groups.
@@ -244,11 +245,11 @@ impl LoaderSource {
         cache: CachedBlocks,
         stop: &Stop,
     ) -> Result<SourcePlan> {
-        let (mut all, mut spans) = (Vec::with_capacity(groups.len()), Vec::new());
+        let (mut all, mut spans, has_spans) = (Vec::with_capacity(groups.len()), Vec::new(), !is_one(parts, groups));
         for ((GroupPages { columns, pages }, users), layout) in groups.iter().zip(users).zip(&layouts) {
             stop.check()?;
             let mut joined = Vec::new();
-            if parts.len() > 1 {
+            if has_spans {
                 let mut of_group = Vec::with_capacity(users.len());
                 for &part in &**users {
                     of_group.push((part, joined.len(), parts[part].rows.len()));
@@ -355,6 +356,12 @@ impl LoaderSource {
             self.table.url()
         ))
     }
+}
+
+/// Whether there is one part, which wants all pages of all groups. The groups may also hold columns of parts that have no row here.
+fn is_one(parts: &[SourcePart<'_>], groups: &[GroupPages]) -> bool {
+    let pages = || groups.iter().map(|group| group.pages.len()).sum::<usize>();
+    matches!(parts, [only] if only.columns.len() == pages())
 }
 
 fn row_of(row: i64) -> Option<u64> {
