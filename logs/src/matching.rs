@@ -144,10 +144,10 @@ pub(crate) enum Pick {
     All(Range<usize>),
 }
 
-/// The ticks around a row: what `all` takes.
+/// What comes before a row: what `all` takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since {
-    /// The tick before, which takes its own messages.
+    /// The time of the row before, which takes its own messages. A tick that is left out is no row, and takes none.
     pub(crate) before: Option<i64>,
     /// Whether the row is the first of its part.
     pub(crate) is_first: bool,

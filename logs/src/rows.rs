@@ -74,11 +74,12 @@ pub(crate) struct Rows {
     gap: Option<Bound>,
     /// Whether the ticks are those of a rate.
     by_rate: bool,
-    /// Time of the tick before, and of the last one that matched.
+    /// First time of rows. Earlier ticks say only what came before the first row.
+    from: Option<i64>,
+    /// Time of the row before, and of the last row with a message. A tick that is left out is no row.
     before: Option<i64>,
     matched_at: Option<i64>,
     part: u32,
-    is_first: bool,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -122,7 +123,7 @@ impl Rows {
             }
         };
         let mut ticks = ticks.map_err(place)?;
-        ticks.retain(|tick| span.0.is_none_or(|from| tick.time >= from) && span.1.is_none_or(|to| tick.time <= to));
+        ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
         let mut feeds = Vec::new();
@@ -147,10 +148,10 @@ impl Rows {
             ticks: ticks.into_iter(),
             gap: recipe.clock.gap,
             by_rate: recipe.clock.rate.is_some(),
+            from: span.0,
             before: None,
             matched_at: None,
             part: 0,
-            is_first: true,
             report,
             ended: false,
             parts: Vec::new(),
@@ -195,7 +196,12 @@ impl Rows {
 
     /// Returns the number of rows that may follow.
     pub(crate) fn ticks_left(&self) -> u64 {
-        self.ticks.len() as u64
+        self.ticks.as_slice().iter().filter(|tick| self.is_inside(tick.time)).count() as u64
+    }
+
+    /// Whether the import has rows of this time. Later ticks are left out before.
+    fn is_inside(&self, time: i64) -> bool {
+        self.from.is_none_or(|from| time >= from)
     }
 
     /// Returns what became of the log so far.
@@ -217,44 +223,35 @@ impl Rows {
 
     fn append(&mut self, tick: Tick) -> Result<()> {
         let time = tick.time;
-        let is_split = |before: Option<i64>| before.is_some_and(|before| self.gap.is_some_and(|gap| !gap.allows(time - before)));
+        let is_inside = self.is_inside(time);
+        let is_gap = |before: Option<i64>| before.zip(self.gap).is_some_and(|(before, gap)| !gap.allows(time - before));
         let place = |error: Error, log: &Log, feed: &Feed| {
             error.at(format!("log {}: row at {time}: topic {}", log.name(), feed.fed.topic))
         };
-        let mut is_new = !self.by_rate && is_split(self.before);
-        let since = |is_new: bool, this: &Self| Since { before: this.before, is_first: this.is_first || is_new };
+        let is_behind_gap = is_gap(self.before);
+        let since = Since { before: self.before, is_first: self.before.is_none() || is_behind_gap };
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
         for feed in &self.feeds {
             let pick = match (&feed.fed.matched, tick.message) {
                 (None, Some(message)) => Pick::One(message),
                 (None, None) => Pick::None,
-                (Some(matched), _) => pick(matched, &feed.entries, time, since(is_new, self)),
+                (Some(matched), _) => pick(matched, &feed.entries, time, since),
             };
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
         }
-        if self.by_rate && any {
-            is_new = is_split(self.matched_at);
-            self.matched_at = Some(time);
-        }
-        if is_new && self.report.rows > 0 {
-            self.part += 1;
-        }
-        (self.before, self.is_first) = (Some(time), false);
+        let is_new = is_behind_gap || (self.by_rate && any && is_gap(self.matched_at));
         for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
             let missing = feed.fed.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
-            if *pick != Pick::None {
-                continue;
-            }
             match missing {
-                Missing::Null => {}
+                _ if *pick != Pick::None => {}
                 Missing::Drop => {
-                    self.report.dropped += 1;
-                    feed.report.missing += 1;
+                    self.report.dropped += u64::from(is_inside);
+                    feed.report.missing += u64::from(is_inside);
                     return Ok(());
                 }
-                Missing::Error => {
+                Missing::Error if is_inside => {
                     let name = &feed.fed.name;
                     return Err(place(
                         Error::invalid(format!("no message for `{name}`, and missing = \"error\"")),
@@ -262,7 +259,18 @@ impl Rows {
                         feed,
                     ));
                 }
+                Missing::Null | Missing::Error => {}
             }
+        }
+        self.before = Some(time);
+        if any {
+            self.matched_at = Some(time);
+        }
+        if !is_inside {
+            return Ok(());
+        }
+        if is_new && self.report.rows > 0 {
+            self.part += 1;
         }
         for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
             self.bytes += feed.append(&self.log, pick, time).map_err(|error| place(error, &self.log, feed))?;

@@ -5,6 +5,7 @@ mod conformance;
 mod damage;
 mod decoders;
 mod drive;
+mod left_out;
 mod plain;
 mod rows;
 mod writing;
