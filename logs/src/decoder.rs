@@ -1,6 +1,6 @@
 //! Decoders of messages: one for each encoding. A message that none of them reads stays bytes.
 
-use std::sync::Arc;
+use std::{io::Read as _, sync::Arc};
 
 use bytes::Bytes;
 use prost_reflect::MessageDescriptor;
@@ -13,12 +13,19 @@ use crate::{
     types::{Field, Message, Type, Value},
 };
 
+/// The first bytes of a zstd frame.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Maximum bytes of a message, decompressed.
+const MAX_MESSAGE: u64 = 1 << 30;
+
 /// Decodes the messages of a topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
     ty: Arc<Message>,
     kind: Kind,
     stamp: Option<Stamp>,
+    /// Whether rosbag2 may have compressed each message.
+    is_cdr: bool,
     /// Why messages stay bytes.
     reason: Option<String>,
 }
@@ -68,12 +75,13 @@ impl Decoder {
                 schema.escape_debug()
             ))),
         };
+        let is_cdr = of.message_encoding == "cdr";
         match made {
-            Ok((ty, kind)) => Self { stamp: stamp(&ty), ty, kind, reason: None },
+            Ok((ty, kind)) => Self { stamp: stamp(&ty), ty, kind, is_cdr, reason: None },
             Err(error) => {
                 let fields = vec![Field { name: "data".to_owned(), ty: Type::Bytes }];
                 let ty = Arc::new(Message { name: of.name.to_owned(), fields });
-                Self { ty, kind: Kind::Raw, stamp: None, reason: Some(error.to_string()) }
+                Self { ty, kind: Kind::Raw, stamp: None, is_cdr, reason: Some(error.to_string()) }
             }
         }
     }
@@ -102,11 +110,32 @@ impl Decoder {
     }
 
     fn decode_as(&self, ty: &Message, bytes: &Bytes) -> Result<Value> {
+        let bytes = &self.unpacked(bytes)?;
         match &self.kind {
             Kind::Ros(version) => ros::decode(ty, bytes, *version),
             Kind::Proto(descriptor) => proto::decode(descriptor, &self.ty, bytes),
             Kind::Json => json::decode(&self.ty, bytes),
             Kind::Raw => Ok(Value::Message(vec![Value::Bytes(bytes.clone())])),
+        }
+    }
+
+    /// Returns the bytes of a message that rosbag2 may have compressed. Only its metadata say so, but no CDR header is the magic of zstd.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the message is damaged.
+    /// - `Unsupported`: it is larger than 1 GiB, decompressed.
+    fn unpacked(&self, bytes: &Bytes) -> Result<Bytes> {
+        if !(self.is_cdr && bytes.starts_with(&ZSTD)) {
+            return Ok(bytes.clone());
+        }
+        let mut unpacked = Vec::new();
+        // A stated size is only a claim, so memory grows with what is found.
+        let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]);
+        let read = decoder.and_then(|decoder| decoder.take(MAX_MESSAGE + 1).read_to_end(&mut unpacked));
+        read.map_err(|error| Error::corrupt(format!("a message that rosbag2 compressed: zstd: {error}")))?;
+        match unpacked.len() as u64 > MAX_MESSAGE {
+            true => Err(Error::unsupported(format!("a compressed message of over {MAX_MESSAGE} bytes"))),
+            false => Ok(unpacked.into()),
         }
     }
 

@@ -11,7 +11,8 @@ use tetrys::{Error, ErrorKind, Result, StoreOptions};
 
 use crate::{
     decoder::{Decoder, Described},
-    input::Input,
+    folder::{self, Folder},
+    input::{Cancel, Input},
     matching::Entry,
     mcap::McapFile,
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
@@ -43,6 +44,8 @@ pub struct Log {
     pub(crate) topics: BTreeMap<String, TopicInfo>,
     cache: BlockCache,
     warnings: Vec<String>,
+    /// Sentences about files that are left out.
+    left_out: Vec<String>,
     /// Chunks that were read, and had no CRC.
     unchecked: Mutex<BTreeSet<(u32, u32)>>,
 }
@@ -71,14 +74,14 @@ pub(crate) struct Message {
 }
 
 impl LogSource {
-    /// Returns the log of one file or folder. Its name is the file's, without `.mcap`.
+    /// Returns the log of one file or folder. Its name is the file's, without `.mcap` or `.mcap.zstd`.
     ///
     /// # Errors
     /// - `Invalid`: there is no name in the path.
     pub fn of(url: &str) -> Result<Self> {
         let trimmed = url.trim_end_matches('/');
         let name = trimmed.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = name.strip_suffix(".mcap").unwrap_or(name);
+        let name = folder::stem(name);
         if name.is_empty() || name == ".." || name == "." {
             return Err(Error::invalid(format!("{url}: expected the path of a log")));
         }
@@ -94,17 +97,19 @@ impl LogSource {
         Ok(Self { name: Self::of(first)?.name, files: urls.to_vec() })
     }
 
-    /// Returns the files, with folders replaced by the recordings in them.
-    fn expanded(&self) -> Result<Vec<String>> {
-        let mut files = Vec::new();
+    /// Returns the files, with folders replaced by the recordings in them, and what is left out there.
+    fn expanded(&self, strict: bool) -> Result<Folder> {
+        let mut all = Folder::default();
         for url in &self.files {
             if url.contains("://") || !Path::new(url).is_dir() {
-                files.push(url.clone());
+                all.files.push(url.clone());
                 continue;
             }
-            files.extend(crate::folder::recordings(url)?);
+            let folder = folder::open(url, strict)?;
+            all.files.extend(folder.files);
+            all.warnings.extend(folder.warnings);
         }
-        Ok(files)
+        Ok(all)
     }
 }
 
@@ -113,12 +118,19 @@ impl Log {
     ///
     /// # Errors
     /// - `NotFound`: a file is missing.
+    /// - `Invalid`: a folder has files of several recordings; with `strict`, one that its metadata do not list.
     /// - `Corrupt`: a file is no recording; with `strict`, it is cut or damaged.
     /// - Errors of the file system or the store.
     pub fn open(source: &LogSource, options: &OpenOptions) -> Result<Self> {
-        let files = source.expanded()?;
-        let open = |url: &String| McapFile::open(Input::open(url, &options.store)?, options.strict);
-        Self::of_files(&source.name, files.iter().map(open).collect::<Result<_>>()?)
+        Self::open_with(source, options, &Cancel::default())
+    }
+
+    /// Opens a log, whose reads fail when the work is given up.
+    pub(crate) fn open_with(source: &LogSource, options: &OpenOptions, cancel: &Cancel) -> Result<Self> {
+        let Folder { files, warnings } = source.expanded(options.strict)?;
+        let open = |url: &String| McapFile::open(Input::open_with(url, &options.store, cancel)?, options.strict);
+        let log = Self::of_files(&source.name, files.iter().map(open).collect::<Result<_>>()?)?;
+        Ok(Self { left_out: warnings, ..log })
     }
 
     /// Makes a log of open files.
@@ -135,6 +147,7 @@ impl Log {
             topics: BTreeMap::new(),
             cache: BlockCache::default(),
             warnings: Vec::new(),
+            left_out: Vec::new(),
             unchecked: Mutex::default(),
         };
         log.find_topics();
@@ -199,7 +212,7 @@ impl Log {
 
     /// Returns a sentence for each thing that is missing or damaged.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.warnings.clone();
+        let mut warnings = [self.left_out.clone(), self.warnings.clone()].concat();
         let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).len();
         if unchecked > 0 {
             warnings.push(format!("log {}: {unchecked} chunks without a CRC: damage in them is not found", self.name));

@@ -4,9 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use bytes::Bytes;
-use serde::Serialize;
-use tetrys::{ColumnType, Error, ErrorKind, Result, TimeUnit, schema::Primitive};
+use serde::{Deserialize, Serialize};
+use tetrys::{ColumnType, Error, ErrorKind, Result, Schema, TimeUnit, schema::Primitive};
 
 use crate::{
     cells::{Builder, Cell, stack},
@@ -25,7 +24,8 @@ const BATCH_ROWS: usize = 1024;
 const KEPT: usize = 4;
 
 /// Counts what a match found in a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct MatchReport {
     /// Name of the match, or of the clock.
     pub name: String,
@@ -50,7 +50,8 @@ pub struct MatchReport {
 }
 
 /// Reports the import of one log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct LogReport {
     /// Its name.
     pub log: String,
@@ -105,12 +106,18 @@ struct Feed {
 }
 
 impl Rows {
-    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive.
-    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>)) -> Result<Self> {
-        let mut fed = Self::found(&mut log, recipe);
+    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive. `table` is the schema of the rows, if it
+    /// is known.
+    pub(crate) fn new(
+        mut log: Log,
+        recipe: &Recipe,
+        span: (Option<i64>, Option<i64>),
+        table: Option<&Schema>,
+    ) -> Result<Self> {
+        let mut fed = Self::found(&mut log, recipe, table);
         if log.is_indexed() && matches!(&fed, Err(error) if error.kind() == ErrorKind::Corrupt) {
             log.scan()?;
-            fed = Self::found(&mut log, recipe);
+            fed = Self::found(&mut log, recipe, table);
         }
         let (fed, entries, reports) = fed?;
 
@@ -161,7 +168,7 @@ impl Rows {
     }
 
     /// Returns the sources with their columns, their messages and the beginnings of their reports.
-    fn found(log: &mut Log, recipe: &Recipe) -> Result<Found> {
+    fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
         let mut fed = sources(recipe);
         let wanted: Vec<(&str, &crate::recipe::Topic)> = fed.iter().map(|fed| (fed.topic.as_str(), &fed.settings)).collect();
         let found = log.entries(&wanted)?;
@@ -175,7 +182,7 @@ impl Rows {
             reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
             entries.push(found);
         }
-        find_columns(log, recipe, &mut fed, &entries)?;
+        find_columns(log, recipe, &mut fed, &entries, table)?;
         Ok((fed, entries, reports))
     }
 
@@ -189,9 +196,9 @@ impl Rows {
         self.feeds.iter().map(|feed| feed.fed.clone()).collect()
     }
 
-    /// Returns whether each topic has a message, so that the columns are known.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.feeds.iter().all(|feed| !feed.entries.is_empty())
+    /// Returns why the messages of a topic stay bytes, if they do.
+    pub(crate) fn problem_of(&self, topic: &str) -> Option<&str> {
+        self.log.topics.get(topic)?.decoder.reason()
     }
 
     /// Returns the number of rows that may follow.
@@ -376,9 +383,7 @@ impl Feed {
                 let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.fed.columns.len()];
                 for number in range.clone() {
                     let cells = self.decoded(log, number)?;
-                    for ((list, cell), column) in lists.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
-                        list.push(if *cell == Cell::Null { Cell::zero(&column.ty) } else { cell.clone() });
-                    }
+                    lists.iter_mut().zip(cells.iter()).for_each(|(list, cell)| list.push(cell.clone()));
                 }
                 let stacked = lists.into_iter().zip(&self.fed.columns).map(|(list, column)| stack(&column.ty, list));
                 Arc::new(stacked.collect())
@@ -436,14 +441,16 @@ fn interpolated(ty: &ColumnType, a: &Cell, b: &Cell, weight: f64) -> Result<Cell
             out.resize(8, 0);
             Ok(Cell::Fixed(out.try_into().unwrap_or_default()))
         }
-        (Cell::Tensor(shape, a), Cell::Tensor(other, b)) if shape == other => {
+        _ => {
+            let (Some((shape, a, one)), Some((others, b, other))) = (a.numbers(), b.numbers()) else { return Ok(Cell::Null) };
+            if shape != others {
+                return Err(Error::invalid(format!("linear between arrays of shapes {shape:?} and {others:?}")));
+            }
             let mut out = Vec::with_capacity(a.len());
             a.chunks_exact(width).zip(b.chunks_exact(width)).for_each(|(a, b)| number(a, b, &mut out));
-            Ok(Cell::Tensor(shape.clone(), Bytes::from(out)))
+            let has = |valid: Option<&[bool]>, at: usize| valid.is_none_or(|valid| valid.get(at) == Some(&true));
+            let valid = (0..a.len() / width).map(|at| has(one, at) && has(other, at)).collect();
+            Ok(Cell::masked(shape.to_vec(), out, valid))
         }
-        (Cell::Tensor(shape, _), Cell::Tensor(other, _)) => {
-            Err(Error::invalid(format!("linear between arrays of shapes {shape:?} and {other:?}")))
-        }
-        _ => Ok(Cell::Null),
     }
 }

@@ -236,10 +236,10 @@ def plain_json(folder: Path, rng: random.Random) -> None:
         channel = writer.register_channel("/all", "json", schema)
         for at in range(20):
             data = rng.randbytes(rng.randrange(9))
-            some = [{"y": rng.uniform(-1, 1), "name": rng.choice(["", "ä"])} for _ in range(rng.randrange(3))]
+            some = [{"y": rng.choice([rng.uniform(-1, 1), None]), "name": rng.choice(["", "ä", None])} for _ in range(rng.randrange(3))]
             message = {"x": rng.uniform(-1e9, 1e9), "n": rng.randrange(-(2**63), 2**63), "b": rng.random() < 0.5, "text": "Grüße" * rng.randrange(3)}
             message |= {"data": base64.b64encode(data).decode(), "at": {"sec": rng.randrange(2**31), "nsec": rng.randrange(10**9)}}
-            message |= {"xs": [rng.uniform(-1, 1) for _ in range(rng.randrange(4))], "some": some}
+            message |= {"xs": [rng.choice([rng.uniform(-1, 1), None]) for _ in range(rng.randrange(4))], "some": some}
             writer.add_message(channel, log_time=1000 + at, publish_time=1000 + at, data=json.dumps(message).encode())
             row = {"x": plain(message["x"]), "n": message["n"], "b": message["b"], "text": message["text"], "data": data.hex()}
             row |= {"at": message["at"]["sec"] * 10**9 + message["at"]["nsec"], "xs": [plain(x) for x in message["xs"]]}

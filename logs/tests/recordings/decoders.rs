@@ -66,7 +66,7 @@ fn add(rows: &mut [BTreeMap<String, Value>], first: usize, batch: &RecordBatch) 
 }
 
 /// Imports every message of the topic `/all`, and returns the values of each.
-async fn values(log: &Path, folder: &Path) -> Vec<BTreeMap<String, Value>> {
+pub(crate) async fn values(log: &Path, folder: &Path) -> Vec<BTreeMap<String, Value>> {
     let recipe = Recipe::parse("[clock]\ntopic = \"/all\"\nname = \"all\"\ntime = \"log\"").unwrap();
     let url = folder.display().to_string();
     let sources = [LogSource::of(log.to_str().unwrap()).unwrap()];

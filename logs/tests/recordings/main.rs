@@ -2,10 +2,14 @@
 
 mod common;
 mod conformance;
+mod compressed;
 mod damage;
 mod decoders;
 mod drive;
 mod left_out;
+mod lists;
 mod plain;
+mod reports;
 mod rows;
+mod silent;
 mod writing;

@@ -65,7 +65,7 @@ def ingest_logs(
         end: Leave out rows after this time.
         strict: Refuse files that are cut or damaged. By default what can be read is imported, with a `UserWarning`.
         preset: Codec preset of a new table: `"fast"`, `"balanced"` (default) or `"compact"`.
-        workers: Number of logs imported at once; 0: the number of cores, at most 4.
+        workers: Number of logs imported at once; 0: `TETRYS_THREADS`, or the number of cores, at most 4.
         allow: URLs that references of the table may lead to; see `tetrys.open_table`.
         allow_unpinned: See `tetrys.write_table`.
         progress: Called with the number of rows written so far, from another thread.

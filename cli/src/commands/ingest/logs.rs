@@ -51,7 +51,7 @@ pub(crate) struct Logs {
     strict: bool,
     #[command(flatten)]
     storing: Storing,
-    /// Number of logs to import at once [default: the number of cores, at most 4]
+    /// Number of logs to import at once [default: TETRYS_THREADS, or the number of cores, at most 4]
     #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     workers: Option<u16>,
     /// Print no progress bar and no summary
