@@ -201,9 +201,10 @@ impl Builder {
                 }
                 nulls.append_null();
             }
-            (Kind::Ragged { data, inner, lengths, extents, nulls }, Cell::Tensor(shape, bytes) | Cell::Masked(shape, bytes, _))
-                if fits(&self.ty, shape, bytes) =>
-            {
+            (
+                Kind::Ragged { data, inner, lengths, extents, nulls },
+                Cell::Tensor(shape, bytes) | Cell::Masked(shape, bytes, _),
+            ) if fits(&self.ty, shape, bytes) => {
                 data.extend_from_slice(bytes);
                 append(inner, cell, bytes.len() / width);
                 lengths.push(bytes.len() / width);

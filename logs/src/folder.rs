@@ -114,7 +114,9 @@ fn chosen(names: &BTreeSet<String>, metadata: Option<&Metadata>) -> Result<Folde
     let recordings: BTreeSet<&String> = names.iter().filter(|name| ENDS.iter().any(|end| name.ends_with(end))).collect();
     let sqlite = || names.iter().find(|name| name.contains(".db3"));
     if let Some(name) = sqlite().filter(|_| recordings.is_empty()) {
-        return Err(Error::unsupported(format!("`{name}`: SQLite bags are not read; convert them to MCAP with `ros2 bag convert`")));
+        return Err(Error::unsupported(format!(
+            "`{name}`: SQLite bags are not read; convert them to MCAP with `ros2 bag convert`"
+        )));
     }
     let Some(listed) = metadata.map(|metadata| &metadata.listed).filter(|listed| !listed.is_empty()) else {
         return by_number(&recordings, metadata.is_some());

@@ -17,7 +17,7 @@ use crate::{
 
 /// Names of the index columns of every table of logs.
 pub const LOG: &str = "log";
-/// The part of the log: a new one begins after each hole.
+/// The part of the log: a new one begins behind each gap.
 pub const PART: &str = "part";
 /// The time of the row.
 pub const TIME: &str = "time";
@@ -27,9 +27,9 @@ const TOPIC: &str = "logs.topic";
 /// Messages of a topic that are looked at for what its pictures or points are.
 const SAMPLES: usize = 16;
 
-/// Where the values of a match or of the clock come from, and their columns.
+/// The messages that the clock or a match takes its values from, and their columns.
 #[derive(Clone, Debug)]
-pub(crate) struct Fed {
+pub(crate) struct Stream {
     /// Prefix of the names of the columns.
     pub(crate) name: String,
     pub(crate) topic: String,
@@ -43,7 +43,7 @@ pub(crate) struct Fed {
     pub(crate) unknown: Option<String>,
 }
 
-impl Fed {
+impl Stream {
     /// Returns the columns that a table has of this stream. `names` are those of all streams.
     fn columns_of(&self, schema: &Schema, names: &[String]) -> Vec<Column> {
         let is_own = |column: &str| {
@@ -105,9 +105,9 @@ impl Fed {
     }
 }
 
-/// Returns the sources of a recipe with their settings, the clock first. They have no columns yet.
-pub(crate) fn sources(recipe: &Recipe) -> Vec<Fed> {
-    let clock = recipe.clock.topic.as_ref().map(|topic| Fed {
+/// Returns the streams of a recipe with their settings, the clock first. They have no columns yet.
+pub(crate) fn streams(recipe: &Recipe) -> Vec<Stream> {
+    let clock = recipe.clock.topic.as_ref().map(|topic| Stream {
         name: recipe.clock.name.clone().unwrap_or_else(|| name_of(topic)),
         topic: topic.clone(),
         settings: recipe.clock.of.or(&recipe.defaults),
@@ -116,7 +116,7 @@ pub(crate) fn sources(recipe: &Recipe) -> Vec<Fed> {
         is_silent: true,
         unknown: None,
     });
-    let matches = recipe.matches.iter().map(|matched| Fed {
+    let matches = recipe.matches.iter().map(|matched| Stream {
         name: matched.name.clone(),
         topic: matched.topic.clone(),
         settings: matched.of.or(&recipe.defaults),
@@ -139,7 +139,7 @@ pub(crate) fn name_of(topic: &str) -> String {
     }
 }
 
-/// Finds the columns of each source. `entries` has the messages of each. A source without messages has the columns of the table, if
+/// Finds the columns of each stream. `entries` has the messages of each. A stream without messages has the columns of the table, if
 /// there is one already.
 ///
 /// # Errors
@@ -148,29 +148,29 @@ pub(crate) fn name_of(topic: &str) -> String {
 pub(crate) fn find_columns(
     log: &Log,
     recipe: &Recipe,
-    sources: &mut [Fed],
+    streams: &mut [Stream],
     entries: &[Vec<Entry>],
     table: Option<&Schema>,
 ) -> Result<()> {
-    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
-    for (source, entries) in sources.iter_mut().zip(entries) {
-        let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), source.topic));
-        let topic = log.topic(&source.topic)?;
-        source.is_silent = entries.is_empty();
+    let names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
+    for (stream, entries) in streams.iter_mut().zip(entries) {
+        let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), stream.topic));
+        let topic = log.topic(&stream.topic)?;
+        stream.is_silent = entries.is_empty();
         if let Some(table) = table.filter(|_| entries.is_empty()) {
-            source.columns = source.columns_of(table, &names);
+            stream.columns = stream.columns_of(table, &names);
             continue;
         }
         let sample = sample(log, topic, entries).map_err(place)?;
         let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
-        let fields = match &source.matched {
+        let fields = match &stream.matched {
             Some(matched) => matched.fields.as_deref(),
             None => recipe.clock.fields.as_deref(),
         };
-        source.columns = match chosen(all, fields, source.policy() == Some(Policy::Linear)) {
+        stream.columns = match chosen(all, fields, stream.policy() == Some(Policy::Linear)) {
             // Messages of another log may say which columns there are.
             Err(error) if entries.is_empty() => {
-                source.unknown = Some(error.to_string());
+                stream.unknown = Some(error.to_string());
                 Vec::new()
             }
             found => found.map_err(place)?,
@@ -249,7 +249,7 @@ fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Resul
 ///
 /// # Errors
 /// - `Invalid`: two columns have the same name.
-pub(crate) fn schema(sources: &[Fed]) -> Result<Schema> {
+pub(crate) fn schema(streams: &[Stream]) -> Result<Schema> {
     let mut builder = Schema::builder()
         .index(LOG, ColumnType::Utf8)
         .index(PART, ColumnType::Scalar(Primitive::U32))
@@ -259,16 +259,16 @@ pub(crate) fn schema(sources: &[Fed]) -> Result<Schema> {
         .required(TIME);
     let mut groups = Vec::new();
     let mut all_properties = Vec::new();
-    for source in sources {
+    for stream in streams {
         let mut group = Vec::new();
-        for (name, ty, properties, is_index) in source.outputs() {
+        for (name, ty, properties, is_index) in stream.outputs() {
             all_properties.extend(properties.into_iter().map(|(key, value)| (name.clone(), key, value)));
             match is_index {
                 true => builder = builder.index(name, ty),
                 false => group.push((name, ty)),
             }
         }
-        groups.extend((!group.is_empty()).then(|| (source.name.clone(), group)));
+        groups.extend((!group.is_empty()).then(|| (stream.name.clone(), group)));
     }
     for (name, group) in groups {
         builder = builder.group(name, group);

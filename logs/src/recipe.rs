@@ -52,7 +52,7 @@ pub struct Clock {
     /// What to do with messages of `topic` that have the same time.
     #[serde(default)]
     pub on_equal: OnEqual,
-    /// A longer hole between two rows begins a new part.
+    /// A longer gap between two rows begins a new part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Bound>,
     /// Settings of the topic.

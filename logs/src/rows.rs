@@ -10,7 +10,7 @@ use tetrys::{ColumnType, Error, ErrorKind, Result, Schema, TimeUnit, schema::Pri
 use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
-    layout::{Fed, LOG, PART, TIME, find_columns, sources},
+    layout::{LOG, PART, Stream, TIME, find_columns, streams},
     log::Log,
     matching::{Entry, Pick, Since, Tick, difference, pick, settle, ticks_of_rate, ticks_of_topic, weight},
     recipe::{Bound, Missing, Policy, Recipe},
@@ -59,7 +59,7 @@ pub struct LogReport {
     pub rows: u64,
     /// Ticks that were left out because a match was missing.
     pub dropped: u64,
-    /// Parts, which holes of the clock separate.
+    /// Parts, which gaps between rows separate.
     pub parts: u32,
     /// The clock, if a topic is the clock, and each match.
     pub matches: Vec<MatchReport>,
@@ -70,7 +70,7 @@ pub struct LogReport {
 /// The rows of a log, batch by batch. Ends after the first error.
 pub(crate) struct Rows {
     log: Log,
-    feeds: Vec<Feed>,
+    builders: Vec<StreamBuilder>,
     ticks: std::vec::IntoIter<Tick>,
     gap: Option<Bound>,
     /// Whether the ticks are those of a rate.
@@ -89,37 +89,32 @@ pub(crate) struct Rows {
     bytes: usize,
 }
 
-/// The sources of a log, with the messages and the beginning of the report of each.
-type Found = (Vec<Fed>, Vec<Vec<Entry>>, Vec<MatchReport>);
+/// The streams of a log, with the messages and the beginning of the report of each.
+type Found = (Vec<Stream>, Vec<Vec<Entry>>, Vec<MatchReport>);
 
-/// A match at work.
-struct Feed {
-    fed: Fed,
+/// Collects the values that a stream has in the rows of a batch.
+struct StreamBuilder {
+    stream: Stream,
     decoder: Decoder,
     entries: Vec<Entry>,
     used: Vec<bool>,
     kept: VecDeque<(usize, Arc<Vec<Cell>>)>,
     dt: Builder,
     gap: Builder,
-    builders: Vec<Builder>,
+    columns: Vec<Builder>,
     report: MatchReport,
 }
 
 impl Rows {
     /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive. `table` is the schema of the rows, if it
     /// is known.
-    pub(crate) fn new(
-        mut log: Log,
-        recipe: &Recipe,
-        span: (Option<i64>, Option<i64>),
-        table: Option<&Schema>,
-    ) -> Result<Self> {
-        let mut fed = Self::found(&mut log, recipe, table);
-        if log.is_indexed() && matches!(&fed, Err(error) if error.kind() == ErrorKind::Corrupt) {
+    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
+        let mut streams = Self::found(&mut log, recipe, table);
+        if log.is_indexed() && matches!(&streams, Err(error) if error.kind() == ErrorKind::Corrupt) {
             log.scan()?;
-            fed = Self::found(&mut log, recipe, table);
+            streams = Self::found(&mut log, recipe, table);
         }
-        let (fed, entries, reports) = fed?;
+        let (streams, entries, reports) = streams?;
 
         let place = |error: Error| error.at(format!("log {}", log.name()));
         let ticks = match recipe.clock.rate {
@@ -133,25 +128,25 @@ impl Rows {
         ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
-        let mut feeds = Vec::new();
-        for ((fed, entries), report) in fed.into_iter().zip(entries).zip(reports) {
-            let types: Vec<ColumnType> = fed.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
-            let values = &types[types.len() - fed.columns.len()..];
-            feeds.push(Feed {
-                decoder: log.topic(&fed.topic)?.decoder.clone(),
+        let mut builders = Vec::new();
+        for ((stream, entries), report) in streams.into_iter().zip(entries).zip(reports) {
+            let types: Vec<ColumnType> = stream.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
+            let values = &types[types.len() - stream.columns.len()..];
+            builders.push(StreamBuilder {
+                decoder: log.topic(&stream.topic)?.decoder.clone(),
                 used: vec![false; entries.len()],
                 kept: VecDeque::new(),
-                dt: Builder::new(if fed.has_dt() { &types[0] } else { &duration }),
+                dt: Builder::new(if stream.has_dt() { &types[0] } else { &duration }),
                 gap: Builder::new(&duration),
-                builders: values.iter().map(Builder::new).collect(),
-                fed,
+                columns: values.iter().map(Builder::new).collect(),
+                stream,
                 entries,
                 report,
             });
         }
         Ok(Self {
             log,
-            feeds,
+            builders,
             ticks: ticks.into_iter(),
             gap: recipe.clock.gap,
             by_rate: recipe.clock.rate.is_some(),
@@ -167,23 +162,24 @@ impl Rows {
         })
     }
 
-    /// Returns the sources with their columns, their messages and the beginnings of their reports.
+    /// Returns the streams with their columns, their messages and the beginnings of their reports.
     fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
-        let mut fed = sources(recipe);
-        let wanted: Vec<(&str, &crate::recipe::Topic)> = fed.iter().map(|fed| (fed.topic.as_str(), &fed.settings)).collect();
+        let mut streams = streams(recipe);
+        let wanted: Vec<(&str, &crate::recipe::Topic)> =
+            streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
         let found = log.entries(&wanted)?;
         let mut entries = Vec::new();
         let mut reports = Vec::new();
-        for ((mut found, without_stamp), fed) in found.into_iter().zip(&fed) {
+        for ((mut found, without_stamp), stream) in found.into_iter().zip(&streams) {
             let messages = found.len() as u64 + without_stamp;
-            let late = settle(&mut found, &fed.settings);
-            let late = late.map_err(|error| error.at(format!("log {}: topic {}", log.name(), fed.topic)))?;
-            let (name, topic) = (fed.name.clone(), fed.topic.clone());
+            let late = settle(&mut found, &stream.settings);
+            let late = late.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
+            let (name, topic) = (stream.name.clone(), stream.topic.clone());
             reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
             entries.push(found);
         }
-        find_columns(log, recipe, &mut fed, &entries, table)?;
-        Ok((fed, entries, reports))
+        find_columns(log, recipe, &mut streams, &entries, table)?;
+        Ok((streams, entries, reports))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -191,9 +187,9 @@ impl Rows {
         self.log.is_indexed()
     }
 
-    /// Returns the sources with their columns.
-    pub(crate) fn fed(&self) -> Vec<Fed> {
-        self.feeds.iter().map(|feed| feed.fed.clone()).collect()
+    /// Returns the streams with their columns.
+    pub(crate) fn streams(&self) -> Vec<Stream> {
+        self.builders.iter().map(|builder| builder.stream.clone()).collect()
     }
 
     /// Returns why the messages of a topic stay bytes, if they do.
@@ -214,7 +210,7 @@ impl Rows {
     /// Returns what became of the log so far.
     pub(crate) fn report(&self) -> LogReport {
         let mut report = self.report.clone();
-        report.matches = self.feeds.iter().map(Feed::reported).collect();
+        report.matches = self.builders.iter().map(StreamBuilder::reported).collect();
         report.parts = if report.rows == 0 { 0 } else { self.part + 1 };
         report.warnings = self.log.warnings();
         report
@@ -232,38 +228,38 @@ impl Rows {
         let time = tick.time;
         let is_inside = self.is_inside(time);
         let is_gap = |before: Option<i64>| before.zip(self.gap).is_some_and(|(before, gap)| !gap.allows(time - before));
-        let place = |error: Error, log: &Log, feed: &Feed| {
-            error.at(format!("log {}: row at {time}: topic {}", log.name(), feed.fed.topic))
+        let place = |error: Error, log: &Log, builder: &StreamBuilder| {
+            error.at(format!("log {}: row at {time}: topic {}", log.name(), builder.stream.topic))
         };
         let is_behind_gap = is_gap(self.before);
         let since = Since { before: self.before, is_first: self.before.is_none() || is_behind_gap };
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
-        for feed in &self.feeds {
-            let pick = match (&feed.fed.matched, tick.message) {
+        for builder in &self.builders {
+            let pick = match (&builder.stream.matched, tick.message) {
                 (None, Some(message)) => Pick::One(message),
                 (None, None) => Pick::None,
-                (Some(matched), _) => pick(matched, &feed.entries, time, since),
+                (Some(matched), _) => pick(matched, &builder.entries, time, since),
             };
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
         }
         let is_new = is_behind_gap || (self.by_rate && any && is_gap(self.matched_at));
-        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
-            let missing = feed.fed.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
+        for (builder, pick) in self.builders.iter_mut().zip(&picks) {
+            let missing = builder.stream.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
             match missing {
                 _ if *pick != Pick::None => {}
                 Missing::Drop => {
                     self.report.dropped += u64::from(is_inside);
-                    feed.report.missing += u64::from(is_inside);
+                    builder.report.missing += u64::from(is_inside);
                     return Ok(());
                 }
                 Missing::Error if is_inside => {
-                    let name = &feed.fed.name;
+                    let name = &builder.stream.name;
                     return Err(place(
                         Error::invalid(format!("no message for `{name}`, and missing = \"error\"")),
                         &self.log,
-                        feed,
+                        builder,
                     ));
                 }
                 Missing::Null | Missing::Error => {}
@@ -279,8 +275,8 @@ impl Rows {
         if is_new && self.report.rows > 0 {
             self.part += 1;
         }
-        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
-            self.bytes += feed.append(&self.log, pick, time).map_err(|error| place(error, &self.log, feed))?;
+        for (builder, pick) in self.builders.iter_mut().zip(&picks) {
+            self.bytes += builder.append(&self.log, pick, time).map_err(|error| place(error, &self.log, builder))?;
         }
         self.parts.push(self.part);
         self.times.push(time);
@@ -296,16 +292,16 @@ impl Rows {
             (PART.to_owned(), Arc::new(UInt32Array::from(std::mem::take(&mut self.parts)))),
             (TIME.to_owned(), Arc::new(TimestampNanosecondArray::from(std::mem::take(&mut self.times)))),
         ];
-        for feed in &mut self.feeds {
-            let mut names = feed.fed.outputs().into_iter().map(|(name, ..)| name);
-            if feed.fed.has_dt() {
-                columns.push((names.next().unwrap_or_default(), feed.dt.finish()?));
-                if feed.fed.policy() == Some(Policy::Linear) {
-                    columns.push((names.next().unwrap_or_default(), feed.gap.finish()?));
+        for builder in &mut self.builders {
+            let mut names = builder.stream.outputs().into_iter().map(|(name, ..)| name);
+            if builder.stream.has_dt() {
+                columns.push((names.next().unwrap_or_default(), builder.dt.finish()?));
+                if builder.stream.policy() == Some(Policy::Linear) {
+                    columns.push((names.next().unwrap_or_default(), builder.gap.finish()?));
                 }
             }
-            for (name, builder) in names.zip(&mut feed.builders) {
-                columns.push((name, builder.finish()?));
+            for (name, column) in names.zip(&mut builder.columns) {
+                columns.push((name, column.finish()?));
             }
         }
         self.bytes = 0;
@@ -329,7 +325,7 @@ impl Iterator for Rows {
     }
 }
 
-impl Feed {
+impl StreamBuilder {
     fn reported(&self) -> MatchReport {
         let skipped = self.used.iter().filter(|used| !**used).count() as u64;
         MatchReport { skipped, ..self.report.clone() }
@@ -350,47 +346,47 @@ impl Feed {
         for number in numbers.clone() {
             self.report.reused += u64::from(std::mem::replace(&mut self.used[number], true));
         }
-        let is_all = self.fed.policy() == Some(Policy::All);
+        let is_all = self.stream.policy() == Some(Policy::All);
         let (dt, gap) = difference(pick, &self.entries, time);
         let largest = match is_all {
             true => numbers.clone().map(|number| self.entries[number].time.abs_diff(time)).max(),
             false => dt.map(i64::unsigned_abs),
         };
-        if self.fed.matched.is_some() {
+        if self.stream.matched.is_some() {
             self.report.largest_dt = self.report.largest_dt.max(largest);
         }
-        if self.fed.has_dt() {
+        if self.stream.has_dt() {
             let cell = |ns: Option<i64>| ns.map_or(Cell::Null, |ns| Cell::Fixed(ns.to_le_bytes()));
             let of_all = || numbers.clone().map(|number| cell(Some(self.entries[number].time - time))).collect();
             self.dt.append(&if is_all { Cell::List(of_all()) } else { cell(dt) })?;
-            if self.fed.policy() == Some(Policy::Linear) {
+            if self.stream.policy() == Some(Policy::Linear) {
                 self.gap.append(&cell(gap))?;
             }
         }
         let cells: Arc<Vec<Cell>> = match pick {
-            Pick::None => Arc::new(vec![Cell::Null; self.builders.len()]),
+            Pick::None => Arc::new(vec![Cell::Null; self.columns.len()]),
             Pick::One(number) => self.decoded(log, *number)?,
             Pick::Between(a, b) => {
                 let weight = weight(&self.entries, *a, *b, time);
                 let (a, b) = (self.decoded(log, *a)?, self.decoded(log, *b)?);
-                let between = self.fed.columns.iter().zip(a.iter().zip(b.iter()));
+                let between = self.stream.columns.iter().zip(a.iter().zip(b.iter()));
                 let between = between.map(|(column, (a, b))| {
                     interpolated(&column.ty, a, b, weight).map_err(|error| error.at(format!("column `{}`", column.name)))
                 });
                 Arc::new(between.collect::<Result<_>>()?)
             }
             Pick::All(range) => {
-                let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.fed.columns.len()];
+                let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.stream.columns.len()];
                 for number in range.clone() {
                     let cells = self.decoded(log, number)?;
                     lists.iter_mut().zip(cells.iter()).for_each(|(list, cell)| list.push(cell.clone()));
                 }
-                let stacked = lists.into_iter().zip(&self.fed.columns).map(|(list, column)| stack(&column.ty, list));
+                let stacked = lists.into_iter().zip(&self.stream.columns).map(|(list, column)| stack(&column.ty, list));
                 Arc::new(stacked.collect())
             }
         };
         let mut bytes = 0;
-        for ((builder, cell), column) in self.builders.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
+        for ((builder, cell), column) in self.columns.iter_mut().zip(cells.iter()).zip(&self.stream.columns) {
             bytes += builder.append(cell).map_err(|error| error.at(format!("column `{}`", column.name)))?;
         }
         Ok(bytes)
@@ -403,7 +399,7 @@ impl Feed {
         let entry = &self.entries[number];
         let decode = || {
             let value = self.decoder.decode(&log.message(entry)?)?;
-            self.fed.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
+            self.stream.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
         };
         let cells = decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?;
         let cells = Arc::new(cells);

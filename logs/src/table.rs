@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     input::Cancel,
-    layout::{self, LOG},
+    layout::{self, LOG, Stream},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
     rows::{LogReport, Rows},
@@ -249,13 +249,13 @@ async fn first_schema(
     cancel: &Cancel,
 ) -> Result<(Schema, BTreeMap<String, Error>)> {
     let mut failed = BTreeMap::new();
-    let mut all: Vec<layout::Fed> = Vec::new();
+    let mut all: Vec<Stream> = Vec::new();
     for source in sources {
         let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
         let name = source.name.clone();
         let found = blocking(move || {
             let log = Log::open_with(&source, &settings.open, &cancel)?;
-            Ok(Rows::new(log, &settings.recipe, settings.span, None)?.fed())
+            Ok(Rows::new(log, &settings.recipe, settings.span, None)?.streams())
         });
         match found.await {
             Ok(found) if all.is_empty() => all = found,
@@ -386,10 +386,10 @@ async fn write_log(
 
 /// Checks that the columns of a log are those of the table.
 fn check_types(rows: &Rows, schema: &Schema) -> Result<()> {
-    let fed = rows.fed();
+    let streams = rows.streams();
     let mut found = BTreeSet::new();
     let name = rows.report().log;
-    for stream in &fed {
+    for stream in &streams {
         for (column, ty, ..) in stream.outputs() {
             let here = schema.column_named(&column).map(|column| column.ty.to_string());
             if here.as_ref() != Some(&ty.to_string()) {
@@ -406,8 +406,7 @@ fn check_types(rows: &Rows, schema: &Schema) -> Result<()> {
         }
     }
     let fixed = [LOG, layout::PART, layout::TIME];
-    let lacking =
-        schema.columns().iter().find(|column| !fixed.contains(&column.name.as_str()) && !found.contains(&column.name));
+    let lacking = schema.columns().iter().find(|column| !fixed.contains(&column.name.as_str()) && !found.contains(&column.name));
     match lacking {
         Some(column) => Err(Error::invalid(format!("log {name}: the column `{}` of the table is missing", column.name))),
         None => Ok(()),

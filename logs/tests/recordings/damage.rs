@@ -149,11 +149,17 @@ fn a_damaged_summary_is_a_warning_and_strict_refuses_it() {
         (with(statistics, &[0xff; 4], false), "the summary: the bytes end inside the record at"),
         (with(statistics + 9, &one, false), "the statistics say 1 messages, and 200 of all channels"),
         (with(statistics + 9 + 8 + 2 + 4 + 8, &[7], false), "the statistics say 7 chunks, the index has 13"),
-        (with(footer + 9, &u64::MAX.to_le_bytes(), false), "the footer says that the summary begins at byte 18446744073709551615"),
+        (
+            with(footer + 9, &u64::MAX.to_le_bytes(), false),
+            "the footer says that the summary begins at byte 18446744073709551615",
+        ),
         (with(footer, &[1], false), "expected a footer at byte"),
         (with(bytes.len() - 1, b"x", true), "the file does not end with the magic bytes of MCAP"),
         // All channels have as many messages as the file, and the file has others.
-        (with(statistics + 9, &[&one[..], &bytes[statistics + 17..statistics + 57], &one].concat(), false), "count other messages"),
+        (
+            with(statistics + 9, &[&one[..], &bytes[statistics + 17..statistics + 57], &one].concat(), false),
+            "count other messages",
+        ),
     ] {
         let (found, warnings) = ids(&damaged, false).unwrap();
         assert_eq!((found, warnings.len()), ((0..200).collect(), 1), "{expected}: {warnings:?}");

@@ -12,10 +12,10 @@ use crate::{
 async fn a_value_that_a_list_of_json_lacks_is_null() {
     let list = |item: &Value| json!({"type": "array", "items": item});
     let (number, text) = (json!({"type": "number"}), json!({"type": "string"}));
-    let item = json!({"type": "object", "properties": {"id": {"type": "integer"}, "name": text, "x": number, "xs": list(&number)}});
+    let item =
+        json!({"type": "object", "properties": {"id": {"type": "integer"}, "name": text, "x": number, "xs": list(&number)}});
     let three = json!({"type": "array", "items": number, "minItems": 3, "maxItems": 3});
-    let definition =
-        json!({"type": "object", "properties": {"xs": list(&number), "three": three, "names": list(&text), "boxes": list(&item)}});
+    let definition = json!({"type": "object", "properties": {"xs": list(&number), "three": three, "names": list(&text), "boxes": list(&item)}});
     let topics = [Topic { schema_encoding: "jsonschema", encoding: "json", ..topic("/all", "here/It", &definition.to_string()) }];
     let boxes = json!([{"id": 1, "name": "b", "x": 0.5, "xs": [null, 2]}, {"id": null}, null]);
     let data = [

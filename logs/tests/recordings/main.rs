@@ -1,8 +1,8 @@
 //! Recordings: files of the format's authors and of real drives, and rows that are made of them.
 
 mod common;
-mod conformance;
 mod compressed;
+mod conformance;
 mod damage;
 mod decoders;
 mod drive;

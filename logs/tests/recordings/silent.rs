@@ -54,7 +54,9 @@ fn cloud(log_time: u64, is_empty: bool) -> Message {
 
 fn recipe(policy: &str) -> Recipe {
     let of = |name: &str, field: &str| {
-        format!("[[match]]\nname = \"{name}\"\ntopic = \"/{name}\"\npolicy = \"{policy}\"\ntolerance = 5\nfields = [\"{field}\"]\n")
+        format!(
+            "[[match]]\nname = \"{name}\"\ntopic = \"/{name}\"\npolicy = \"{policy}\"\ntolerance = 5\nfields = [\"{field}\"]\n"
+        )
     };
     let clock = "[defaults]\ntime = \"log\"\n[clock]\ntopic = \"/clock\"\nname = \"clock\"\n";
     Recipe::parse(&format!("{clock}{}{}", of("camera", "image"), of("lidar", "points"))).unwrap()

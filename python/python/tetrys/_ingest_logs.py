@@ -74,7 +74,7 @@ def ingest_logs(
         store_options: Another name of `storage_options`.
 
     Returns:
-        The table. Its rows have the index columns `log`, `part` (a new one after each hole of the clock, if the recipe has `gap`) and
+        The table. Its rows have the index columns `log`, `part` (a new one behind each gap between rows, if the recipe has `gap`) and
         `time` (nanoseconds). Its attachment `logs.report.json` says what became of each log and match.
 
     Example:
