@@ -10,7 +10,7 @@ use crate::{
     cells::{stacked, unstacked},
     columns::{Column, columns, is_telling},
     log::{Log, TopicInfo},
-    matching::Entry,
+    matching::{Entry, Runs},
     recipe::{Match, Policy, Recipe, Topic},
     types::Value,
 };
@@ -139,7 +139,7 @@ pub(crate) fn name_of(topic: &str) -> String {
     }
 }
 
-/// Finds the columns of each stream. `entries` has the messages of each. A stream without messages has the columns of the table, if
+/// Finds the columns of each stream. `runs` has the messages of each. A stream without messages has the columns of the table, if
 /// there is one already.
 ///
 /// # Errors
@@ -149,19 +149,19 @@ pub(crate) fn find_columns(
     log: &Log,
     recipe: &Recipe,
     streams: &mut [Stream],
-    entries: &[Vec<Entry>],
+    runs: &[Runs],
     table: Option<&Schema>,
 ) -> Result<()> {
     let names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
-    for (stream, entries) in streams.iter_mut().zip(entries) {
+    for (stream, runs) in streams.iter_mut().zip(runs) {
         let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), stream.topic));
         let topic = log.topic(&stream.topic)?;
-        stream.is_silent = entries.is_empty();
-        if let Some(table) = table.filter(|_| entries.is_empty()) {
+        stream.is_silent = runs.iter().all(Vec::is_empty);
+        if let Some(table) = table.filter(|_| stream.is_silent) {
             stream.columns = stream.columns_of(table, &names);
             continue;
         }
-        let sample = sample(log, topic, entries).map_err(place)?;
+        let sample = sample(log, topic, runs).map_err(place)?;
         let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
         let fields = match &stream.matched {
             Some(matched) => matched.fields.as_deref(),
@@ -169,7 +169,7 @@ pub(crate) fn find_columns(
         };
         stream.columns = match chosen(all, fields, stream.policy() == Some(Policy::Linear)) {
             // Messages of another log may say which columns there are.
-            Err(error) if entries.is_empty() => {
+            Err(error) if stream.is_silent => {
                 stream.unknown = Some(error.to_string());
                 Vec::new()
             }
@@ -181,8 +181,8 @@ pub(crate) fn find_columns(
 
 /// Returns the first message that says what the pictures or points of a topic are, or else the first one: a sensor that has just been
 /// started may send empty ones.
-fn sample(log: &Log, topic: &TopicInfo, entries: &[Entry]) -> Result<Option<Value>> {
-    let mut firsts: Vec<&Entry> = entries.iter().collect();
+fn sample(log: &Log, topic: &TopicInfo, runs: &Runs) -> Result<Option<Value>> {
+    let mut firsts: Vec<&Entry> = runs.iter().flatten().collect();
     if firsts.len() > SAMPLES {
         firsts.select_nth_unstable_by_key(SAMPLES, |entry| (entry.file, entry.block, entry.offset));
         firsts.truncate(SAMPLES);

@@ -12,7 +12,7 @@ use crate::{
     decoder::Decoder,
     layout::{LOG, PART, Stream, TIME, find_columns, streams},
     log::Log,
-    matching::{Entry, Pick, Since, Tick, difference, pick, settle, ticks_of_rate, ticks_of_topic, weight},
+    matching::{Entry, Pick, Runs, Since, Tick, aligned, difference, pick, runs, ticks_of_rate, ticks_of_topic, weight},
     recipe::{Bound, Missing, Policy, Recipe},
 };
 
@@ -67,6 +67,28 @@ pub struct LogReport {
     pub warnings: Vec<String>,
 }
 
+/// Returns the rows of an open log, batch by batch, without a table. They end after the first error.
+///
+/// ```
+/// use tetrys_logs::{Input, Log, Recipe, mcap::McapFile, rows};
+/// # fn example(recording: Vec<u8>) -> tetrys::Result<()> {
+/// let recipe = Recipe::parse("[clock]\ntopic = \"/camera\"\ntime = \"log\"")?;
+/// let log = Log::of_files("monday", vec![McapFile::open(Input::of_bytes("monday.mcap", recording), false)?])?;
+/// for batch in rows(log, &recipe)? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// - `NotFound`: a topic is missing, or a pattern of `fields` matches nothing.
+/// - `Invalid`: a stamp is missing, a message is late, or columns cannot be interpolated.
+/// - `Corrupt`, `Unsupported`: a message does not fit its definition; a chunk is damaged.
+/// - Errors of the file system or the store.
+pub fn rows(log: Log, recipe: &Recipe) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    Rows::new(log, recipe, (None, None), None)
+}
+
 /// The rows of a log, batch by batch. Ends after the first error.
 pub(crate) struct Rows {
     log: Log,
@@ -81,6 +103,9 @@ pub(crate) struct Rows {
     before: Option<i64>,
     matched_at: Option<i64>,
     part: u32,
+    /// The run of the messages of the row before, and whether a new one has begun without a row so far.
+    run: usize,
+    is_behind_jump: bool,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -90,13 +115,15 @@ pub(crate) struct Rows {
 }
 
 /// The streams of a log, with the messages and the beginning of the report of each.
-type Found = (Vec<Stream>, Vec<Vec<Entry>>, Vec<MatchReport>);
+type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>);
 
 /// Collects the values that a stream has in the rows of a batch.
 struct StreamBuilder {
     stream: Stream,
     decoder: Decoder,
+    /// The runs of its messages, one behind the other, and where each begins, with the end of the last.
     entries: Vec<Entry>,
+    starts: Vec<usize>,
     used: Vec<bool>,
     kept: VecDeque<(usize, Arc<Vec<Cell>>)>,
     dt: Builder,
@@ -114,33 +141,35 @@ impl Rows {
             log.scan()?;
             streams = Self::found(&mut log, recipe, table);
         }
-        let (streams, entries, reports) = streams?;
+        let (streams, runs, reports) = streams?;
 
         let place = |error: Error| error.at(format!("log {}", log.name()));
-        let ticks = match recipe.clock.rate {
-            None => ticks_of_topic(entries.first().map_or(&[], Vec::as_slice), recipe.clock.on_equal),
-            Some(rate) => {
-                let slices: Vec<&[Entry]> = entries.iter().map(Vec::as_slice).collect();
-                ticks_of_rate(rate, &recipe.clock, &slices)
-            }
-        };
-        let mut ticks = ticks.map_err(place)?;
+        let mut ticks = Vec::new();
+        for run in 0..runs.iter().map(Vec::len).max().unwrap_or(0) {
+            let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
+            let found = match recipe.clock.rate {
+                None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
+                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices),
+            };
+            ticks.extend(found.map_err(place)?);
+        }
         ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
         let mut builders = Vec::new();
-        for ((stream, entries), report) in streams.into_iter().zip(entries).zip(reports) {
+        for ((stream, runs), report) in streams.into_iter().zip(runs).zip(reports) {
             let types: Vec<ColumnType> = stream.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
             let values = &types[types.len() - stream.columns.len()..];
             builders.push(StreamBuilder {
                 decoder: log.topic(&stream.topic)?.decoder.clone(),
-                used: vec![false; entries.len()],
+                starts: starts(&runs),
+                used: vec![false; runs.iter().map(Vec::len).sum()],
                 kept: VecDeque::new(),
                 dt: Builder::new(if stream.has_dt() { &types[0] } else { &duration }),
                 gap: Builder::new(&duration),
                 columns: values.iter().map(Builder::new).collect(),
                 stream,
-                entries,
+                entries: runs.concat(),
                 report,
             });
         }
@@ -154,6 +183,8 @@ impl Rows {
             before: None,
             matched_at: None,
             part: 0,
+            run: 0,
+            is_behind_jump: false,
             report,
             ended: false,
             parts: Vec::new(),
@@ -168,18 +199,19 @@ impl Rows {
         let wanted: Vec<(&str, &crate::recipe::Topic)> =
             streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
         let found = log.entries(&wanted)?;
-        let mut entries = Vec::new();
+        let mut all = Vec::new();
         let mut reports = Vec::new();
-        for ((mut found, without_stamp), stream) in found.into_iter().zip(&streams) {
+        for ((found, without_stamp), stream) in found.into_iter().zip(&streams) {
             let messages = found.len() as u64 + without_stamp;
-            let late = settle(&mut found, &stream.settings);
-            let late = late.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
+            let runs = runs(found, &stream.settings);
+            let (runs, late) = runs.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
             let (name, topic) = (stream.name.clone(), stream.topic.clone());
             reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
-            entries.push(found);
+            all.push((stream.topic.as_str(), runs));
         }
-        find_columns(log, recipe, &mut streams, &entries, table)?;
-        Ok((streams, entries, reports))
+        let runs = aligned(all, recipe.clock.topic.is_some()).map_err(|error| error.at(format!("log {}", log.name())))?;
+        find_columns(log, recipe, &mut streams, &runs, table)?;
+        Ok((streams, runs, reports))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -227,6 +259,11 @@ impl Rows {
     fn append(&mut self, tick: Tick) -> Result<()> {
         let time = tick.time;
         let is_inside = self.is_inside(time);
+        if self.run != tick.run {
+            // Nothing before a jump belongs to what comes behind it.
+            (self.run, self.before, self.matched_at) = (tick.run, None, None);
+            self.is_behind_jump = true;
+        }
         let is_gap = |before: Option<i64>| before.zip(self.gap).is_some_and(|(before, gap)| !gap.allows(time - before));
         let place = |error: Error, log: &Log, builder: &StreamBuilder| {
             error.at(format!("log {}: row at {time}: topic {}", log.name(), builder.stream.topic))
@@ -237,9 +274,12 @@ impl Rows {
         let mut any = false;
         for builder in &self.builders {
             let pick = match (&builder.stream.matched, tick.message) {
-                (None, Some(message)) => Pick::One(message),
+                (None, Some(message)) => Pick::One(message + builder.run(tick.run).0),
                 (None, None) => Pick::None,
-                (Some(matched), _) => pick(matched, &builder.entries, time, since),
+                (Some(matched), _) => {
+                    let (start, entries) = builder.run(tick.run);
+                    pick(matched, entries, time, since).behind(start)
+                }
             };
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
@@ -272,7 +312,8 @@ impl Rows {
         if !is_inside {
             return Ok(());
         }
-        if is_new && self.report.rows > 0 {
+        let is_behind_jump = std::mem::take(&mut self.is_behind_jump);
+        if (is_new || is_behind_jump) && self.report.rows > 0 {
             self.part += 1;
         }
         for (builder, pick) in self.builders.iter_mut().zip(&picks) {
@@ -325,7 +366,22 @@ impl Iterator for Rows {
     }
 }
 
+/// Returns where each run begins if they lie one behind the other, and the end of the last.
+fn starts(runs: &Runs) -> Vec<usize> {
+    let ends = runs.iter().scan(0, |end, run| {
+        *end += run.len();
+        Some(*end)
+    });
+    [0].into_iter().chain(ends).collect()
+}
+
 impl StreamBuilder {
+    /// Returns the messages of a run, and the number of the first.
+    fn run(&self, run: usize) -> (usize, &[Entry]) {
+        let range = self.starts.get(run).zip(self.starts.get(run + 1));
+        range.map_or((0, &[]), |(start, end)| (*start, &self.entries[*start..*end]))
+    }
+
     fn reported(&self) -> MatchReport {
         let skipped = self.used.iter().filter(|used| !**used).count() as u64;
         MatchReport { skipped, ..self.report.clone() }

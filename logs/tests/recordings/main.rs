@@ -6,6 +6,7 @@ mod conformance;
 mod damage;
 mod decoders;
 mod drive;
+mod jumps;
 mod left_out;
 mod lists;
 mod plain;
