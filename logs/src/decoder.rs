@@ -7,6 +7,7 @@ use prost_reflect::MessageDescriptor;
 use tetrys::{Error, Result};
 
 use crate::{
+    definitions::Definitions,
     json,
     msg::{self, Ros},
     proto, ros,
@@ -58,9 +59,33 @@ pub(crate) struct Described<'a> {
 }
 
 impl Decoder {
+    /// Makes the decoder of a topic. Where the recording has no definition that can be read, that of a folder counts.
+    pub(crate) fn with_definitions(of: Described<'_>, definitions: &Definitions) -> Self {
+        let own = Self::new(of);
+        let schema_encoding = match of.message_encoding {
+            "ros1" => "ros1msg",
+            "cdr" => "ros2msg",
+            _ => return own,
+        };
+        if own.reason.is_none() {
+            return own;
+        }
+        match definitions.text_of(of.name) {
+            Ok(Some(text)) => Self::new(Described { schema_encoding, schema: text.as_bytes(), ..of }),
+            Ok(None) => own,
+            Err(error) => Self { reason: Some(error.to_string()), ..own },
+        }
+    }
+
     /// Makes the decoder of a topic. Messages of an unknown encoding, or with a definition that cannot be read, stay bytes.
     pub(crate) fn new(of: Described<'_>) -> Self {
+        let is_ros = matches!((of.message_encoding, of.schema_encoding), ("ros1", "ros1msg" | "") | ("cdr", "ros2msg" | ""));
         let made = match (of.message_encoding, of.schema_encoding) {
+            // Of the types without fields, only one is often used.
+            _ if is_ros && of.schema.is_empty() && !of.name.ends_with("/Empty") => Err(Error::invalid(format!(
+                "the recording has no definition of {}; name a folder of .msg files that has it (msgs)",
+                of.name.escape_debug()
+            ))),
             ("ros1", "ros1msg") => {
                 text(of.schema).and_then(|text| Ok((Arc::new(msg::parse(of.name, text, Ros::One)?), Kind::Ros(Ros::One))))
             }

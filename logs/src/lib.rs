@@ -27,6 +27,7 @@
 mod cells;
 mod columns;
 mod decoder;
+mod definitions;
 mod folder;
 mod images;
 mod info;

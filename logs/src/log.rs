@@ -11,6 +11,7 @@ use tetrys::{Error, ErrorKind, Result, StoreOptions};
 
 use crate::{
     decoder::{Decoder, Described},
+    definitions::Definitions,
     folder::{self, Folder},
     input::{Cancel, Input},
     matching::Entry,
@@ -34,6 +35,8 @@ pub struct OpenOptions {
     pub strict: bool,
     /// Options of the store of the files.
     pub store: StoreOptions,
+    /// Folders of `.msg` files: the definitions of types that a recording lacks.
+    pub msgs: Vec<String>,
 }
 
 /// An open log.
@@ -46,6 +49,7 @@ pub struct Log {
     warnings: Vec<String>,
     /// Sentences about files that are left out.
     left_out: Vec<String>,
+    definitions: Definitions,
     /// Chunks that were read, and had no CRC.
     unchecked: Mutex<BTreeSet<(u32, u32)>>,
 }
@@ -117,7 +121,7 @@ impl Log {
     /// Opens a log. Must be called on a thread that may block; for files in an object store, inside a tokio runtime.
     ///
     /// # Errors
-    /// - `NotFound`: a file is missing.
+    /// - `NotFound`: a file or a folder is missing.
     /// - `Invalid`: a folder has files of several recordings; with `strict`, one that its metadata do not list.
     /// - `Corrupt`: a file is no recording; with `strict`, it is cut or damaged.
     /// - Errors of the file system or the store.
@@ -129,8 +133,8 @@ impl Log {
     pub(crate) fn open_with(source: &LogSource, options: &OpenOptions, cancel: &Cancel) -> Result<Self> {
         let Folder { files, warnings } = source.expanded(options.strict)?;
         let open = |url: &String| McapFile::open(Input::open_with(url, &options.store, cancel)?, options.strict);
-        let log = Self::of_files(&source.name, files.iter().map(open).collect::<Result<_>>()?)?;
-        Ok(Self { left_out: warnings, ..log })
+        let definitions = Definitions::find(&options.msgs).map_err(|error| error.at("msgs"))?;
+        Self::new(&source.name, files.iter().map(open).collect::<Result<_>>()?, warnings, definitions)
     }
 
     /// Makes a log of open files.
@@ -138,6 +142,10 @@ impl Log {
     /// # Errors
     /// - `Invalid`: there are no files.
     pub fn of_files(name: &str, files: Vec<McapFile>) -> Result<Self> {
+        Self::new(name, files, Vec::new(), Definitions::default())
+    }
+
+    fn new(name: &str, files: Vec<McapFile>, left_out: Vec<String>, definitions: Definitions) -> Result<Self> {
         if files.is_empty() {
             return Err(Error::not_found(format!("log {name}: expected recordings, found none")));
         }
@@ -147,7 +155,8 @@ impl Log {
             topics: BTreeMap::new(),
             cache: BlockCache::default(),
             warnings: Vec::new(),
-            left_out: Vec::new(),
+            left_out,
+            definitions,
             unchecked: Mutex::default(),
         };
         log.find_topics();
@@ -186,7 +195,7 @@ impl Log {
                     message_encoding: channel.message_encoding.clone(),
                     schema: name.to_owned(),
                     messages,
-                    decoder: Decoder::new(described),
+                    decoder: Decoder::with_definitions(described, &self.definitions),
                     conflict: None,
                 };
                 topics.insert(channel.topic.clone(), info);

@@ -85,7 +85,7 @@ async fn an_import_that_is_dropped_reads_and_writes_no_more() {
     }
     let options = StoreOptions::only(server.options());
     let settings = IngestSettings {
-        open: OpenOptions { strict: false, store: options.clone() },
+        open: OpenOptions { store: options.clone(), ..OpenOptions::default() },
         workers: 2,
         ..IngestSettings::new(Recipe::parse(RECIPE).unwrap())
     };

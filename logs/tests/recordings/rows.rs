@@ -180,7 +180,7 @@ async fn of_a_log_in_s3_only_the_chunks_with_wanted_topics_are_fetched() {
     server.put("data", "logs/drive.mcap", bytes);
     let recipe = "[clock]\ntopic = \"/b\"\nname = \"b\"\ntime = \"log\"";
     let settings = IngestSettings {
-        open: OpenOptions { strict: true, store: StoreOptions::only(server.options()) },
+        open: OpenOptions { strict: true, store: StoreOptions::only(server.options()), ..OpenOptions::default() },
         ..IngestSettings::new(Recipe::parse(recipe).unwrap())
     };
     let logs = [LogSource::of("s3://data/logs/drive.mcap").unwrap()];

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _tetrys
-from ._arguments import Preset, Url, as_json, path_of, text, truth, url_of, urls_of, whole
+from ._arguments import Preset, Url, as_json, path_of, paths_of, text, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._options import Options
 from ._places import StorageOptions, places_of
@@ -26,6 +26,7 @@ class Settings:
     is_json: bool
     join: bool
     strict: bool
+    msgs: list[str]
     start: str | None
     end: str | None
     workers: int
@@ -40,6 +41,7 @@ def ingest_logs(
     start: str | int | None = None,
     end: str | int | None = None,
     strict: bool = False,
+    msgs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     preset: Preset | None = None,
     workers: int = 0,
     allow: Url | Iterable[Url] = (),
@@ -64,6 +66,7 @@ def ingest_logs(
         start: Leave out rows before this time: `"2026-05-01T12:00:00Z"`, or nanoseconds since 1970.
         end: Leave out rows after this time.
         strict: Refuse files that are cut or damaged. By default what can be read is imported, with a `UserWarning`.
+        msgs: Folders of `.msg` files, such as `/opt/ros/humble/share`: definitions of types that a recording lacks.
         preset: Codec preset of a new table: `"fast"`, `"balanced"` (default) or `"compact"`.
         workers: Number of logs imported at once; 0: `TETRYS_THREADS`, or the number of cores, at most 4.
         allow: URLs that references of the table may lead to; see `tetrys.open_table`.
@@ -104,6 +107,7 @@ def ingest_logs(
         is_json=is_json,
         join=truth("join", join),
         strict=truth("strict", strict),
+        msgs=paths_of("msgs", msgs),
         start=_time_of("start", start),
         end=_time_of("end", end),
         workers=whole("workers", workers, 0, 4096),

@@ -49,6 +49,9 @@ pub(crate) struct Logs {
     /// Refuse files that are cut or damaged
     #[arg(long)]
     strict: bool,
+    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    #[arg(long, value_name = "DIR")]
+    msgs: Vec<String>,
     #[command(flatten)]
     storing: Storing,
     /// Number of logs to import at once [default: TETRYS_THREADS, or the number of cores, at most 4]
@@ -79,7 +82,7 @@ impl Logs {
         };
         let settings = IngestSettings {
             recipe,
-            open: OpenOptions { strict: self.strict, store: crate::opening::options() },
+            open: OpenOptions { strict: self.strict, store: crate::opening::options(), msgs: self.msgs },
             span: (self.from, self.to),
             write: self.storing.options(base.as_ref()),
             workers: self.workers.map_or(0, usize::from),
