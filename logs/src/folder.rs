@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io, path::Path};
 use tetrys::{Error, Result};
 
 /// Ends of the names of recordings.
-const ENDS: [&str; 3] = [".mcap", ".mcap.zstd", ".mcap.zst"];
+const ENDS: [&str; 6] = [".mcap", ".mcap.zstd", ".mcap.zst", ".db3", ".db3.zstd", ".db3.zst"];
 
 /// The recordings of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) fn stem(name: &str) -> &str {
 /// # Errors
 /// - `NotFound`: there are none, or a listed one is missing.
 /// - `Invalid`: without a list, the files are no parts of one recording; a file is listed twice; with `strict`, one is not listed.
-/// - `Unsupported`: the folder has SQLite files, or a compression that is not zstd.
+/// - `Unsupported`: the folder has a compression that is not zstd.
 /// - Errors of the file system.
 pub(crate) fn open(folder: &str, strict: bool) -> Result<Folder> {
     let names = names(folder).map_err(|error| Error::from(error).at(folder))?;
@@ -112,12 +112,6 @@ fn chosen(names: &BTreeSet<String>, metadata: Option<&Metadata>) -> Result<Folde
         return Err(Error::unsupported(format!("metadata.yaml has the compression `{codec}` (mode {mode}): expected `zstd`")));
     }
     let recordings: BTreeSet<&String> = names.iter().filter(|name| ENDS.iter().any(|end| name.ends_with(end))).collect();
-    let sqlite = || names.iter().find(|name| name.contains(".db3"));
-    if let Some(name) = sqlite().filter(|_| recordings.is_empty()) {
-        return Err(Error::unsupported(format!(
-            "`{name}`: SQLite bags are not read; convert them to MCAP with `ros2 bag convert`"
-        )));
-    }
     let Some(listed) = metadata.map(|metadata| &metadata.listed).filter(|listed| !listed.is_empty()) else {
         return by_number(&recordings, metadata.is_some());
     };
@@ -130,8 +124,7 @@ fn chosen(names: &BTreeSet<String>, metadata: Option<&Metadata>) -> Result<Folde
         let here = [name.to_owned()].into_iter().chain(others).find(|name| recordings.contains(name));
         let Some(here) = here else {
             let path = path.escape_debug();
-            let why = if name.ends_with(".db3") { "; SQLite bags are not read" } else { "" };
-            return Err(Error::not_found(format!("metadata.yaml lists `{path}`, which is missing{why}")));
+            return Err(Error::not_found(format!("metadata.yaml lists `{path}`, which is missing")));
         };
         if files.contains(&here) {
             return Err(Error::invalid(format!("metadata.yaml lists `{}` twice", path.escape_debug())));
@@ -163,7 +156,7 @@ fn by_number(recordings: &BTreeSet<&String>, has_metadata: bool) -> Result<Folde
         }
     }
     if files.is_empty() {
-        return Err(Error::not_found("expected a folder with recordings (*.mcap), found none"));
+        return Err(Error::not_found("expected a folder with recordings (*.mcap, *.db3), found none"));
     }
     let series: BTreeSet<&str> = files.iter().map(|file| part_of(file).0).collect();
     if series.len() > 1 {
@@ -218,6 +211,7 @@ mod tests {
         let with_folder = YAML.replace("- drive_9", "- drive/drive_9");
         assert_eq!(files(&names[1..], Some(&with_folder)), ["drive_9.mcap", "drive_0.mcap"]);
         assert_eq!(files(&["drive.mcap"], None), ["drive.mcap"]);
+        assert_eq!(files(&["drive_1.db3", "drive_0.db3", "drive_1.db3-wal"], None), ["drive_0.db3", "drive_1.db3"]);
     }
 
     #[test]
@@ -238,12 +232,11 @@ mod tests {
         let lz4 = with("  compression_format: lz4\n  compression_mode: MESSAGE\n");
         let twice = Some(YAML.replace("drive_9", "drive_0"));
         for (names, yaml, expected) in [
-            (&[][..], &None, "expected a folder with recordings (*.mcap), found none"),
+            (&[][..], &None, "expected a folder with recordings (*.mcap, *.db3), found none"),
             (&["drive_0.mcap"], &with(""), "metadata.yaml lists `drive_9.mcap`, which is missing"),
             (&["drive_0.mcap", "drive_9.mcap"], &twice, "metadata.yaml lists `drive_0.mcap` twice"),
             (&["drive_0.mcap", "drive_9.mcap"], &lz4, "metadata.yaml has the compression `lz4` (mode MESSAGE): expected `zstd`"),
             (&["monday.mcap", "tuesday_0.mcap"], &None, "there are files of 2: `monday`, `tuesday`; import the files instead"),
-            (&["drive_0.db3"], &None, "`drive_0.db3`: SQLite bags are not read"),
         ] {
             let error = of(names, yaml.as_deref()).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -30,15 +30,22 @@ pub struct Input {
     requests: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
     cancel: Cancel,
-    /// What is wrong with a file that was decompressed: the bytes before the damage are there.
+    /// What is wrong with a file that was decompressed or copied: the bytes before the damage are there.
     fault: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
 enum Place {
-    Local(Mutex<File>),
+    /// A file at the path that is the URL.
+    Named(Mutex<File>),
+    /// A temporary file.
+    Unnamed(Mutex<File>),
     Memory(Bytes),
-    Remote { store: Store, name: Arc<str>, runtime: Handle },
+    Remote {
+        store: Store,
+        name: Arc<str>,
+        runtime: Handle,
+    },
 }
 
 /// Whether the work on logs was given up. Then reads fail, and work that blocks a thread ends.
@@ -100,7 +107,7 @@ impl Input {
         if let Some(path) = local {
             let file = LocalFile::regular(path, "a log file")?;
             let size = file.metadata().map_err(|error| Error::from(error).at(path))?.len();
-            return Ok(Self::new(path, size, Place::Local(Mutex::new(file))));
+            return Ok(Self::new(path, size, Place::Named(Mutex::new(file))));
         }
         let (folder, name) =
             url.rsplit_once('/').filter(|(folder, name)| !folder.ends_with('/') && !name.is_empty()).ok_or_else(|| {
@@ -135,7 +142,29 @@ impl Input {
         Self { url: url.into(), size, place: Arc::new(place), requests, bytes, cancel: Cancel::default(), fault: None }
     }
 
-    /// Returns what is wrong with a file that was decompressed.
+    /// Returns an input of the same name with other bytes, and what is wrong with them.
+    pub(crate) fn replaced(&self, file: File, size: u64, fault: Option<String>) -> Self {
+        let fault = fault.map(Into::into).or_else(|| self.fault.clone());
+        Self { cancel: self.cancel.clone(), fault, ..Self::new(self.url(), size, Place::Unnamed(Mutex::new(file))) }
+    }
+
+    /// Returns the path of a local file whose bytes are these.
+    pub(crate) fn local_path(&self) -> Option<&str> {
+        match &*self.place {
+            Place::Named(_) => Some(self.url()),
+            _ => None,
+        }
+    }
+
+    /// Whether the work goes on.
+    ///
+    /// # Errors
+    /// - `Unavailable`: it was given up.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.cancel.check()
+    }
+
+    /// Returns what is wrong with a file that was decompressed or copied.
     pub(crate) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -177,7 +206,7 @@ impl Input {
                 let at = usize::try_from(start).unwrap_or(usize::MAX);
                 Ok(bytes.slice(at..at + usize::try_from(len).unwrap_or(usize::MAX)))
             }
-            Place::Local(file) => {
+            Place::Named(file) | Place::Unnamed(file) => {
                 let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 let read = file.seek(SeekFrom::Start(start)).and_then(|_| file.read_exact(&mut bytes));
@@ -221,10 +250,7 @@ fn unpacked(packed: &Input) -> Result<Input> {
     }
     match fault {
         Some(fault) if size == 0 => Err(place(Error::corrupt(fault))),
-        fault => {
-            let unpacked = Input::new(packed.url(), size, Place::Local(Mutex::new(file)));
-            Ok(Input { cancel: packed.cancel.clone(), fault: fault.map(Into::into), ..unpacked })
-        }
+        fault => Ok(packed.replaced(file, size, fault)),
     }
 }
 

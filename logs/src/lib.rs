@@ -43,6 +43,7 @@ mod proto;
 pub mod recipe;
 mod ros;
 mod rows;
+mod sqlite;
 mod table;
 mod times;
 pub mod types;

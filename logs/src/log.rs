@@ -17,6 +17,7 @@ use crate::{
     matching::Entry,
     mcap::McapFile,
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
+    sqlite,
 };
 
 /// Where the files of a log are, before they are opened.
@@ -132,7 +133,11 @@ impl Log {
     /// Opens a log, whose reads fail when the work is given up.
     pub(crate) fn open_with(source: &LogSource, options: &OpenOptions, cancel: &Cancel) -> Result<Self> {
         let Folder { files, warnings } = source.expanded(options.strict)?;
-        let open = |url: &String| McapFile::open(Input::open_with(url, &options.store, cancel)?, options.strict);
+        let open = |url: &String| {
+            let input = Input::open_with(url, &options.store, cancel)?;
+            let input = if sqlite::is_bag(url) { sqlite::converted(&input)? } else { input };
+            McapFile::open(input, options.strict)
+        };
         let definitions = Definitions::find(&options.msgs).map_err(|error| error.at("msgs"))?;
         Self::new(&source.name, files.iter().map(open).collect::<Result<_>>()?, warnings, definitions)
     }

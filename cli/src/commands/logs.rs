@@ -28,7 +28,7 @@ Examples:
   tetrys logs info monday.mcap tuesday.mcap --json"
 )]
 pub(crate) struct Info {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
     /// Refuse files that are cut or damaged
@@ -51,7 +51,7 @@ Examples:
   tetrys logs plan monday.mcap tuesday.mcap > sync.toml"
 )]
 pub(crate) struct Plan {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
     /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated

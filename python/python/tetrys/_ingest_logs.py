@@ -59,7 +59,7 @@ def ingest_logs(
     `UserWarning`, and the others are committed: the same call again imports what is missing.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2. The name of the file or folder is the name of the log.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2. The name of the file or folder is the name of the log.
         url: URL or path of the table.
         recipe: Path of a TOML file, or the recipe as a mapping, as `tomllib.loads` returns it.
         join: All files are one log, in this order.

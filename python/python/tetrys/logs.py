@@ -32,7 +32,7 @@ def info(
     """Reads all messages of logs and returns what each log has.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
         strict: Refuse files that are cut or damaged.
         msgs: Folders of `.msg` files, such as `/opt/ros/humble/share`: definitions of types that a recording lacks.
         storage_options: Options of their store; see `tetrys.open_table`.
@@ -69,7 +69,7 @@ def plan(
     period. Edit the recipe before you use it.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
         msgs: Folders of `.msg` files: definitions of types that a recording lacks.
         storage_options: Options of their store; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.

@@ -29,7 +29,7 @@ Examples:
   tetrys ingest logs part_0.mcap part_1.mcap drive --join --recipe sync.toml --from 2026-05-01T12:00:00Z"
 )]
 pub(crate) struct Logs {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2. The name of the file or folder is the name of the log
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2. The name of the file or folder is the name of the log
     #[arg(required = true, num_args = 1.., value_name = "LOG")]
     logs: Vec<String>,
     /// The table: a path or URL. A table that exists gets the logs that it lacks
