@@ -89,7 +89,7 @@ impl Metadata {
                     let items = items.into_iter().flat_map(|items| items.split(',')).map(unquoted);
                     found.listed.extend(items.filter(|item| !item.is_empty()));
                 }
-                "compression_mode" => found.mode = unquoted(value),
+                "compression_mode" => found.mode = unquoted(value).to_uppercase(),
                 "compression_format" => found.codec = unquoted(value),
                 _ => {}
             }

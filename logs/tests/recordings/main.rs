@@ -1,5 +1,6 @@
 //! Recordings: files of the format's authors and of real drives, and rows that are made of them.
 
+mod bags;
 mod common;
 mod compressed;
 mod conformance;
