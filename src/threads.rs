@@ -26,8 +26,12 @@ const SHARE: u64 = 256 << 10;
 
 /// Returns the number of threads that share work: the value of `TETRYS_THREADS`, or the number of cores.
 ///
+/// ```
+/// assert!(tetrys::ingest::threads() > 0);
+/// ```
+///
 /// The number is cached: asking the system for the number of cores reads files, which takes as long as reading a small row.
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
         let number = configured().ok().flatten().or_else(|| thread::available_parallelism().ok());

@@ -41,7 +41,7 @@ pub mod petastorm;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 21] = [
     ("manifest", manifest),
     ("index", index),
     ("tail", tail),
@@ -61,6 +61,8 @@ pub const TARGETS: [Target; 19] = [
     ("petastorm_footer", petastorm::footer),
     ("mcap", logs::file),
     ("ros_definition", logs::definition),
+    ("ros_message", logs::message),
+    ("point_cloud", logs::points),
 ];
 
 /// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.

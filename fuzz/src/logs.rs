@@ -1,10 +1,11 @@
-//! The targets of `tetrys-logs`: MCAP files and definitions of ROS messages.
+//! The targets of `tetrys-logs`: MCAP files, definitions of ROS messages, messages, and clouds of points.
 
 use tetrys::{Error, ErrorKind};
 use tetrys_logs::{
-    Input,
+    Input, Log, Recipe,
     mcap::McapFile,
     msg::{Ros, parse},
+    rows,
     types::{Message, Type},
 };
 
@@ -62,4 +63,60 @@ fn walk(message: &Message, depth: usize, left: &mut u32) {
             _ => {}
         }
     }
+}
+
+/// The definition of a cloud of points.
+const CLOUD: &str = "uint32 height\nuint32 width\nsensor_msgs/PointField[] fields\nbool is_bigendian\nuint32 point_step\nuint32 row_step\n\
+    uint8[] data\nbool is_dense\n===\nMSG: sensor_msgs/PointField\nstring name\nuint32 offset\nuint8 datatype\nuint32 count\n";
+
+/// Decodes a message of ROS 1 (the first byte is even) or 2 (odd) by the definition that stands before the first byte of 0.
+pub fn message(data: &[u8]) {
+    let Some((version, data)) = data.split_first() else { return };
+    let Some(end) = data.iter().position(|byte| *byte == 0) else { return };
+    decode("here/It", &data[..end], &data[end + 1..], version % 2 == 1);
+}
+
+/// Decodes a `PointCloud2` of ROS 1 (the first byte is even) or 2 (odd).
+pub fn points(data: &[u8]) {
+    let Some((version, data)) = data.split_first() else { return };
+    decode("sensor_msgs/PointCloud2", CLOUD.as_bytes(), data, version % 2 == 1);
+}
+
+/// Makes a row of a message, as an import does: its columns, its values and their arrays.
+fn decode(name: &str, definition: &[u8], payload: &[u8], is_two: bool) {
+    let recipe = Recipe::parse("[clock]\ntopic = \"/it\"\nname = \"it\"\ntime = \"log\"").unwrap();
+    let recording = recording(name, definition, payload, if is_two { ("ros2msg", "cdr") } else { ("ros1msg", "ros1") });
+    let file = McapFile::open(Input::of_bytes("fuzz", recording), true).unwrap();
+    assert_eq!(file.statistics().messages, 1);
+    let log = Log::of_files("fuzz", vec![file]).unwrap();
+    let batches = match rows(log, &recipe).and_then(|rows| rows.collect::<Result<Vec<_>, Error>>()) {
+        Ok(batches) => batches,
+        Err(error) => {
+            let kinds = [ErrorKind::Corrupt, ErrorKind::Unsupported, ErrorKind::Invalid];
+            return assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind());
+        }
+    };
+    assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    // Lengths are claims: a row has no more than its message. An item of a list takes some bytes more, and so does an empty column.
+    let bytes: usize = batches.iter().map(|batch| batch.get_array_memory_size()).sum();
+    let columns: usize = batches.iter().map(|batch| batch.num_columns()).sum();
+    assert!(bytes <= (columns << 15) + 512 * payload.len(), "{bytes} bytes in {columns} columns of {}", payload.len());
+}
+
+/// Returns an MCAP file with one message.
+fn recording(name: &str, definition: &[u8], payload: &[u8], (schema_encoding, encoding): (&str, &str)) -> Vec<u8> {
+    let long = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_le_bytes()[..], bytes].concat();
+    let record = |opcode: u8, body: &[u8]| [&[opcode][..], &(body.len() as u64).to_le_bytes(), body].concat();
+    let one = 1_u16.to_le_bytes();
+    [
+        McapFile::MAGIC.to_vec(),
+        record(1, &[0; 8]),
+        record(3, &[&one[..], &long(name.as_bytes()), &long(schema_encoding.as_bytes()), &long(definition)].concat()),
+        record(4, &[&one[..], &one, &long(b"/it"), &long(encoding.as_bytes()), &long(b"")].concat()),
+        record(5, &[&one[..], &[0; 20], payload].concat()),
+        record(15, &[0; 4]),
+        record(2, &[0; 20]),
+        McapFile::MAGIC.to_vec(),
+    ]
+    .concat()
 }

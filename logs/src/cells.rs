@@ -24,27 +24,35 @@ pub(crate) enum Cell {
     Bytes(Bytes),
     /// An array of numbers, little-endian, in C order.
     Tensor(Vec<u32>, Bytes),
+    /// An array of numbers some of which are null: for each number, whether it has a value.
+    Masked(Vec<u32>, Bytes, Vec<bool>),
     List(Vec<Cell>),
 }
 
+/// The shape and the bytes of an array of numbers, and which of them have a value if not all do.
+type Numbers<'a> = (&'a [u32], &'a Bytes, Option<&'a [bool]>);
+
 impl Cell {
-    /// Returns the value of a column that has none inside a list: zeros, or nothing.
-    pub(crate) fn zero(ty: &ColumnType) -> Self {
-        match ty {
-            ColumnType::Utf8 | ColumnType::Categorical => Self::Text(String::new()),
-            ColumnType::Binary => Self::Bytes(Bytes::new()),
-            ColumnType::List(_) => Self::List(Vec::new()),
-            ColumnType::Tensor { shape, .. } => {
-                let elements = usize::try_from(ty.fixed_elements().unwrap_or(0)).unwrap_or(0);
-                let shape = shape.iter().map(|extent| extent.unwrap_or(0)).collect();
-                Self::Tensor(shape, vec![0; elements * ty.element_width()].into())
-            }
-            _ => Self::Fixed([0; 8]),
+    /// Returns the shape, the bytes and the nulls of an array of numbers.
+    pub(crate) fn numbers(&self) -> Option<Numbers<'_>> {
+        match self {
+            Self::Tensor(shape, bytes) => Some((shape, bytes, None)),
+            Self::Masked(shape, bytes, valid) => Some((shape, bytes, Some(valid))),
+            _ => None,
+        }
+    }
+
+    /// Makes an array of numbers with the nulls of `valid`, if there are any.
+    pub(crate) fn masked(shape: Vec<u32>, bytes: impl Into<Bytes>, valid: Vec<bool>) -> Self {
+        match valid.iter().all(|valid| *valid) {
+            true => Self::Tensor(shape, bytes.into()),
+            false => Self::Masked(shape, bytes.into(), valid),
         }
     }
 }
 
-/// Puts values of a type one behind the other: the value of a list column.
+/// Puts values of a type one behind the other: the value of a list column. A null stays null; one of an array makes all its numbers
+/// null.
 pub(crate) fn stack(item: &ColumnType, cells: Vec<Cell>) -> Cell {
     let (element, inner) = match item {
         ColumnType::Scalar(_) => (item.element_width(), Vec::new()),
@@ -54,17 +62,26 @@ pub(crate) fn stack(item: &ColumnType, cells: Vec<Cell>) -> Cell {
         }
         _ => return Cell::List(cells),
     };
-    let mut bytes = Vec::with_capacity(cells.len() * element);
+    let width = item.element_width().max(1);
+    let (mut bytes, mut valid) = (Vec::with_capacity(cells.len() * element), Vec::with_capacity(cells.len() * element / width));
     for cell in &cells {
         match cell {
             Cell::Fixed(number) => bytes.extend_from_slice(&number[..element]),
             Cell::Tensor(_, data) => bytes.extend_from_slice(data),
-            _ => bytes.resize(bytes.len() + element, 0),
+            Cell::Masked(_, data, of) => {
+                bytes.extend_from_slice(data);
+                valid.extend_from_slice(of);
+            }
+            _ => {
+                bytes.resize(bytes.len() + element, 0);
+                valid.resize(bytes.len() / width, false);
+            }
         }
+        valid.resize(bytes.len() / width, true);
     }
     let mut shape = vec![u32::try_from(cells.len()).unwrap_or(u32::MAX)];
     shape.extend(inner);
-    Cell::Tensor(shape, bytes.into())
+    Cell::masked(shape, bytes, valid)
 }
 
 /// Returns the type of any number of values of a type, or of a fixed number.
@@ -79,6 +96,19 @@ pub(crate) fn stacked(item: &ColumnType, length: Option<usize>) -> ColumnType {
     }
 }
 
+/// Returns the type whose values a column with this type has, any number in each row: what [`stacked`] was made from.
+pub(crate) fn unstacked(ty: &ColumnType) -> Option<ColumnType> {
+    match ty {
+        ColumnType::List(item) => Some(ColumnType::clone(item)),
+        ColumnType::Tensor { element, shape } => match shape.split_first()? {
+            (None, []) => Some(ColumnType::Scalar(*element)),
+            (None, inner) => Some(ColumnType::Tensor { element: *element, shape: inner.to_vec() }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Builds the array of a column.
 pub(crate) struct Builder {
     ty: ColumnType,
@@ -89,10 +119,13 @@ enum Kind {
     /// Numbers, or tensors of a fixed shape.
     Fixed {
         data: MutableBuffer,
+        /// Nulls among the numbers of tensors.
+        inner: NullBufferBuilder,
         nulls: NullBufferBuilder,
     },
     Ragged {
         data: MutableBuffer,
+        inner: NullBufferBuilder,
         lengths: Vec<usize>,
         extents: MutableBuffer,
         nulls: NullBufferBuilder,
@@ -108,13 +141,13 @@ enum Kind {
 
 impl Builder {
     pub(crate) fn new(ty: &ColumnType) -> Self {
-        let (data, nulls) = (MutableBuffer::new(0), NullBufferBuilder::new(0));
+        let (data, inner, nulls) = (MutableBuffer::new(0), NullBufferBuilder::new(0), NullBufferBuilder::new(0));
         let kind = match ty {
             ColumnType::Utf8 | ColumnType::Categorical => Kind::Text(LargeStringBuilder::new()),
             ColumnType::Binary => Kind::Bytes(LargeBinaryBuilder::new()),
             ColumnType::List(item) => Kind::List { item: Box::new(Self::new(item)), lengths: Vec::new(), nulls },
-            ty if ty.fixed_elements().is_some() => Kind::Fixed { data, nulls },
-            _ => Kind::Ragged { data, lengths: Vec::new(), extents: MutableBuffer::new(0), nulls },
+            ty if ty.fixed_elements().is_some() => Kind::Fixed { data, inner, nulls },
+            _ => Kind::Ragged { data, inner, lengths: Vec::new(), extents: MutableBuffer::new(0), nulls },
         };
         Self { ty: ty.clone(), kind }
     }
@@ -128,7 +161,7 @@ impl Builder {
         let mut added = 8 + match cell {
             Cell::Null | Cell::Fixed(_) | Cell::List(_) => 0,
             Cell::Text(text) => text.len(),
-            Cell::Bytes(bytes) | Cell::Tensor(_, bytes) => bytes.len(),
+            Cell::Bytes(bytes) | Cell::Tensor(_, bytes) | Cell::Masked(_, bytes, _) => bytes.len(),
         };
         let unfit = |ty: &ColumnType| {
             let found = match cell {
@@ -136,25 +169,29 @@ impl Builder {
                 Cell::Fixed(_) => "a number".to_owned(),
                 Cell::Text(_) => "text".to_owned(),
                 Cell::Bytes(bytes) => format!("{} bytes", bytes.len()),
-                Cell::Tensor(shape, _) => format!("an array of shape {shape:?}"),
+                Cell::Tensor(shape, _) | Cell::Masked(shape, ..) => format!("an array of shape {shape:?}"),
                 Cell::List(items) => format!("a list of {}", items.len()),
             };
             Error::invalid(format!("expected {ty}, found {found}"))
         };
         match (&mut self.kind, cell) {
-            (Kind::Fixed { data, nulls }, Cell::Null) => {
+            (Kind::Fixed { data, inner, nulls }, Cell::Null) => {
                 let elements = usize::try_from(self.ty.fixed_elements().unwrap_or(0)).unwrap_or(0);
                 // A null takes as much as a value.
                 data.extend_zeros(elements * width);
+                inner.append_n_non_nulls(elements);
                 added += elements * width;
                 nulls.append_null();
             }
-            (Kind::Fixed { data, nulls }, Cell::Fixed(number)) if !matches!(self.ty, ColumnType::Tensor { .. }) => {
+            (Kind::Fixed { data, nulls, .. }, Cell::Fixed(number)) if !matches!(self.ty, ColumnType::Tensor { .. }) => {
                 data.extend_from_slice(&number[..width]);
                 nulls.append_non_null();
             }
-            (Kind::Fixed { data, nulls }, Cell::Tensor(shape, bytes)) if fits(&self.ty, shape, bytes) => {
+            (Kind::Fixed { data, inner, nulls }, Cell::Tensor(shape, bytes) | Cell::Masked(shape, bytes, _))
+                if fits(&self.ty, shape, bytes) =>
+            {
                 data.extend_from_slice(bytes);
+                append(inner, cell, bytes.len() / width);
                 nulls.append_non_null();
             }
             (Kind::Ragged { lengths, extents, nulls, .. }, Cell::Null) => {
@@ -164,8 +201,12 @@ impl Builder {
                 }
                 nulls.append_null();
             }
-            (Kind::Ragged { data, lengths, extents, nulls }, Cell::Tensor(shape, bytes)) if fits(&self.ty, shape, bytes) => {
+            (
+                Kind::Ragged { data, inner, lengths, extents, nulls },
+                Cell::Tensor(shape, bytes) | Cell::Masked(shape, bytes, _),
+            ) if fits(&self.ty, shape, bytes) => {
                 data.extend_from_slice(bytes);
+                append(inner, cell, bytes.len() / width);
                 lengths.push(bytes.len() / width);
                 for extent in shape {
                     let extent = i32::try_from(*extent).map_err(|_| Error::unsupported(format!("an extent of {extent}")))?;
@@ -201,23 +242,23 @@ impl Builder {
         };
         let width = self.ty.element_width();
         Ok(match &mut self.kind {
-            Kind::Fixed { data, nulls } => {
-                let values = numbers(element, width, data)?;
+            Kind::Fixed { data, inner, nulls } => {
+                let values = numbers(element, width, data, inner.finish())?;
                 let nulls = nulls.finish();
                 match &self.ty {
                     ColumnType::Tensor { .. } => fixed(self.ty.arrow(), &values, nulls, self.ty.fixed_elements().unwrap_or(0))?,
                     _ => of_data(values.to_data().into_builder().nulls(nulls))?,
                 }
             }
-            Kind::Ragged { data, lengths, extents, nulls } => {
+            Kind::Ragged { data, inner, lengths, extents, nulls } => {
                 let offsets = OffsetBuffer::<i64>::from_lengths(std::mem::take(lengths));
                 let DataType::Struct(fields) = self.ty.arrow() else { return Err(Error::internal("a tensor of another type")) };
                 let [data_field, shape_field] = &fields[..] else { return Err(Error::internal("a tensor of another type")) };
-                let values = numbers(element, width, data)?;
+                let values = numbers(element, width, data, inner.finish())?;
                 let item = item_of(data_field.data_type())?;
                 let list: ArrayRef = Arc::new(list(item, offsets, values, None)?);
                 let rank = if let ColumnType::Tensor { shape, .. } = &self.ty { shape.len() as u64 } else { 0 };
-                let extents = numbers(DataType::Int32, 4, extents)?;
+                let extents = numbers(DataType::Int32, 4, extents, None)?;
                 let shape = fixed(shape_field.data_type().clone(), &extents, None, rank)?;
                 Arc::new(StructArray::new(fields, vec![list, shape], nulls.finish()))
             }
@@ -250,7 +291,15 @@ fn list(item: Arc<Field>, offsets: OffsetBuffer<i64>, values: ArrayRef, nulls: O
     LargeListArray::try_new(item, offsets, values, nulls).map_err(|error| Error::internal(format!("arrow: {error}")))
 }
 
-fn numbers(ty: DataType, width: usize, data: &mut MutableBuffer) -> Result<ArrayRef> {
+/// Appends which numbers of an array have a value.
+fn append(nulls: &mut NullBufferBuilder, cell: &Cell, numbers: usize) {
+    match cell {
+        Cell::Masked(.., valid) => valid.iter().for_each(|valid| nulls.append(*valid)),
+        _ => nulls.append_n_non_nulls(numbers),
+    }
+}
+
+fn numbers(ty: DataType, width: usize, data: &mut MutableBuffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let bytes = std::mem::replace(data, MutableBuffer::new(0));
     let len = bytes.len() / width;
     let buffer: Buffer = match ty {
@@ -261,7 +310,7 @@ fn numbers(ty: DataType, width: usize, data: &mut MutableBuffer) -> Result<Array
         }
         _ => bytes.into(),
     };
-    of_data(ArrayData::builder(ty).len(len).add_buffer(buffer))
+    of_data(ArrayData::builder(ty).len(len).add_buffer(buffer).nulls(nulls))
 }
 
 fn fixed(ty: DataType, values: &ArrayRef, nulls: Option<NullBuffer>, size: u64) -> Result<ArrayRef> {
@@ -286,7 +335,7 @@ mod tests {
     fn a_null_of_a_fixed_array_takes_its_memory() {
         let of = |ty: &ColumnType, cell: &Cell| Builder::new(ty).append(cell).unwrap();
         let tensor = ColumnType::tensor(Primitive::F64, [Some(1000)]);
-        assert_eq!(of(&tensor, &Cell::Null), of(&tensor, &Cell::zero(&tensor)));
+        assert_eq!(of(&tensor, &Cell::Null), of(&tensor, &Cell::Tensor(vec![1000], vec![0; 8000].into())));
         assert_eq!(of(&ColumnType::tensor(Primitive::F64, [None]), &Cell::Null), 8);
         let list = ColumnType::list(ColumnType::Utf8);
         assert_eq!(of(&list, &Cell::List(vec![Cell::Text("abc".to_owned()); 2])), 8 + 2 * 11);

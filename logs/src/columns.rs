@@ -91,7 +91,21 @@ pub(crate) fn columns(ty: &Message, sample: Option<&Value>) -> Result<Vec<Column
     Ok(found)
 }
 
+/// Whether a message says what its pictures or points are. The columns of other types do not depend on a message.
+pub(crate) fn is_telling(ty: &Message, sample: &Value) -> bool {
+    match (images::find(ty), points::find(ty)) {
+        (Some(image), _) => image.columns(Some(sample)).is_ok_and(|found| found.is_some()),
+        (_, Some(cloud)) => cloud.layout(sample).is_ok_and(|layout| !layout.columns().is_empty()),
+        _ => true,
+    }
+}
+
 impl Column {
+    /// Returns a column of a table, of whose messages a log has none.
+    pub(crate) fn of_table(name: &str, ty: ColumnType) -> Self {
+        Self::new(name, ty)
+    }
+
     fn new(name: &str, ty: ColumnType) -> Self {
         let source = Source::Leaf { steps: Vec::new(), leaf: Leaf::Value };
         Self { name: name.to_owned(), ty, properties: Map::new(), is_default: true, is_rotation: false, source }
@@ -251,11 +265,7 @@ fn extract(value: &Value, steps: &[Step], leaf: &Leaf, ty: &ColumnType) -> Cell 
         Some((Step::Field(field), rest)) => extract(value.at(&[*field]), rest, leaf, ty),
         Some((Step::Each(item), rest)) => {
             let Value::List(values) = value else { return Cell::Null };
-            let cell = |value| match extract(value, rest, leaf, item) {
-                Cell::Null => Cell::zero(item),
-                cell => cell,
-            };
-            stack(item, values.iter().map(cell).collect())
+            stack(item, values.iter().map(|value| extract(value, rest, leaf, item)).collect())
         }
         None => end(value, leaf, ty),
     }
@@ -280,11 +290,19 @@ fn end(value: &Value, leaf: &Leaf, ty: &ColumnType) -> Cell {
         (Value::Number(number), _) => Cell::Fixed(*number),
         (Value::Text(text), _) => Cell::Text(text.clone()),
         (Value::Bytes(bytes), _) => Cell::Bytes(bytes.clone()),
-        // A list of texts, of times or of bytes.
-        (Value::List(values), _) => {
-            let ColumnType::List(item) = ty else { return Cell::Null };
-            Cell::List(values.iter().map(|value| end(value, leaf, item)).collect())
-        }
+        // A list of texts, of times or of bytes; of numbers where some are null.
+        (Value::List(values), _) => match ty {
+            ColumnType::List(item) => Cell::List(values.iter().map(|value| end(value, leaf, item)).collect()),
+            ColumnType::Tensor { element, .. } => {
+                let number = ColumnType::Scalar(*element);
+                let found = stack(&number, values.iter().map(|value| end(value, &Leaf::Value, &number)).collect());
+                match (leaf, found) {
+                    (Leaf::Shaped(shape), Cell::Masked(_, bytes, valid)) => Cell::Masked(shape.clone(), bytes, valid),
+                    (_, found) => found,
+                }
+            }
+            _ => Cell::Null,
+        },
         _ => Cell::Null,
     }
 }

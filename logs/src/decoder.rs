@@ -1,17 +1,23 @@
 //! Decoders of messages: one for each encoding. A message that none of them reads stays bytes.
 
-use std::sync::Arc;
+use std::{io::Read as _, sync::Arc};
 
 use bytes::Bytes;
 use prost_reflect::MessageDescriptor;
 use tetrys::{Error, Result};
 
 use crate::{
+    definitions::Definitions,
     json,
     msg::{self, Ros},
     proto, ros,
     types::{Field, Message, Type, Value},
 };
+
+/// The first bytes of a zstd frame.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Maximum bytes of a message, decompressed.
+const MAX_MESSAGE: u64 = 1 << 30;
 
 /// Decodes the messages of a topic.
 #[derive(Clone, Debug)]
@@ -19,6 +25,8 @@ pub(crate) struct Decoder {
     ty: Arc<Message>,
     kind: Kind,
     stamp: Option<Stamp>,
+    /// Whether rosbag2 may have compressed each message.
+    is_cdr: bool,
     /// Why messages stay bytes.
     reason: Option<String>,
 }
@@ -51,9 +59,33 @@ pub(crate) struct Described<'a> {
 }
 
 impl Decoder {
+    /// Makes the decoder of a topic. Where the recording has no definition that can be read, that of a folder counts.
+    pub(crate) fn with_definitions(of: Described<'_>, definitions: &Definitions) -> Self {
+        let own = Self::new(of);
+        let schema_encoding = match of.message_encoding {
+            "ros1" => "ros1msg",
+            "cdr" => "ros2msg",
+            _ => return own,
+        };
+        if own.reason.is_none() {
+            return own;
+        }
+        match definitions.text_of(of.name) {
+            Ok(Some(text)) => Self::new(Described { schema_encoding, schema: text.as_bytes(), ..of }),
+            Ok(None) => own,
+            Err(error) => Self { reason: Some(error.to_string()), ..own },
+        }
+    }
+
     /// Makes the decoder of a topic. Messages of an unknown encoding, or with a definition that cannot be read, stay bytes.
     pub(crate) fn new(of: Described<'_>) -> Self {
+        let is_ros = matches!((of.message_encoding, of.schema_encoding), ("ros1", "ros1msg" | "") | ("cdr", "ros2msg" | ""));
         let made = match (of.message_encoding, of.schema_encoding) {
+            // Of the types without fields, only one is often used.
+            _ if is_ros && of.schema.is_empty() && !of.name.ends_with("/Empty") => Err(Error::invalid(format!(
+                "the recording has no definition of {}; name a folder of .msg files that has it (msgs)",
+                of.name.escape_debug()
+            ))),
             ("ros1", "ros1msg") => {
                 text(of.schema).and_then(|text| Ok((Arc::new(msg::parse(of.name, text, Ros::One)?), Kind::Ros(Ros::One))))
             }
@@ -68,12 +100,13 @@ impl Decoder {
                 schema.escape_debug()
             ))),
         };
+        let is_cdr = of.message_encoding == "cdr";
         match made {
-            Ok((ty, kind)) => Self { stamp: stamp(&ty), ty, kind, reason: None },
+            Ok((ty, kind)) => Self { stamp: stamp(&ty), ty, kind, is_cdr, reason: None },
             Err(error) => {
                 let fields = vec![Field { name: "data".to_owned(), ty: Type::Bytes }];
                 let ty = Arc::new(Message { name: of.name.to_owned(), fields });
-                Self { ty, kind: Kind::Raw, stamp: None, reason: Some(error.to_string()) }
+                Self { ty, kind: Kind::Raw, stamp: None, is_cdr, reason: Some(error.to_string()) }
             }
         }
     }
@@ -102,11 +135,32 @@ impl Decoder {
     }
 
     fn decode_as(&self, ty: &Message, bytes: &Bytes) -> Result<Value> {
+        let bytes = &self.unpacked(bytes)?;
         match &self.kind {
             Kind::Ros(version) => ros::decode(ty, bytes, *version),
             Kind::Proto(descriptor) => proto::decode(descriptor, &self.ty, bytes),
             Kind::Json => json::decode(&self.ty, bytes),
             Kind::Raw => Ok(Value::Message(vec![Value::Bytes(bytes.clone())])),
+        }
+    }
+
+    /// Returns the bytes of a message that rosbag2 may have compressed. Only its metadata say so, but no CDR header is the magic of zstd.
+    ///
+    /// # Errors
+    /// - `Corrupt`: the message is damaged.
+    /// - `Unsupported`: it is larger than 1 GiB, decompressed.
+    fn unpacked(&self, bytes: &Bytes) -> Result<Bytes> {
+        if !(self.is_cdr && bytes.starts_with(&ZSTD)) {
+            return Ok(bytes.clone());
+        }
+        let mut unpacked = Vec::new();
+        // A stated size is only a claim, so memory grows with what is found.
+        let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]);
+        let read = decoder.and_then(|decoder| decoder.take(MAX_MESSAGE + 1).read_to_end(&mut unpacked));
+        read.map_err(|error| Error::corrupt(format!("a message that rosbag2 compressed: zstd: {error}")))?;
+        match unpacked.len() as u64 > MAX_MESSAGE {
+            true => Err(Error::unsupported(format!("a compressed message of over {MAX_MESSAGE} bytes"))),
+            false => Ok(unpacked.into()),
         }
     }
 

@@ -1,92 +1,274 @@
 //! Folders of rosbag2: which recordings they have, in their order.
 
-use std::path::Path;
+use std::{collections::BTreeSet, io, path::Path};
 
 use tetrys::{Error, Result};
 
-/// Returns the recordings of a folder: those that `metadata.yaml` lists, or all of them by their numbers.
+/// Ends of the names of recordings.
+const ENDS: [&str; 6] = [".mcap", ".mcap.zstd", ".mcap.zst", ".db3", ".db3.zstd", ".db3.zst"];
+
+/// The recordings of a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Folder {
+    /// Their paths, in their order.
+    pub(crate) files: Vec<String>,
+    /// Sentences about files that are left out.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Returns the name of a recording without the end that says what it is.
+pub(crate) fn stem(name: &str) -> &str {
+    ENDS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// Finds the recordings of a folder: those that `metadata.yaml` lists, or all of them by their numbers. A recording that is there and
+/// not listed is left out with a warning; with `strict` it is an error.
 ///
 /// # Errors
-/// - `NotFound`: there are none.
-/// - `Unsupported`: the folder is compressed by rosbag2, or has SQLite files.
+/// - `NotFound`: there are none, or a listed one is missing.
+/// - `Invalid`: without a list, the files are no parts of one recording; a file is listed twice; with `strict`, one is not listed.
+/// - `Unsupported`: the folder has a compression that is not zstd.
 /// - Errors of the file system.
-pub(crate) fn recordings(folder: &str) -> Result<Vec<String>> {
-    let place = |error: std::io::Error| Error::from(error).at(folder);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(place)? {
-        let entry = entry.map_err(place)?;
+pub(crate) fn open(folder: &str, strict: bool) -> Result<Folder> {
+    let names = names(folder).map_err(|error| Error::from(error).at(folder))?;
+    let path = Path::new(folder).join("metadata.yaml");
+    let metadata = match std::fs::read_to_string(&path) {
+        Ok(text) => Some(Metadata::parse(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::from(error).at(path.display())),
+    };
+    let found = chosen(&names, metadata.as_ref()).map_err(|error| error.at(folder))?;
+    let place = |warning: &String| format!("{folder}: {warning}");
+    match found.warnings.first() {
+        Some(warning) if strict => Err(Error::invalid(warning.clone()).at(folder)),
+        _ => Ok(Folder {
+            files: found.files.iter().map(|name| Path::new(folder).join(name).display().to_string()).collect(),
+            warnings: found.warnings.iter().map(place).collect(),
+        }),
+    }
+}
+
+/// Returns the names of the files in a folder.
+fn names(folder: &str) -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
         let name = entry.file_name().to_str().map(str::to_owned);
         names.extend(name.filter(|_| entry.path().is_file()));
     }
-    if let Some(other) = names.iter().find(|name| [".db3", ".zstd"].iter().any(|end| name.ends_with(end))) {
-        return Err(Error::unsupported(format!("{folder}: `{other}`: SQLite bags and files compressed by rosbag2 are not read")));
-    }
-    names.retain(|name| name.ends_with(".mcap"));
-    // `drive_10.mcap` comes after `drive_9.mcap`.
-    names.sort_by_key(|name| (number(name), name.clone()));
-    let metadata = std::fs::read_to_string(Path::new(folder).join("metadata.yaml")).ok();
-    // Only the metadata say that messages are compressed one by one.
-    let compressed =
-        metadata.as_ref().and_then(|text| text.lines().find_map(|line| line.trim().strip_prefix("compression_mode:")));
-    if let Some(mode) = compressed.map(|mode| mode.trim().trim_matches(['"', '\''])).filter(|mode| !["", "NONE"].contains(mode)) {
-        let mode = mode.escape_debug();
-        return Err(Error::unsupported(format!("{folder}: rosbag2 compressed it (mode {mode}), which is not read; convert it")));
-    }
-    let listed = metadata.map(|text| listed(&text));
-    if let Some(listed) = listed.filter(|listed| !listed.is_empty()) {
-        if let Some(missing) = listed.iter().find(|name| !names.contains(name)) {
-            return Err(Error::not_found(format!(
-                "{folder}: metadata.yaml lists `{}`, which is missing",
-                missing.escape_debug()
-            )));
+    Ok(names)
+}
+
+/// What the metadata of rosbag2 say about its files.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Metadata {
+    /// The files of the recording, in their order.
+    listed: Vec<String>,
+    /// How they are compressed: `NONE`, `FILE` or `MESSAGE`, and the name of the codec.
+    mode: String,
+    codec: String,
+}
+
+impl Metadata {
+    /// Reads the keys that matter: rosbag2 writes each on a line of its own, and lists in blocks or in brackets.
+    fn parse(yaml: &str) -> Self {
+        let mut found = Self::default();
+        let mut is_list = false;
+        for line in yaml.lines() {
+            let line = line.split(" #").next().unwrap_or_default().trim();
+            if let Some(item) = line.strip_prefix("- ").filter(|_| is_list) {
+                found.listed.push(unquoted(item));
+                continue;
+            }
+            is_list = false;
+            let Some((key, value)) = line.split_once(':') else { continue };
+            match key.trim_start_matches("- ").trim() {
+                "relative_file_paths" => {
+                    is_list = value.trim().is_empty();
+                    let items = value.trim().strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+                    let items = items.into_iter().flat_map(|items| items.split(',')).map(unquoted);
+                    found.listed.extend(items.filter(|item| !item.is_empty()));
+                }
+                "compression_mode" => found.mode = unquoted(value).to_uppercase(),
+                "compression_format" => found.codec = unquoted(value),
+                _ => {}
+            }
         }
-        names = listed;
-    }
-    match names.is_empty() {
-        true => Err(Error::not_found(format!("{folder}: expected a folder with recordings (*.mcap), found none"))),
-        false => Ok(names.iter().map(|name| Path::new(folder).join(name).display().to_string()).collect()),
+        found
     }
 }
 
-fn number(name: &str) -> u64 {
-    let stem = name.trim_end_matches(".mcap");
-    stem.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+fn unquoted(text: &str) -> String {
+    text.trim().trim_matches(['"', '\'']).to_owned()
 }
 
-/// Returns the names under `relative_file_paths` of rosbag2's metadata.
-fn listed(yaml: &str) -> Vec<String> {
-    let mut lines = yaml.lines().skip_while(|line| line.trim() != "relative_file_paths:").skip(1);
-    let mut names = Vec::new();
-    while let Some(item) = lines.next().and_then(|line| line.trim().strip_prefix("- ")) {
-        names.push(item.trim().trim_matches(['"', '\'']).to_owned());
+/// Chooses the recordings among the names of the files of a folder.
+fn chosen(names: &BTreeSet<String>, metadata: Option<&Metadata>) -> Result<Folder> {
+    if let Some(Metadata { mode, codec, .. }) = metadata
+        && !["", "NONE"].contains(&mode.as_str())
+        && codec != "zstd"
+    {
+        let (mode, codec) = (mode.escape_debug(), codec.escape_debug());
+        return Err(Error::unsupported(format!("metadata.yaml has the compression `{codec}` (mode {mode}): expected `zstd`")));
     }
-    names
+    let recordings: BTreeSet<&String> = names.iter().filter(|name| ENDS.iter().any(|end| name.ends_with(end))).collect();
+    let Some(listed) = metadata.map(|metadata| &metadata.listed).filter(|listed| !listed.is_empty()) else {
+        return by_number(&recordings, metadata.is_some());
+    };
+    let mut files: Vec<String> = Vec::new();
+    for path in listed {
+        // Early versions of rosbag2 put the name of the folder before it.
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        // The recording may have been compressed, or decompressed, since it was listed.
+        let others = ENDS.map(|end| format!("{}{end}", stem(name)));
+        let here = [name.to_owned()].into_iter().chain(others).find(|name| recordings.contains(name));
+        let Some(here) = here else {
+            let path = path.escape_debug();
+            return Err(Error::not_found(format!("metadata.yaml lists `{path}`, which is missing")));
+        };
+        if files.contains(&here) {
+            return Err(Error::invalid(format!("metadata.yaml lists `{}` twice", path.escape_debug())));
+        }
+        files.push(here);
+    }
+    // A copy of a listed recording has nothing more.
+    let is_new = |name: &&&String| !files.iter().any(|file| stem(file) == stem(name));
+    let left_out: Vec<String> = recordings.iter().filter(is_new).map(|name| format!("`{}`", name.escape_debug())).collect();
+    let warning = (!left_out.is_empty()).then(|| {
+        format!(
+            "metadata.yaml does not list {}: left out. Correct the list (`ros2 bag reindex`), or import the files instead of the \
+             folder",
+            left_out.join(", ")
+        )
+    });
+    Ok(Folder { files, warnings: warning.into_iter().collect() })
+}
+
+/// Takes all recordings of a folder without a list, which must be parts of one.
+fn by_number(recordings: &BTreeSet<&String>, has_metadata: bool) -> Result<Folder> {
+    let mut files: Vec<&String> = Vec::new();
+    for name in recordings.iter().copied() {
+        // rosbag2 deletes a file after it has compressed it, so the file itself is the complete one.
+        match files.iter_mut().find(|file| stem(file) == stem(name)) {
+            Some(file) if name.len() < file.len() => *file = name,
+            Some(_) => {}
+            None => files.push(name),
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::not_found("expected a folder with recordings (*.mcap, *.db3), found none"));
+    }
+    let series: BTreeSet<&str> = files.iter().map(|file| part_of(file).0).collect();
+    if series.len() > 1 {
+        let names: Vec<String> = series.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
+        return Err(Error::invalid(format!(
+            "no metadata.yaml lists the parts of one recording, and there are files of {}: {}; import the files instead of the \
+             folder",
+            series.len(),
+            names.join(", ")
+        )));
+    }
+    // `drive_10.mcap` comes after `drive_9.mcap`.
+    files.sort_by_key(|file| part_of(file).1);
+    let warning = has_metadata.then(|| "metadata.yaml lists no files: all recordings of the folder are read".to_owned());
+    Ok(Folder { files: files.into_iter().cloned().collect(), warnings: warning.into_iter().collect() })
+}
+
+/// Returns the name of the recording that a file is part of, and the number of the part.
+fn part_of(name: &str) -> (&str, Option<u64>) {
+    let stem = stem(name);
+    let part = stem.rsplit_once('_').and_then(|(name, number)| Some((name, number.parse().ok()?)));
+    part.map_or((stem, None), |(name, number)| (name, Some(number)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const YAML: &str = "rosbag2_bagfile_information:\n  version: 5\n  relative_file_paths:\n    - drive_9.mcap\n    - 'drive_0.mcap'\n  \
+        duration:\n    nanoseconds: 1\n";
+
+    /// Returns the names that are chosen, and the warnings; or the error.
+    fn of(names: &[&str], yaml: Option<&str>) -> std::result::Result<(Vec<String>, Vec<String>), String> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let found = chosen(&names, yaml.map(Metadata::parse).as_ref());
+        found.map(|found| (found.files, found.warnings)).map_err(|error| error.to_string())
+    }
+
+    fn files(names: &[&str], yaml: Option<&str>) -> Vec<String> {
+        let (files, warnings) = of(names, yaml).unwrap();
+        assert_eq!(warnings, [] as [String; 0]);
+        files
+    }
+
     #[test]
     fn the_files_of_a_folder_are_in_the_order_of_its_metadata_or_of_their_numbers() {
+        let names = ["drive_10.mcap", "drive_9.mcap", "drive_0.mcap", "notes.txt"];
+        assert_eq!(files(&names, None), ["drive_0.mcap", "drive_9.mcap", "drive_10.mcap"]);
+        assert_eq!(files(&names[1..], Some(YAML)), ["drive_9.mcap", "drive_0.mcap"]);
+        let in_brackets = "  relative_file_paths: [drive_9.mcap, \"drive_0.mcap\"]  # two\n";
+        assert_eq!(files(&names[1..], Some(in_brackets)), ["drive_9.mcap", "drive_0.mcap"]);
+        let with_folder = YAML.replace("- drive_9", "- drive/drive_9");
+        assert_eq!(files(&names[1..], Some(&with_folder)), ["drive_9.mcap", "drive_0.mcap"]);
+        assert_eq!(files(&["drive.mcap"], None), ["drive.mcap"]);
+        assert_eq!(files(&["drive_1.db3", "drive_0.db3", "drive_1.db3-wal"], None), ["drive_0.db3", "drive_1.db3"]);
+    }
+
+    #[test]
+    fn recordings_that_are_not_listed_are_named() {
+        let (files, warnings) = of(&["drive_10.mcap", "drive_9.mcap", "drive_0.mcap", "fixed.mcap"], Some(YAML)).unwrap();
+        assert_eq!(files, ["drive_9.mcap", "drive_0.mcap"]);
+        assert!(warnings[0].starts_with("metadata.yaml does not list `drive_10.mcap`, `fixed.mcap`: left out. "), "{warnings:?}");
+        for text in ["", "  relative_file_paths: []\n"] {
+            let (files, warnings) = of(&["drive_1.mcap", "drive_0.mcap"], Some(text)).unwrap();
+            assert_eq!(files, ["drive_0.mcap", "drive_1.mcap"]);
+            assert_eq!(warnings, ["metadata.yaml lists no files: all recordings of the folder are read"]);
+        }
+    }
+
+    #[test]
+    fn folders_without_one_recording_are_refused() {
+        let with = |text: &str| Some(format!("{YAML}{text}"));
+        let lz4 = with("  compression_format: lz4\n  compression_mode: MESSAGE\n");
+        let twice = Some(YAML.replace("drive_9", "drive_0"));
+        for (names, yaml, expected) in [
+            (&[][..], &None, "expected a folder with recordings (*.mcap, *.db3), found none"),
+            (&["drive_0.mcap"], &with(""), "metadata.yaml lists `drive_9.mcap`, which is missing"),
+            (&["drive_0.mcap", "drive_9.mcap"], &twice, "metadata.yaml lists `drive_0.mcap` twice"),
+            (&["drive_0.mcap", "drive_9.mcap"], &lz4, "metadata.yaml has the compression `lz4` (mode MESSAGE): expected `zstd`"),
+            (&["monday.mcap", "tuesday_0.mcap"], &None, "there are files of 2: `monday`, `tuesday`; import the files instead"),
+        ] {
+            let error = of(names, yaml.as_deref()).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_recording_and_its_compressed_copy_are_one() {
+        let zstd = format!("{}  compression_format: zstd\n  compression_mode: FILE\n", YAML.replace(".mcap", ".mcap.zstd"));
+        assert_eq!(files(&["drive_0.mcap.zstd", "drive_9.mcap.zstd"], Some(&zstd)), ["drive_9.mcap.zstd", "drive_0.mcap.zstd"]);
+        // rosbag2 was stopped while it compressed the last file.
+        let names = ["drive_0.mcap.zstd", "drive_1.mcap", "drive_1.mcap.zstd"];
+        assert_eq!(files(&names, None), ["drive_0.mcap.zstd", "drive_1.mcap"]);
+        assert_eq!(files(&["drive_0.mcap.zst", "drive_9.mcap"], Some(&zstd)), ["drive_9.mcap", "drive_0.mcap.zst"]);
+    }
+
+    #[test]
+    fn a_folder_on_disk_is_opened_and_strict_refuses_what_is_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
-        assert!(recordings(path).unwrap_err().to_string().ends_with("expected a folder with recordings (*.mcap), found none"));
-        for name in ["drive_10.mcap", "drive_9.mcap", "drive_0.mcap"] {
+        for name in ["drive_0.mcap", "drive_9.mcap", "drive_10.mcap"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        let names = || {
-            let of = |path: String| path.rsplit('/').next().unwrap().to_owned();
-            recordings(path).unwrap().into_iter().map(of).collect::<Vec<_>>()
-        };
-        assert_eq!(names(), ["drive_0.mcap", "drive_9.mcap", "drive_10.mcap"]);
-        let yaml = "rosbag2_bagfile_information:\n  version: 5\n  relative_file_paths:\n    - drive_9.mcap\n    - 'drive_0.mcap'\n  duration:\n    nanoseconds: 1\n";
-        std::fs::write(folder.path().join("metadata.yaml"), yaml).unwrap();
-        assert_eq!(names(), ["drive_9.mcap", "drive_0.mcap"]);
-        std::fs::write(folder.path().join("metadata.yaml"), format!("{yaml}  compression_mode: MESSAGE\n")).unwrap();
-        assert!(recordings(path).unwrap_err().to_string().contains("rosbag2 compressed it (mode MESSAGE)"));
-        std::fs::write(folder.path().join("metadata.yaml"), yaml).unwrap();
-        std::fs::remove_file(folder.path().join("drive_9.mcap")).unwrap();
-        assert!(recordings(path).unwrap_err().to_string().contains("metadata.yaml lists `drive_9.mcap`, which is missing"));
+        std::fs::write(folder.path().join("metadata.yaml"), YAML).unwrap();
+        let found = open(path, false).unwrap();
+        assert!(found.files[0].ends_with("drive_9.mcap") && found.files.len() == 2);
+        let expected = format!("{path}: metadata.yaml does not list `drive_10.mcap`: left out.");
+        assert!(found.warnings[0].starts_with(&expected), "{:?}", found.warnings);
+        let error = open(path, true).unwrap_err();
+        assert_eq!(error.kind(), tetrys::ErrorKind::Invalid);
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        std::fs::write(folder.path().join("metadata.yaml"), [0xff]).unwrap();
+        assert!(open(path, false).unwrap_err().to_string().contains("metadata.yaml"));
     }
 }

@@ -77,13 +77,16 @@ impl Image {
         Ok(Some((self, ColumnType::Tensor { element, shape })))
     }
 
-    /// Returns the pixels of a message, without the padding of its rows.
+    /// Returns the pixels of a message, without the padding of its rows; null for a message without an encoding and without bytes.
     ///
     /// # Errors
     /// - `Invalid`: the encoding has other pixels than that of the sample, or the data are shorter than the picture.
     pub(crate) fn pixels(&self, message: &Value) -> Result<Cell> {
         let Some((first, element, channels)) = &self.pixels else { return Ok(Cell::Null) };
         let encoding = message.at(&[self.encoding]).as_text().unwrap_or_default();
+        if encoding.is_empty() && message.at(&[self.data]).as_bytes().is_none_or(Bytes::is_empty) {
+            return Ok(Cell::Null);
+        }
         if layout(encoding) != Some((*element, *channels)) {
             return Err(Error::invalid(format!("expected a picture in {first}, found `{}`", encoding.escape_debug())));
         }

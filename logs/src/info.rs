@@ -7,6 +7,7 @@ use tetrys::{Error, Result};
 
 use crate::{
     columns::columns,
+    input::Cancel,
     layout::name_of,
     log::{Log, LogSource, Message, OpenOptions, Place},
     recipe::written,
@@ -100,8 +101,10 @@ struct Seen {
 /// # Errors
 /// - Those of [`Log::open`].
 pub async fn info(source: &LogSource, options: &OpenOptions) -> Result<LogInfo> {
-    let (source, options) = (source.clone(), options.clone());
-    blocking(move || of_log(Log::open(&source, &options)?)).await
+    let (source, options, cancel) = (source.clone(), options.clone(), Cancel::default());
+    // Reading ends when the caller drops this future.
+    let _guard = cancel.on_drop();
+    blocking(move || of_log(Log::open_with(&source, &options, &cancel)?)).await
 }
 
 fn of_log(mut log: Log) -> Result<LogInfo> {

@@ -2,10 +2,10 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -16,6 +16,11 @@ use tokio::runtime::Handle;
 /// Maximum bytes of one read.
 pub(crate) const MAX_READ: u64 = 2 << 30;
 
+/// Maximum bytes of a file that is decompressed.
+const MAX_UNPACKED: u64 = 1 << 40;
+/// Bytes of a compressed file that are read at a time.
+const WINDOW: usize = 4 << 20;
+
 /// A file of a log, open for reading. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Input {
@@ -24,23 +29,76 @@ pub struct Input {
     place: Arc<Place>,
     requests: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
+    cancel: Cancel,
+    /// What is wrong with a file that was decompressed or copied: the bytes before the damage are there.
+    fault: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
 enum Place {
-    Local(Mutex<File>),
+    /// A file at the path that is the URL.
+    Named(Mutex<File>),
+    /// A temporary file.
+    Unnamed(Mutex<File>),
     Memory(Bytes),
-    Remote { store: Store, name: Arc<str>, runtime: Handle },
+    Remote {
+        store: Store,
+        name: Arc<str>,
+        runtime: Handle,
+    },
+}
+
+/// Whether the work on logs was given up. Then reads fail, and work that blocks a thread ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cancel(Arc<AtomicBool>);
+
+/// Gives the work up when it is dropped.
+#[derive(Debug)]
+pub(crate) struct CancelOnDrop(Cancel);
+
+impl Cancel {
+    /// Returns a guard: the work is given up if its caller is dropped, for example by Ctrl-C.
+    pub(crate) fn on_drop(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(Error::unavailable("the work was interrupted")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Input {
-    /// Opens a path or URL. Must be called on a thread that may block, inside a tokio runtime if the URL is remote.
+    /// Opens a path or URL. Must be called on a thread that may block, inside a tokio runtime if the URL is remote. A file whose name
+    /// ends in `.zst` or `.zstd` is decompressed to a temporary file.
     ///
     /// # Errors
     /// - `NotFound`: there is no such file.
     /// - `Invalid`, `Unsupported`: the path leads to something else than a file, or the URL is malformed.
+    /// - `Corrupt`: nothing of a compressed file can be decompressed.
     /// - Errors of the file system or the store.
     pub fn open(url: &str, options: &StoreOptions) -> Result<Self> {
+        Self::open_with(url, options, &Cancel::default())
+    }
+
+    /// Opens a path or URL, whose reads fail when the work is given up.
+    pub(crate) fn open_with(url: &str, options: &StoreOptions, cancel: &Cancel) -> Result<Self> {
+        let input = Self { cancel: cancel.clone(), ..Self::opened(url, options)? };
+        match [".zst", ".zstd"].iter().any(|end| url.ends_with(end)) {
+            true => unpacked(&input),
+            false => Ok(input),
+        }
+    }
+
+    fn opened(url: &str, options: &StoreOptions) -> Result<Self> {
         let local = match url.split_once("://") {
             None => Some(url),
             Some(("file", path)) => Some(path),
@@ -49,7 +107,7 @@ impl Input {
         if let Some(path) = local {
             let file = LocalFile::regular(path, "a log file")?;
             let size = file.metadata().map_err(|error| Error::from(error).at(path))?.len();
-            return Ok(Self::new(path, size, Place::Local(Mutex::new(file))));
+            return Ok(Self::new(path, size, Place::Named(Mutex::new(file))));
         }
         let (folder, name) =
             url.rsplit_once('/').filter(|(folder, name)| !folder.ends_with('/') && !name.is_empty()).ok_or_else(|| {
@@ -80,7 +138,35 @@ impl Input {
     }
 
     fn new(url: &str, size: u64, place: Place) -> Self {
-        Self { url: url.into(), size, place: Arc::new(place), requests: Arc::default(), bytes: Arc::default() }
+        let (requests, bytes) = (Arc::default(), Arc::default());
+        Self { url: url.into(), size, place: Arc::new(place), requests, bytes, cancel: Cancel::default(), fault: None }
+    }
+
+    /// Returns an input of the same name with other bytes, and what is wrong with them.
+    pub(crate) fn replaced(&self, file: File, size: u64, fault: Option<String>) -> Self {
+        let fault = fault.map(Into::into).or_else(|| self.fault.clone());
+        Self { cancel: self.cancel.clone(), fault, ..Self::new(self.url(), size, Place::Unnamed(Mutex::new(file))) }
+    }
+
+    /// Returns the path of a local file whose bytes are these.
+    pub(crate) fn local_path(&self) -> Option<&str> {
+        match &*self.place {
+            Place::Named(_) => Some(self.url()),
+            _ => None,
+        }
+    }
+
+    /// Whether the work goes on.
+    ///
+    /// # Errors
+    /// - `Unavailable`: it was given up.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.cancel.check()
+    }
+
+    /// Returns what is wrong with a file that was decompressed or copied.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 
     /// Returns the path or URL.
@@ -112,6 +198,7 @@ impl Input {
         if len > MAX_READ {
             return Err(Error::unsupported(format!("{}: a record of {len} bytes at {start}: over {MAX_READ}", self.url)));
         }
+        self.cancel.check()?;
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(len, Ordering::Relaxed);
         match &*self.place {
@@ -119,7 +206,7 @@ impl Input {
                 let at = usize::try_from(start).unwrap_or(usize::MAX);
                 Ok(bytes.slice(at..at + usize::try_from(len).unwrap_or(usize::MAX)))
             }
-            Place::Local(file) => {
+            Place::Named(file) | Place::Unnamed(file) => {
                 let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 let read = file.seek(SeekFrom::Start(start)).and_then(|_| file.read_exact(&mut bytes));
@@ -132,5 +219,58 @@ impl Input {
                 found.pop().ok_or_else(|| Error::internal("a read without an answer"))
             }
         }
+    }
+}
+
+/// Decompresses a file to a temporary one, which has no name and is gone with its last reader.
+fn unpacked(packed: &Input) -> Result<Input> {
+    let place = |error: Error| error.at(packed.url());
+    let here = |error: io::Error| Error::from(error).at(format!("{}: decompressing to a temporary file", packed.url()));
+    let mut file = tempfile::tempfile().map_err(here)?;
+    let ranges = Ranges { input: packed, at: 0, failed: None };
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(WINDOW, ranges)).map_err(here)?;
+    let (mut size, mut bytes, mut fault) = (0_u64, vec![0; 1 << 20], None);
+    loop {
+        let read = match decoder.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) => match decoder.get_mut().get_mut().failed.take() {
+                Some(error) => return Err(place(error)),
+                None => {
+                    fault = Some(format!("the file is cut or damaged: zstd, behind {size} decompressed bytes: {error}"));
+                    break;
+                }
+            },
+        };
+        file.write_all(&bytes[..read]).map_err(here)?;
+        size += read as u64;
+        if size > MAX_UNPACKED {
+            return Err(place(Error::unsupported(format!("over {MAX_UNPACKED} bytes, decompressed"))));
+        }
+    }
+    match fault {
+        Some(fault) if size == 0 => Err(place(Error::corrupt(fault))),
+        fault => Ok(packed.replaced(file, size, fault)),
+    }
+}
+
+/// Reads an input from front to back.
+struct Ranges<'a> {
+    input: &'a Input,
+    at: u64,
+    failed: Option<Error>,
+}
+
+impl Read for Ranges<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let len = (self.input.size() - self.at).min(out.len() as u64);
+        let read = self.input.read(self.at, len).map_err(|error| {
+            let said = io::Error::other(error.to_string());
+            self.failed = Some(error);
+            said
+        })?;
+        out[..read.len()].copy_from_slice(&read);
+        self.at += len;
+        Ok(read.len())
     }
 }

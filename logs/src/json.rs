@@ -148,14 +148,19 @@ fn value(ty: &Type, json: &Json) -> Result<Value> {
                 return Err(Error::corrupt(format!("expected {} items, found {}", length.unwrap_or(0), items.len())));
             }
             let place = |at: usize| move |error: Error| error.at(format!("item {at}"));
-            if let Type::Number(primitive) = &**item {
+            if let Type::Number(primitive) = &**item
+                && !items.contains(&Json::Null)
+            {
                 let mut bytes = Vec::with_capacity(items.len() * primitive.width());
                 for (at, json) in items.iter().enumerate() {
                     bytes.extend_from_slice(&number(*primitive, json).map_err(place(at))?[..primitive.width()]);
                 }
                 return Ok(Value::Numbers(bytes.into()));
             }
-            let item = |(at, json): (usize, &Json)| value(item, json).map_err(place(at));
+            let item = |(at, json): (usize, &Json)| match json {
+                Json::Null => Ok(Value::Null),
+                json => value(item, json).map_err(place(at)),
+            };
             Value::List(items.iter().enumerate().map(item).collect::<Result<_>>()?)
         }
         Type::Message(ty) => message(ty, json)?,
@@ -178,6 +183,24 @@ fn number(primitive: Primitive, json: &Json) -> Result<[u8; 8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nulls_in_lists_stay_null() {
+        let text = r#"{"properties": {"xs": {"type": "array", "items": {"type": "number"}},
+            "names": {"type": "array", "items": {"type": "string"}},
+            "boxes": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}"#;
+        let ty = parse("here.It", text.as_bytes()).unwrap();
+        let names: Vec<&str> = ty.fields.iter().map(|field| field.name.as_str()).collect();
+        let found = decode(&ty, br#"{"xs": [1, null], "names": ["a", null], "boxes": [null, {"id": null}, {"id": 7}]}"#).unwrap();
+        let number = |bits: u64| Value::Number(bits.to_le_bytes());
+        let at = |name: &str| found.at(&[names.iter().position(|other| *other == name).unwrap()]).clone();
+        assert_eq!(at("xs"), Value::List(vec![number(1.0_f64.to_bits()), Value::Null]));
+        assert_eq!(at("names"), Value::List(vec![Value::Text("a".to_owned()), Value::Null]));
+        let item = |id: Value| Value::Message(vec![id]);
+        assert_eq!(at("boxes"), Value::List(vec![Value::Null, item(Value::Null), item(number(7))]));
+        let error = decode(&ty, br#"{"xs": [null, "a"]}"#).unwrap_err().to_string();
+        assert_eq!(error, "property `xs`: item 1: expected a number, found \"a\"");
+    }
 
     #[test]
     fn definitions_that_multiply_are_refused() {

@@ -7,23 +7,29 @@ use tetrys::{
 };
 
 use crate::{
-    cells::stacked,
-    columns::{Column, columns},
-    log::Log,
-    matching::Entry,
+    cells::{stacked, unstacked},
+    columns::{Column, columns, is_telling},
+    log::{Log, TopicInfo},
+    matching::{Entry, Runs},
     recipe::{Match, Policy, Recipe, Topic},
+    types::Value,
 };
 
 /// Names of the index columns of every table of logs.
 pub const LOG: &str = "log";
-/// The part of the log: a new one begins after each hole.
+/// The part of the log: a new one begins behind each gap.
 pub const PART: &str = "part";
 /// The time of the row.
 pub const TIME: &str = "time";
 
-/// Where the values of a match or of the clock come from, and their columns.
+/// Property of a column: the topic of its messages.
+const TOPIC: &str = "logs.topic";
+/// Messages of a topic that are looked at for what its pictures or points are.
+const SAMPLES: usize = 16;
+
+/// The messages that the clock or a match takes its values from, and their columns.
 #[derive(Clone, Debug)]
-pub(crate) struct Fed {
+pub(crate) struct Stream {
     /// Prefix of the names of the columns.
     pub(crate) name: String,
     pub(crate) topic: String,
@@ -31,9 +37,33 @@ pub(crate) struct Fed {
     /// `None`: the messages of the clock themselves.
     pub(crate) matched: Option<Match>,
     pub(crate) columns: Vec<Column>,
+    /// Whether the log has no messages of the topic.
+    pub(crate) is_silent: bool,
+    /// Why the columns are not known: the log has no messages that say what they are.
+    pub(crate) unknown: Option<String>,
 }
 
-impl Fed {
+impl Stream {
+    /// Returns the columns that a table has of this stream. `names` are those of all streams.
+    fn columns_of(&self, schema: &Schema, names: &[String]) -> Vec<Column> {
+        let is_own = |column: &str| {
+            let is_below = |name: &&String| column.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+            // Of the streams `a` and `a.b`, `a.b.x` is a column of the second.
+            names.iter().filter(is_below).max_by_key(|name| name.len()) == Some(&self.name)
+        };
+        let of_messages = schema.columns().iter().filter(|column| {
+            column.properties.get(TOPIC).and_then(Json::as_str) == Some(self.topic.as_str()) && is_own(&column.name)
+        });
+        let columns = of_messages.filter_map(|column| {
+            let ty = match self.policy() {
+                Some(Policy::All) => unstacked(&column.ty)?,
+                _ => column.ty.clone(),
+            };
+            Some(Column::of_table(column.name.get(self.name.len() + 1..)?, ty))
+        });
+        columns.collect()
+    }
+
     /// Returns the type of a column of the table.
     fn ty(&self, column: &Column) -> ColumnType {
         match self.policy() {
@@ -68,28 +98,32 @@ impl Fed {
                 || ["frame_id", "format", "encoding", "child_frame_id"].contains(&column.name.as_str());
             let is_index = ty.is_indexable() && is_short;
             let mut properties = column.properties.clone();
-            properties.insert("logs.topic".to_owned(), json!(self.topic));
+            properties.insert(TOPIC.to_owned(), json!(self.topic));
             outputs.push((format!("{}.{}", self.name, column.name), ty, properties, is_index));
         }
         outputs
     }
 }
 
-/// Returns the sources of a recipe with their settings, the clock first. They have no columns yet.
-pub(crate) fn sources(recipe: &Recipe) -> Vec<Fed> {
-    let clock = recipe.clock.topic.as_ref().map(|topic| Fed {
+/// Returns the streams of a recipe with their settings, the clock first. They have no columns yet.
+pub(crate) fn streams(recipe: &Recipe) -> Vec<Stream> {
+    let clock = recipe.clock.topic.as_ref().map(|topic| Stream {
         name: recipe.clock.name.clone().unwrap_or_else(|| name_of(topic)),
         topic: topic.clone(),
         settings: recipe.clock.of.or(&recipe.defaults),
         matched: None,
         columns: Vec::new(),
+        is_silent: true,
+        unknown: None,
     });
-    let matches = recipe.matches.iter().map(|matched| Fed {
+    let matches = recipe.matches.iter().map(|matched| Stream {
         name: matched.name.clone(),
         topic: matched.topic.clone(),
         settings: matched.of.or(&recipe.defaults),
         matched: Some(matched.clone()),
         columns: Vec::new(),
+        is_silent: true,
+        unknown: None,
     });
     clock.into_iter().chain(matches).collect()
 }
@@ -105,25 +139,64 @@ pub(crate) fn name_of(topic: &str) -> String {
     }
 }
 
-/// Finds the columns of each source. `entries` has the messages of each.
+/// Finds the columns of each stream. `runs` has the messages of each. A stream without messages has the columns of the table, if
+/// there is one already.
 ///
 /// # Errors
 /// - `NotFound`: a topic is missing, or a pattern of `fields` matches nothing.
 /// - `Invalid`, `Unsupported`: columns cannot be interpolated; a topic has messages of two types.
-pub(crate) fn find_columns(log: &Log, recipe: &Recipe, sources: &mut [Fed], entries: &[Vec<Entry>]) -> Result<()> {
-    for (source, entries) in sources.iter_mut().zip(entries) {
-        let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), source.topic));
-        let topic = log.topic(&source.topic)?;
-        let first = entries.iter().min_by_key(|entry| (entry.file, entry.block, entry.offset));
-        let sample = first.map(|entry| topic.decoder.decode(&log.message(entry)?)).transpose().map_err(place)?;
+pub(crate) fn find_columns(
+    log: &Log,
+    recipe: &Recipe,
+    streams: &mut [Stream],
+    runs: &[Runs],
+    table: Option<&Schema>,
+) -> Result<()> {
+    let names: Vec<String> = streams.iter().map(|stream| stream.name.clone()).collect();
+    for (stream, runs) in streams.iter_mut().zip(runs) {
+        let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), stream.topic));
+        let topic = log.topic(&stream.topic)?;
+        stream.is_silent = runs.iter().all(Vec::is_empty);
+        if let Some(table) = table.filter(|_| stream.is_silent) {
+            stream.columns = stream.columns_of(table, &names);
+            continue;
+        }
+        let sample = sample(log, topic, runs).map_err(place)?;
         let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
-        let fields = match &source.matched {
+        let fields = match &stream.matched {
             Some(matched) => matched.fields.as_deref(),
             None => recipe.clock.fields.as_deref(),
         };
-        source.columns = chosen(all, fields, source.policy() == Some(Policy::Linear)).map_err(place)?;
+        stream.columns = match chosen(all, fields, stream.policy() == Some(Policy::Linear)) {
+            // Messages of another log may say which columns there are.
+            Err(error) if stream.is_silent => {
+                stream.unknown = Some(error.to_string());
+                Vec::new()
+            }
+            found => found.map_err(place)?,
+        };
     }
     Ok(())
+}
+
+/// Returns the first message that says what the pictures or points of a topic are, or else the first one: a sensor that has just been
+/// started may send empty ones.
+fn sample(log: &Log, topic: &TopicInfo, runs: &Runs) -> Result<Option<Value>> {
+    let mut firsts: Vec<&Entry> = runs.iter().flatten().collect();
+    if firsts.len() > SAMPLES {
+        firsts.select_nth_unstable_by_key(SAMPLES, |entry| (entry.file, entry.block, entry.offset));
+        firsts.truncate(SAMPLES);
+    }
+    firsts.sort_unstable_by_key(|entry| (entry.file, entry.block, entry.offset));
+    let mut first = None;
+    for entry in firsts {
+        let found = topic.decoder.decode(&log.message(entry)?)?;
+        if is_telling(topic.decoder.ty(), &found) {
+            return Ok(Some(found));
+        }
+        first = first.or(Some(found));
+    }
+    Ok(first)
 }
 
 fn is_float(ty: &ColumnType) -> bool {
@@ -176,7 +249,7 @@ fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Resul
 ///
 /// # Errors
 /// - `Invalid`: two columns have the same name.
-pub(crate) fn schema(sources: &[Fed]) -> Result<Schema> {
+pub(crate) fn schema(streams: &[Stream]) -> Result<Schema> {
     let mut builder = Schema::builder()
         .index(LOG, ColumnType::Utf8)
         .index(PART, ColumnType::Scalar(Primitive::U32))
@@ -186,16 +259,16 @@ pub(crate) fn schema(sources: &[Fed]) -> Result<Schema> {
         .required(TIME);
     let mut groups = Vec::new();
     let mut all_properties = Vec::new();
-    for source in sources {
+    for stream in streams {
         let mut group = Vec::new();
-        for (name, ty, properties, is_index) in source.outputs() {
+        for (name, ty, properties, is_index) in stream.outputs() {
             all_properties.extend(properties.into_iter().map(|(key, value)| (name.clone(), key, value)));
             match is_index {
                 true => builder = builder.index(name, ty),
                 false => group.push((name, ty)),
             }
         }
-        groups.extend((!group.is_empty()).then(|| (source.name.clone(), group)));
+        groups.extend((!group.is_empty()).then(|| (stream.name.clone(), group)));
     }
     for (name, group) in groups {
         builder = builder.group(name, group);

@@ -22,11 +22,12 @@
 //! | [`msg`] | definitions of ROS messages |
 //! | [`types`] | types of messages of all encodings |
 //!
-//! [`info()`] says what a log has, and [`plan`] writes a recipe to start from.
+//! [`info()`] says what a log has, [`plan`] writes a recipe to start from, and [`rows()`] gives rows without a table.
 
 mod cells;
 mod columns;
 mod decoder;
+mod definitions;
 mod folder;
 mod images;
 mod info;
@@ -42,6 +43,7 @@ mod proto;
 pub mod recipe;
 mod ros;
 mod rows;
+mod sqlite;
 mod table;
 mod times;
 pub mod types;
@@ -51,7 +53,7 @@ pub use input::Input;
 pub use layout::{LOG, PART, TIME};
 pub use log::{Log, LogSource, OpenOptions};
 pub use recipe::Recipe;
-pub use rows::{LogReport, MatchReport};
+pub use rows::{LogReport, MatchReport, rows};
 pub use table::{IngestSettings, Ingested, RECIPE, REPORT, Report, ingest};
 pub use times::parse_time;
 

@@ -11,10 +11,13 @@ use tetrys::{Error, ErrorKind, Result, StoreOptions};
 
 use crate::{
     decoder::{Decoder, Described},
-    input::Input,
+    definitions::Definitions,
+    folder::{self, Folder},
+    input::{Cancel, Input},
     matching::Entry,
     mcap::McapFile,
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
+    sqlite,
 };
 
 /// Where the files of a log are, before they are opened.
@@ -33,6 +36,8 @@ pub struct OpenOptions {
     pub strict: bool,
     /// Options of the store of the files.
     pub store: StoreOptions,
+    /// Folders of `.msg` files: the definitions of types that a recording lacks.
+    pub msgs: Vec<String>,
 }
 
 /// An open log.
@@ -43,6 +48,9 @@ pub struct Log {
     pub(crate) topics: BTreeMap<String, TopicInfo>,
     cache: BlockCache,
     warnings: Vec<String>,
+    /// Sentences about files that are left out.
+    left_out: Vec<String>,
+    definitions: Definitions,
     /// Chunks that were read, and had no CRC.
     unchecked: Mutex<BTreeSet<(u32, u32)>>,
 }
@@ -71,14 +79,14 @@ pub(crate) struct Message {
 }
 
 impl LogSource {
-    /// Returns the log of one file or folder. Its name is the file's, without `.mcap`.
+    /// Returns the log of one file or folder. Its name is the file's, without `.mcap` or `.mcap.zstd`.
     ///
     /// # Errors
     /// - `Invalid`: there is no name in the path.
     pub fn of(url: &str) -> Result<Self> {
         let trimmed = url.trim_end_matches('/');
         let name = trimmed.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = name.strip_suffix(".mcap").unwrap_or(name);
+        let name = folder::stem(name);
         if name.is_empty() || name == ".." || name == "." {
             return Err(Error::invalid(format!("{url}: expected the path of a log")));
         }
@@ -94,17 +102,19 @@ impl LogSource {
         Ok(Self { name: Self::of(first)?.name, files: urls.to_vec() })
     }
 
-    /// Returns the files, with folders replaced by the recordings in them.
-    fn expanded(&self) -> Result<Vec<String>> {
-        let mut files = Vec::new();
+    /// Returns the files, with folders replaced by the recordings in them, and what is left out there.
+    fn expanded(&self, strict: bool) -> Result<Folder> {
+        let mut all = Folder::default();
         for url in &self.files {
             if url.contains("://") || !Path::new(url).is_dir() {
-                files.push(url.clone());
+                all.files.push(url.clone());
                 continue;
             }
-            files.extend(crate::folder::recordings(url)?);
+            let folder = folder::open(url, strict)?;
+            all.files.extend(folder.files);
+            all.warnings.extend(folder.warnings);
         }
-        Ok(files)
+        Ok(all)
     }
 }
 
@@ -112,13 +122,24 @@ impl Log {
     /// Opens a log. Must be called on a thread that may block; for files in an object store, inside a tokio runtime.
     ///
     /// # Errors
-    /// - `NotFound`: a file is missing.
+    /// - `NotFound`: a file or a folder is missing.
+    /// - `Invalid`: a folder has files of several recordings; with `strict`, one that its metadata do not list.
     /// - `Corrupt`: a file is no recording; with `strict`, it is cut or damaged.
     /// - Errors of the file system or the store.
     pub fn open(source: &LogSource, options: &OpenOptions) -> Result<Self> {
-        let files = source.expanded()?;
-        let open = |url: &String| McapFile::open(Input::open(url, &options.store)?, options.strict);
-        Self::of_files(&source.name, files.iter().map(open).collect::<Result<_>>()?)
+        Self::open_with(source, options, &Cancel::default())
+    }
+
+    /// Opens a log, whose reads fail when the work is given up.
+    pub(crate) fn open_with(source: &LogSource, options: &OpenOptions, cancel: &Cancel) -> Result<Self> {
+        let Folder { files, warnings } = source.expanded(options.strict)?;
+        let open = |url: &String| {
+            let input = Input::open_with(url, &options.store, cancel)?;
+            let input = if sqlite::is_bag(url) { sqlite::converted(&input)? } else { input };
+            McapFile::open(input, options.strict)
+        };
+        let definitions = Definitions::find(&options.msgs).map_err(|error| error.at("msgs"))?;
+        Self::new(&source.name, files.iter().map(open).collect::<Result<_>>()?, warnings, definitions)
     }
 
     /// Makes a log of open files.
@@ -126,6 +147,10 @@ impl Log {
     /// # Errors
     /// - `Invalid`: there are no files.
     pub fn of_files(name: &str, files: Vec<McapFile>) -> Result<Self> {
+        Self::new(name, files, Vec::new(), Definitions::default())
+    }
+
+    fn new(name: &str, files: Vec<McapFile>, left_out: Vec<String>, definitions: Definitions) -> Result<Self> {
         if files.is_empty() {
             return Err(Error::not_found(format!("log {name}: expected recordings, found none")));
         }
@@ -135,6 +160,8 @@ impl Log {
             topics: BTreeMap::new(),
             cache: BlockCache::default(),
             warnings: Vec::new(),
+            left_out,
+            definitions,
             unchecked: Mutex::default(),
         };
         log.find_topics();
@@ -173,7 +200,7 @@ impl Log {
                     message_encoding: channel.message_encoding.clone(),
                     schema: name.to_owned(),
                     messages,
-                    decoder: Decoder::new(described),
+                    decoder: Decoder::with_definitions(described, &self.definitions),
                     conflict: None,
                 };
                 topics.insert(channel.topic.clone(), info);
@@ -199,7 +226,7 @@ impl Log {
 
     /// Returns a sentence for each thing that is missing or damaged.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.warnings.clone();
+        let mut warnings = [self.left_out.clone(), self.warnings.clone()].concat();
         let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).len();
         if unchecked > 0 {
             warnings.push(format!("log {}: {unchecked} chunks without a CRC: damage in them is not found", self.name));

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, ops::Range};
 
 use tetrys::{Error, Result};
 
-use crate::recipe::{Bound, Clock, Edge, Match, OnEqual, OnLate, Policy, Rate, Topic};
+use crate::recipe::{Bound, Clock, Edge, Jump, Match, OnEqual, OnLate, Policy, Rate, Topic};
 
 /// Maximum rows of a log: those of a partition.
 const MAX_ROWS: usize = 4 << 20;
@@ -22,16 +22,83 @@ pub(crate) struct Entry {
     pub(crate) channel: u16,
 }
 
-/// Sorts the messages of a topic by their times, and checks how late they are. Returns the number of messages left out.
+impl Entry {
+    /// The place of the message in the order of arrival.
+    fn arrival(&self) -> (i64, u32, u32, u64) {
+        (self.log_time, self.file, self.block, self.offset)
+    }
+}
+
+/// The messages of a topic: one sorted run for each part of the log.
+pub(crate) type Runs = Vec<Vec<Entry>>;
+
+/// Sorts the messages of a topic by their times, and checks how late they are. Returns a run for each part, which jumps of the clock of
+/// the topic separate if its settings say so, and the number of messages left out.
 ///
 /// # Errors
 /// - `Invalid`: a message is too late, or the clock of the topic jumps back.
-pub(crate) fn settle(entries: &mut Vec<Entry>, topic: &Topic) -> Result<u64> {
-    // The order of arrival.
-    entries.sort_unstable_by_key(|entry| (entry.log_time, entry.file, entry.block, entry.offset));
+pub(crate) fn runs(mut entries: Vec<Entry>, topic: &Topic) -> Result<(Runs, u64)> {
+    entries.sort_unstable_by_key(Entry::arrival);
+    let mut runs: Runs = vec![Vec::new()];
+    for entry in entries {
+        let run = runs.last().and_then(|run| run.last());
+        if topic.jump == Some(Jump::Split) && run.is_some_and(|before| !ONE_SECOND.allows(before.time - entry.time)) {
+            runs.push(Vec::new());
+        }
+        if let Some(run) = runs.last_mut() {
+            run.push(entry);
+        }
+    }
+    let late = runs.iter_mut().map(|run| settle(run, topic)).sum::<Result<u64>>()?;
+    Ok((runs, late))
+}
+
+/// Gives all topics as many runs as the first one that jumps, which is the clock if it does. A topic that does not jump is cut where the
+/// first messages behind the jumps arrived.
+///
+/// # Errors
+/// - `Invalid`: a topic has another number of jumps.
+pub(crate) fn aligned(topics: Vec<(&str, Runs)>, has_clock: bool) -> Result<Vec<Runs>> {
+    let of_clock = has_clock.then_some(0).filter(|clock| topics.get(*clock).is_some());
+    let Some(lead) = of_clock.or_else(|| topics.iter().position(|(_, runs)| runs.len() > 1)) else {
+        return Ok(topics.into_iter().map(|(_, runs)| runs).collect());
+    };
+    let (name, runs) = &topics[lead];
+    let (name, parts) = ((*name).to_owned(), runs.len());
+    let first = |run: &Vec<Entry>| run.iter().map(Entry::arrival).min();
+    // A run whose messages are all too late has no first one: there is always one that is not.
+    let cuts: Vec<_> = runs.iter().skip(1).filter_map(first).collect();
+    let align = |(topic, runs): (&str, Runs)| match runs.len() {
+        len if len == parts => Ok(runs),
+        1 => {
+            let mut cut: Runs = vec![Vec::new(); parts];
+            for entry in runs.into_iter().flatten() {
+                let part = cuts.partition_point(|cut| *cut <= entry.arrival());
+                if let Some(run) = cut.get_mut(part) {
+                    run.push(entry);
+                }
+            }
+            Ok(cut)
+        }
+        len => Err(Error::invalid(format!(
+            "the time of topic {topic} jumps back {} times, and that of topic {name} {} times: parts of the log need the same jumps",
+            len - 1,
+            parts - 1
+        ))),
+    };
+    topics.into_iter().map(align).collect()
+}
+
+/// Sorts the messages of a part, which are in the order of arrival, and checks how late they are. Returns the number left out.
+fn settle(entries: &mut Vec<Entry>, topic: &Topic) -> Result<u64> {
     let drops = topic.on_late == Some(OnLate::Drop);
-    // A recipe that leaves out late messages means those of long ago, too.
-    let jump = topic.jump.unwrap_or(if drops { Bound::None } else { ONE_SECOND });
+    let jump = match topic.jump {
+        Some(Jump::Error(ns)) => Bound::At(ns),
+        Some(Jump::None | Jump::Split) => Bound::None,
+        // A recipe that leaves out late messages means those of long ago, too.
+        None if drops => Bound::None,
+        None => ONE_SECOND,
+    };
     let lateness = topic.max_lateness.unwrap_or(ONE_SECOND);
     let (mut latest, mut before, mut fault) = (i64::MIN, None::<i64>, None);
     let all = entries.len();
@@ -41,7 +108,7 @@ pub(crate) fn settle(entries: &mut Vec<Entry>, topic: &Topic) -> Result<u64> {
         let late = if latest == i64::MIN { 0 } else { latest.saturating_sub(entry.time) };
         if fault.is_none() && !jump.allows(back) {
             fault = Some(Error::invalid(format!(
-                "the time steps back by {back} ns to {}: more than jump; check the clock of the sensor, or set jump = \"none\"",
+                "the time steps back by {back} ns to {}: more than jump; check the clock of the sensor, or set jump = \"split\" or \"none\"",
                 entry.time
             )));
         } else if !lateness.allows(late) {
@@ -66,16 +133,18 @@ pub(crate) fn settle(entries: &mut Vec<Entry>, topic: &Topic) -> Result<u64> {
 /// A row before it has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tick {
+    /// The number of the run of its messages.
+    pub(crate) run: usize,
     pub(crate) time: i64,
     /// The message of the clock, if a topic is the clock.
     pub(crate) message: Option<usize>,
 }
 
-/// Returns the ticks of a clock topic.
+/// Returns the ticks of a run of a clock topic.
 ///
 /// # Errors
 /// - `Invalid`: two messages have the same time, and the recipe says that this is an error.
-pub(crate) fn ticks_of_topic(entries: &[Entry], on_equal: OnEqual) -> Result<Vec<Tick>> {
+pub(crate) fn ticks_of_topic(run: usize, entries: &[Entry], on_equal: OnEqual) -> Result<Vec<Tick>> {
     let equal =
         |one: usize, other: usize| entries.get(one).zip(entries.get(other)).is_some_and(|(one, other)| one.time == other.time);
     let is_kept = |number: usize| match on_equal {
@@ -89,14 +158,14 @@ pub(crate) fn ticks_of_topic(entries: &[Entry], on_equal: OnEqual) -> Result<Vec
         return Err(Error::invalid(format!("two messages of the clock have the time {}", pair[0].time)));
     }
     let kept = entries.iter().enumerate().filter(|(number, _)| is_kept(*number));
-    Ok(kept.map(|(number, entry)| Tick { time: entry.time, message: Some(number) }).collect())
+    Ok(kept.map(|(number, entry)| Tick { run, time: entry.time, message: Some(number) }).collect())
 }
 
-/// Returns the ticks of a rate over the messages of the matched topics.
+/// Returns the ticks of a rate over a run of the messages of the matched topics.
 ///
 /// # Errors
 /// - `Invalid`: there would be too many rows.
-pub(crate) fn ticks_of_rate(rate: Rate, clock: &Clock, topics: &[&[Entry]]) -> Result<Vec<Tick>> {
+pub(crate) fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[&[Entry]]) -> Result<Vec<Tick>> {
     let firsts = || topics.iter().filter_map(|entries| entries.first()).map(|entry| entry.time);
     let lasts = || topics.iter().filter_map(|entries| entries.last()).map(|entry| entry.time);
     let is_empty = topics.iter().any(|entries| entries.is_empty());
@@ -118,7 +187,7 @@ pub(crate) fn ticks_of_rate(rate: Rate, clock: &Clock, topics: &[&[Entry]]) -> R
         let after = number * 1_000_000_000 * i128::from(rate.seconds) / i128::from(rate.rows);
         let time = i64::try_from(i128::from(start) + after).ok().filter(|time| *time <= end);
         let Some(time) = time else { break };
-        ticks.push(Tick { time, message: None });
+        ticks.push(Tick { run, time, message: None });
         check_rows(ticks.len(), start, end)?;
     }
     Ok(ticks)
@@ -144,10 +213,22 @@ pub(crate) enum Pick {
     All(Range<usize>),
 }
 
-/// The ticks around a row: what `all` takes.
+impl Pick {
+    /// Returns the same messages, whose numbers begin with `start`.
+    pub(crate) fn behind(self, start: usize) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::One(number) => Self::One(number + start),
+            Self::Between(a, b) => Self::Between(a + start, b + start),
+            Self::All(range) => Self::All(range.start + start..range.end + start),
+        }
+    }
+}
+
+/// What comes before a row: what `all` takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since {
-    /// The tick before, which takes its own messages.
+    /// The time of the row before, which takes its own messages. A tick that is left out is no row, and takes none.
     pub(crate) before: Option<i64>,
     /// Whether the row is the first of its part.
     pub(crate) is_first: bool,

@@ -130,7 +130,7 @@ impl Layout {
         self.columns.iter().map(of).collect()
     }
 
-    /// Returns the values of a column in a message.
+    /// Returns the values of a column in a message; null for a message without fields and without bytes.
     ///
     /// # Errors
     /// - `Invalid`: the points have other fields than those of the sample, or the data are shorter than the cloud.
@@ -157,6 +157,9 @@ impl Layout {
         let height = if width == 0 { 0 } else { height };
         let (name, element, fields) = &self.columns[column];
         let found = self.cloud.found(message)?;
+        if found.is_empty() && data.is_empty() {
+            return Ok(Cell::Null);
+        }
         let mut places = Vec::new();
         for (field, count) in fields {
             let here = found.iter().find(|found| found.name == *field && found.element == *element && found.count == *count);

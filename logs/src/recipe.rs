@@ -52,7 +52,7 @@ pub struct Clock {
     /// What to do with messages of `topic` that have the same time.
     #[serde(default)]
     pub on_equal: OnEqual,
-    /// A longer hole between two rows begins a new part.
+    /// A longer gap between two rows begins a new part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Bound>,
     /// Settings of the topic.
@@ -119,9 +119,9 @@ pub struct Topic {
     /// What to do with a message that is later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_late: Option<OnLate>,
-    /// A longer step back from one message to the next is a jump of the clock, and an error.
+    /// What to do where the time steps back from one message to the next, as a clock that is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jump: Option<Bound>,
+    pub jump: Option<Jump>,
 }
 
 macro_rules! words {
@@ -221,6 +221,18 @@ pub enum Bound {
     At(i64),
     /// No bound.
     None,
+}
+
+/// What to do where the time of a topic steps back from one message to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub enum Jump {
+    /// A step of more nanoseconds is an error.
+    Error(i64),
+    /// All messages are sorted.
+    None,
+    /// At a step of more than a second, a new part begins.
+    Split,
 }
 
 /// Rows a second, exactly.
@@ -370,6 +382,31 @@ impl From<Bound> for Written {
         match bound {
             Bound::At(ns) => Nanoseconds(ns).into(),
             Bound::None => Self::Text("none".to_owned()),
+        }
+    }
+}
+
+impl TryFrom<Written> for Jump {
+    type Error = String;
+
+    fn try_from(found: Written) -> Result<Self, String> {
+        if matches!(&found, Written::Text(text) if text == "split") {
+            return Ok(Self::Split);
+        }
+        match Bound::try_from(found) {
+            Ok(Bound::At(ns)) => Ok(Self::Error(ns)),
+            Ok(Bound::None) => Ok(Self::None),
+            Err(error) => Err(format!("{error}; or \"split\"")),
+        }
+    }
+}
+
+impl From<Jump> for Written {
+    fn from(jump: Jump) -> Self {
+        match jump {
+            Jump::Error(ns) => Nanoseconds(ns).into(),
+            Jump::None => Self::Text("none".to_owned()),
+            Jump::Split => Self::Text("split".to_owned()),
         }
     }
 }
@@ -524,6 +561,12 @@ impl Recipe {
                 return fail("expected patterns of columns in fields, such as [\"position\"]; leave it out for all");
             }
         }
+        let splits = |topic: &Topic| topic.or(&self.defaults).jump == Some(Jump::Split);
+        let has_time = [&clock.start, &clock.end].into_iter().any(|edge| matches!(edge, Some(Edge::At(_))));
+        if has_time && self.matches.iter().any(|matched| splits(&matched.of)) {
+            let why = "with jump = \"split\", a time may come twice: expected \"overlap\" or \"any\" for start and end";
+            return Err(place(Error::invalid(why)));
+        }
         match self.matches.is_empty() && self.clock.topic.is_none() {
             true => Err(Error::invalid("a rate without a [[match]] makes rows without values")),
             false => Ok(self),
@@ -584,7 +627,7 @@ mod tests {
     fn a_recipe_is_the_same_as_toml_and_as_json() {
         let text = format!(
             "{CLOCK}gap = \"1s\"\n[defaults]\ntime = \"stamp\"\non_late = \"drop\"\n[[match]]\nname = \"b\"\ntopic = \"/b\"\n\
-             policy = \"linear\"\nmax_gap = 5\nfuture = true\noffset = \"-3ms\"\n"
+             policy = \"linear\"\nmax_gap = 5\nfuture = true\noffset = \"-3ms\"\njump = \"split\"\n"
         );
         let recipe = Recipe::parse(&text).unwrap();
         assert_eq!(recipe.clock.gap, Some(Bound::At(1_000_000_000)));
@@ -605,10 +648,16 @@ mod tests {
             (format!("{CLOCK}[tf.lidar]\ntarget = \"map\""), "tf"),
             (of("policy = \"last\""), "expected tolerance"),
             (of("policy = \"last\"\ntolerance = -1"), "0 or more"),
+            (of("policy = \"last\"\ntolerance = 1\njump = \"cut\""), "or \"split\""),
             (of("policy = \"last\"\ntolerance = 1\nfuture = true"), "leave out future"),
             (of("policy = \"next\"\ntolerance = 1"), "future = true"),
             (of("policy = \"linear\"\ntolerance = 1\nfuture = true"), "max_gap"),
             (of("policy = \"slerp\""), "slerp"),
+            (
+                of("policy = \"last\"\ntolerance = 1\njump = \"split\"")
+                    .replace("topic = \"/a\"\ntime = \"log\"", "rate = \"1Hz\"\nend = 5"),
+                "a time may come twice",
+            ),
             (of("policy = \"last\"\ntolerance = 1\nmax_latness = 5"), "max_latness"),
             (of("policy = \"last\"\ntolerance = 1\nfields = []"), "expected patterns of columns in fields"),
             (of("policy = \"all\"\nmissing = \"drop\""), "missing does not belong to all"),

@@ -4,16 +4,15 @@ use std::{collections::VecDeque, sync::Arc};
 
 use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use bytes::Bytes;
-use serde::Serialize;
-use tetrys::{ColumnType, Error, ErrorKind, Result, TimeUnit, schema::Primitive};
+use serde::{Deserialize, Serialize};
+use tetrys::{ColumnType, Error, ErrorKind, Result, Schema, TimeUnit, schema::Primitive};
 
 use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
-    layout::{Fed, LOG, PART, TIME, find_columns, sources},
+    layout::{LOG, PART, Stream, TIME, find_columns, streams},
     log::Log,
-    matching::{Entry, Pick, Since, Tick, difference, pick, settle, ticks_of_rate, ticks_of_topic, weight},
+    matching::{Entry, Pick, Runs, Since, Tick, aligned, difference, pick, runs, ticks_of_rate, ticks_of_topic, weight},
     recipe::{Bound, Missing, Policy, Recipe},
 };
 
@@ -25,7 +24,8 @@ const BATCH_ROWS: usize = 1024;
 const KEPT: usize = 4;
 
 /// Counts what a match found in a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct MatchReport {
     /// Name of the match, or of the clock.
     pub name: String,
@@ -50,7 +50,8 @@ pub struct MatchReport {
 }
 
 /// Reports the import of one log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct LogReport {
     /// Its name.
     pub log: String,
@@ -58,7 +59,7 @@ pub struct LogReport {
     pub rows: u64,
     /// Ticks that were left out because a match was missing.
     pub dropped: u64,
-    /// Parts, which holes of the clock separate.
+    /// Parts, which gaps between rows separate.
     pub parts: u32,
     /// The clock, if a topic is the clock, and each match.
     pub matches: Vec<MatchReport>,
@@ -66,19 +67,45 @@ pub struct LogReport {
     pub warnings: Vec<String>,
 }
 
+/// Returns the rows of an open log, batch by batch, without a table. They end after the first error.
+///
+/// ```
+/// use tetrys_logs::{Input, Log, Recipe, mcap::McapFile, rows};
+/// # fn example(recording: Vec<u8>) -> tetrys::Result<()> {
+/// let recipe = Recipe::parse("[clock]\ntopic = \"/camera\"\ntime = \"log\"")?;
+/// let log = Log::of_files("monday", vec![McapFile::open(Input::of_bytes("monday.mcap", recording), false)?])?;
+/// for batch in rows(log, &recipe)? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// - `NotFound`: a topic is missing, or a pattern of `fields` matches nothing.
+/// - `Invalid`: a stamp is missing, a message is late, or columns cannot be interpolated.
+/// - `Corrupt`, `Unsupported`: a message does not fit its definition; a chunk is damaged.
+/// - Errors of the file system or the store.
+pub fn rows(log: Log, recipe: &Recipe) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    Rows::new(log, recipe, (None, None), None)
+}
+
 /// The rows of a log, batch by batch. Ends after the first error.
 pub(crate) struct Rows {
     log: Log,
-    feeds: Vec<Feed>,
+    builders: Vec<StreamBuilder>,
     ticks: std::vec::IntoIter<Tick>,
     gap: Option<Bound>,
     /// Whether the ticks are those of a rate.
     by_rate: bool,
-    /// Time of the tick before, and of the last one that matched.
+    /// First time of rows. Earlier ticks say only what came before the first row.
+    from: Option<i64>,
+    /// Time of the row before, and of the last row with a message. A tick that is left out is no row.
     before: Option<i64>,
     matched_at: Option<i64>,
     part: u32,
-    is_first: bool,
+    /// The run of the messages of the row before, and whether a new one has begun without a row so far.
+    run: usize,
+    is_behind_jump: bool,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -87,70 +114,77 @@ pub(crate) struct Rows {
     bytes: usize,
 }
 
-/// The sources of a log, with the messages and the beginning of the report of each.
-type Found = (Vec<Fed>, Vec<Vec<Entry>>, Vec<MatchReport>);
+/// The streams of a log, with the messages and the beginning of the report of each.
+type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>);
 
-/// A match at work.
-struct Feed {
-    fed: Fed,
+/// Collects the values that a stream has in the rows of a batch.
+struct StreamBuilder {
+    stream: Stream,
     decoder: Decoder,
+    /// The runs of its messages, one behind the other, and where each begins, with the end of the last.
     entries: Vec<Entry>,
+    starts: Vec<usize>,
     used: Vec<bool>,
     kept: VecDeque<(usize, Arc<Vec<Cell>>)>,
     dt: Builder,
     gap: Builder,
-    builders: Vec<Builder>,
+    columns: Vec<Builder>,
     report: MatchReport,
 }
 
 impl Rows {
-    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive.
-    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>)) -> Result<Self> {
-        let mut fed = Self::found(&mut log, recipe);
-        if log.is_indexed() && matches!(&fed, Err(error) if error.kind() == ErrorKind::Corrupt) {
+    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive. `table` is the schema of the rows, if it
+    /// is known.
+    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
+        let mut streams = Self::found(&mut log, recipe, table);
+        if log.is_indexed() && matches!(&streams, Err(error) if error.kind() == ErrorKind::Corrupt) {
             log.scan()?;
-            fed = Self::found(&mut log, recipe);
+            streams = Self::found(&mut log, recipe, table);
         }
-        let (fed, entries, reports) = fed?;
+        let (streams, runs, reports) = streams?;
 
         let place = |error: Error| error.at(format!("log {}", log.name()));
-        let ticks = match recipe.clock.rate {
-            None => ticks_of_topic(entries.first().map_or(&[], Vec::as_slice), recipe.clock.on_equal),
-            Some(rate) => {
-                let slices: Vec<&[Entry]> = entries.iter().map(Vec::as_slice).collect();
-                ticks_of_rate(rate, &recipe.clock, &slices)
-            }
-        };
-        let mut ticks = ticks.map_err(place)?;
-        ticks.retain(|tick| span.0.is_none_or(|from| tick.time >= from) && span.1.is_none_or(|to| tick.time <= to));
+        let mut ticks = Vec::new();
+        for run in 0..runs.iter().map(Vec::len).max().unwrap_or(0) {
+            let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
+            let found = match recipe.clock.rate {
+                None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
+                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices),
+            };
+            ticks.extend(found.map_err(place)?);
+        }
+        ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
-        let mut feeds = Vec::new();
-        for ((fed, entries), report) in fed.into_iter().zip(entries).zip(reports) {
-            let types: Vec<ColumnType> = fed.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
-            let values = &types[types.len() - fed.columns.len()..];
-            feeds.push(Feed {
-                decoder: log.topic(&fed.topic)?.decoder.clone(),
-                used: vec![false; entries.len()],
+        let mut builders = Vec::new();
+        for ((stream, runs), report) in streams.into_iter().zip(runs).zip(reports) {
+            let types: Vec<ColumnType> = stream.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
+            let values = &types[types.len() - stream.columns.len()..];
+            builders.push(StreamBuilder {
+                decoder: log.topic(&stream.topic)?.decoder.clone(),
+                starts: starts(&runs),
+                used: vec![false; runs.iter().map(Vec::len).sum()],
                 kept: VecDeque::new(),
-                dt: Builder::new(if fed.has_dt() { &types[0] } else { &duration }),
+                dt: Builder::new(if stream.has_dt() { &types[0] } else { &duration }),
                 gap: Builder::new(&duration),
-                builders: values.iter().map(Builder::new).collect(),
-                fed,
-                entries,
+                columns: values.iter().map(Builder::new).collect(),
+                stream,
+                entries: runs.concat(),
                 report,
             });
         }
         Ok(Self {
             log,
-            feeds,
+            builders,
             ticks: ticks.into_iter(),
             gap: recipe.clock.gap,
             by_rate: recipe.clock.rate.is_some(),
+            from: span.0,
             before: None,
             matched_at: None,
             part: 0,
-            is_first: true,
+            run: 0,
+            is_behind_jump: false,
             report,
             ended: false,
             parts: Vec::new(),
@@ -159,23 +193,25 @@ impl Rows {
         })
     }
 
-    /// Returns the sources with their columns, their messages and the beginnings of their reports.
-    fn found(log: &mut Log, recipe: &Recipe) -> Result<Found> {
-        let mut fed = sources(recipe);
-        let wanted: Vec<(&str, &crate::recipe::Topic)> = fed.iter().map(|fed| (fed.topic.as_str(), &fed.settings)).collect();
+    /// Returns the streams with their columns, their messages and the beginnings of their reports.
+    fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
+        let mut streams = streams(recipe);
+        let wanted: Vec<(&str, &crate::recipe::Topic)> =
+            streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
         let found = log.entries(&wanted)?;
-        let mut entries = Vec::new();
+        let mut all = Vec::new();
         let mut reports = Vec::new();
-        for ((mut found, without_stamp), fed) in found.into_iter().zip(&fed) {
+        for ((found, without_stamp), stream) in found.into_iter().zip(&streams) {
             let messages = found.len() as u64 + without_stamp;
-            let late = settle(&mut found, &fed.settings);
-            let late = late.map_err(|error| error.at(format!("log {}: topic {}", log.name(), fed.topic)))?;
-            let (name, topic) = (fed.name.clone(), fed.topic.clone());
+            let runs = runs(found, &stream.settings);
+            let (runs, late) = runs.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
+            let (name, topic) = (stream.name.clone(), stream.topic.clone());
             reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
-            entries.push(found);
+            all.push((stream.topic.as_str(), runs));
         }
-        find_columns(log, recipe, &mut fed, &entries)?;
-        Ok((fed, entries, reports))
+        let runs = aligned(all, recipe.clock.topic.is_some()).map_err(|error| error.at(format!("log {}", log.name())))?;
+        find_columns(log, recipe, &mut streams, &runs, table)?;
+        Ok((streams, runs, reports))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -183,25 +219,30 @@ impl Rows {
         self.log.is_indexed()
     }
 
-    /// Returns the sources with their columns.
-    pub(crate) fn fed(&self) -> Vec<Fed> {
-        self.feeds.iter().map(|feed| feed.fed.clone()).collect()
+    /// Returns the streams with their columns.
+    pub(crate) fn streams(&self) -> Vec<Stream> {
+        self.builders.iter().map(|builder| builder.stream.clone()).collect()
     }
 
-    /// Returns whether each topic has a message, so that the columns are known.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.feeds.iter().all(|feed| !feed.entries.is_empty())
+    /// Returns why the messages of a topic stay bytes, if they do.
+    pub(crate) fn problem_of(&self, topic: &str) -> Option<&str> {
+        self.log.topics.get(topic)?.decoder.reason()
     }
 
     /// Returns the number of rows that may follow.
     pub(crate) fn ticks_left(&self) -> u64 {
-        self.ticks.len() as u64
+        self.ticks.as_slice().iter().filter(|tick| self.is_inside(tick.time)).count() as u64
+    }
+
+    /// Whether the import has rows of this time. Later ticks are left out before.
+    fn is_inside(&self, time: i64) -> bool {
+        self.from.is_none_or(|from| time >= from)
     }
 
     /// Returns what became of the log so far.
     pub(crate) fn report(&self) -> LogReport {
         let mut report = self.report.clone();
-        report.matches = self.feeds.iter().map(Feed::reported).collect();
+        report.matches = self.builders.iter().map(StreamBuilder::reported).collect();
         report.parts = if report.rows == 0 { 0 } else { self.part + 1 };
         report.warnings = self.log.warnings();
         report
@@ -217,55 +258,66 @@ impl Rows {
 
     fn append(&mut self, tick: Tick) -> Result<()> {
         let time = tick.time;
-        let is_split = |before: Option<i64>| before.is_some_and(|before| self.gap.is_some_and(|gap| !gap.allows(time - before)));
-        let place = |error: Error, log: &Log, feed: &Feed| {
-            error.at(format!("log {}: row at {time}: topic {}", log.name(), feed.fed.topic))
+        let is_inside = self.is_inside(time);
+        if self.run != tick.run {
+            // Nothing before a jump belongs to what comes behind it.
+            (self.run, self.before, self.matched_at) = (tick.run, None, None);
+            self.is_behind_jump = true;
+        }
+        let is_gap = |before: Option<i64>| before.zip(self.gap).is_some_and(|(before, gap)| !gap.allows(time - before));
+        let place = |error: Error, log: &Log, builder: &StreamBuilder| {
+            error.at(format!("log {}: row at {time}: topic {}", log.name(), builder.stream.topic))
         };
-        let mut is_new = !self.by_rate && is_split(self.before);
-        let since = |is_new: bool, this: &Self| Since { before: this.before, is_first: this.is_first || is_new };
+        let is_behind_gap = is_gap(self.before);
+        let since = Since { before: self.before, is_first: self.before.is_none() || is_behind_gap };
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
-        for feed in &self.feeds {
-            let pick = match (&feed.fed.matched, tick.message) {
-                (None, Some(message)) => Pick::One(message),
+        for builder in &self.builders {
+            let pick = match (&builder.stream.matched, tick.message) {
+                (None, Some(message)) => Pick::One(message + builder.run(tick.run).0),
                 (None, None) => Pick::None,
-                (Some(matched), _) => pick(matched, &feed.entries, time, since(is_new, self)),
+                (Some(matched), _) => {
+                    let (start, entries) = builder.run(tick.run);
+                    pick(matched, entries, time, since).behind(start)
+                }
             };
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
         }
-        if self.by_rate && any {
-            is_new = is_split(self.matched_at);
-            self.matched_at = Some(time);
-        }
-        if is_new && self.report.rows > 0 {
-            self.part += 1;
-        }
-        (self.before, self.is_first) = (Some(time), false);
-        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
-            let missing = feed.fed.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
-            if *pick != Pick::None {
-                continue;
-            }
+        let is_new = is_behind_gap || (self.by_rate && any && is_gap(self.matched_at));
+        for (builder, pick) in self.builders.iter_mut().zip(&picks) {
+            let missing = builder.stream.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
             match missing {
-                Missing::Null => {}
+                _ if *pick != Pick::None => {}
                 Missing::Drop => {
-                    self.report.dropped += 1;
-                    feed.report.missing += 1;
+                    self.report.dropped += u64::from(is_inside);
+                    builder.report.missing += u64::from(is_inside);
                     return Ok(());
                 }
-                Missing::Error => {
-                    let name = &feed.fed.name;
+                Missing::Error if is_inside => {
+                    let name = &builder.stream.name;
                     return Err(place(
                         Error::invalid(format!("no message for `{name}`, and missing = \"error\"")),
                         &self.log,
-                        feed,
+                        builder,
                     ));
                 }
+                Missing::Null | Missing::Error => {}
             }
         }
-        for (feed, pick) in self.feeds.iter_mut().zip(&picks) {
-            self.bytes += feed.append(&self.log, pick, time).map_err(|error| place(error, &self.log, feed))?;
+        self.before = Some(time);
+        if any {
+            self.matched_at = Some(time);
+        }
+        if !is_inside {
+            return Ok(());
+        }
+        let is_behind_jump = std::mem::take(&mut self.is_behind_jump);
+        if (is_new || is_behind_jump) && self.report.rows > 0 {
+            self.part += 1;
+        }
+        for (builder, pick) in self.builders.iter_mut().zip(&picks) {
+            self.bytes += builder.append(&self.log, pick, time).map_err(|error| place(error, &self.log, builder))?;
         }
         self.parts.push(self.part);
         self.times.push(time);
@@ -281,16 +333,16 @@ impl Rows {
             (PART.to_owned(), Arc::new(UInt32Array::from(std::mem::take(&mut self.parts)))),
             (TIME.to_owned(), Arc::new(TimestampNanosecondArray::from(std::mem::take(&mut self.times)))),
         ];
-        for feed in &mut self.feeds {
-            let mut names = feed.fed.outputs().into_iter().map(|(name, ..)| name);
-            if feed.fed.has_dt() {
-                columns.push((names.next().unwrap_or_default(), feed.dt.finish()?));
-                if feed.fed.policy() == Some(Policy::Linear) {
-                    columns.push((names.next().unwrap_or_default(), feed.gap.finish()?));
+        for builder in &mut self.builders {
+            let mut names = builder.stream.outputs().into_iter().map(|(name, ..)| name);
+            if builder.stream.has_dt() {
+                columns.push((names.next().unwrap_or_default(), builder.dt.finish()?));
+                if builder.stream.policy() == Some(Policy::Linear) {
+                    columns.push((names.next().unwrap_or_default(), builder.gap.finish()?));
                 }
             }
-            for (name, builder) in names.zip(&mut feed.builders) {
-                columns.push((name, builder.finish()?));
+            for (name, column) in names.zip(&mut builder.columns) {
+                columns.push((name, column.finish()?));
             }
         }
         self.bytes = 0;
@@ -314,7 +366,22 @@ impl Iterator for Rows {
     }
 }
 
-impl Feed {
+/// Returns where each run begins if they lie one behind the other, and the end of the last.
+fn starts(runs: &Runs) -> Vec<usize> {
+    let ends = runs.iter().scan(0, |end, run| {
+        *end += run.len();
+        Some(*end)
+    });
+    [0].into_iter().chain(ends).collect()
+}
+
+impl StreamBuilder {
+    /// Returns the messages of a run, and the number of the first.
+    fn run(&self, run: usize) -> (usize, &[Entry]) {
+        let range = self.starts.get(run).zip(self.starts.get(run + 1));
+        range.map_or((0, &[]), |(start, end)| (*start, &self.entries[*start..*end]))
+    }
+
     fn reported(&self) -> MatchReport {
         let skipped = self.used.iter().filter(|used| !**used).count() as u64;
         MatchReport { skipped, ..self.report.clone() }
@@ -335,49 +402,47 @@ impl Feed {
         for number in numbers.clone() {
             self.report.reused += u64::from(std::mem::replace(&mut self.used[number], true));
         }
-        let is_all = self.fed.policy() == Some(Policy::All);
+        let is_all = self.stream.policy() == Some(Policy::All);
         let (dt, gap) = difference(pick, &self.entries, time);
         let largest = match is_all {
             true => numbers.clone().map(|number| self.entries[number].time.abs_diff(time)).max(),
             false => dt.map(i64::unsigned_abs),
         };
-        if self.fed.matched.is_some() {
+        if self.stream.matched.is_some() {
             self.report.largest_dt = self.report.largest_dt.max(largest);
         }
-        if self.fed.has_dt() {
+        if self.stream.has_dt() {
             let cell = |ns: Option<i64>| ns.map_or(Cell::Null, |ns| Cell::Fixed(ns.to_le_bytes()));
             let of_all = || numbers.clone().map(|number| cell(Some(self.entries[number].time - time))).collect();
             self.dt.append(&if is_all { Cell::List(of_all()) } else { cell(dt) })?;
-            if self.fed.policy() == Some(Policy::Linear) {
+            if self.stream.policy() == Some(Policy::Linear) {
                 self.gap.append(&cell(gap))?;
             }
         }
         let cells: Arc<Vec<Cell>> = match pick {
-            Pick::None => Arc::new(vec![Cell::Null; self.builders.len()]),
+            Pick::None => Arc::new(vec![Cell::Null; self.columns.len()]),
             Pick::One(number) => self.decoded(log, *number)?,
             Pick::Between(a, b) => {
                 let weight = weight(&self.entries, *a, *b, time);
                 let (a, b) = (self.decoded(log, *a)?, self.decoded(log, *b)?);
-                let between = self.fed.columns.iter().zip(a.iter().zip(b.iter()));
+                let between = self.stream.columns.iter().zip(a.iter().zip(b.iter()));
                 let between = between.map(|(column, (a, b))| {
                     interpolated(&column.ty, a, b, weight).map_err(|error| error.at(format!("column `{}`", column.name)))
                 });
                 Arc::new(between.collect::<Result<_>>()?)
             }
             Pick::All(range) => {
-                let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.fed.columns.len()];
+                let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.stream.columns.len()];
                 for number in range.clone() {
                     let cells = self.decoded(log, number)?;
-                    for ((list, cell), column) in lists.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
-                        list.push(if *cell == Cell::Null { Cell::zero(&column.ty) } else { cell.clone() });
-                    }
+                    lists.iter_mut().zip(cells.iter()).for_each(|(list, cell)| list.push(cell.clone()));
                 }
-                let stacked = lists.into_iter().zip(&self.fed.columns).map(|(list, column)| stack(&column.ty, list));
+                let stacked = lists.into_iter().zip(&self.stream.columns).map(|(list, column)| stack(&column.ty, list));
                 Arc::new(stacked.collect())
             }
         };
         let mut bytes = 0;
-        for ((builder, cell), column) in self.builders.iter_mut().zip(cells.iter()).zip(&self.fed.columns) {
+        for ((builder, cell), column) in self.columns.iter_mut().zip(cells.iter()).zip(&self.stream.columns) {
             bytes += builder.append(cell).map_err(|error| error.at(format!("column `{}`", column.name)))?;
         }
         Ok(bytes)
@@ -390,7 +455,7 @@ impl Feed {
         let entry = &self.entries[number];
         let decode = || {
             let value = self.decoder.decode(&log.message(entry)?)?;
-            self.fed.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
+            self.stream.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
         };
         let cells = decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?;
         let cells = Arc::new(cells);
@@ -428,14 +493,16 @@ fn interpolated(ty: &ColumnType, a: &Cell, b: &Cell, weight: f64) -> Result<Cell
             out.resize(8, 0);
             Ok(Cell::Fixed(out.try_into().unwrap_or_default()))
         }
-        (Cell::Tensor(shape, a), Cell::Tensor(other, b)) if shape == other => {
+        _ => {
+            let (Some((shape, a, one)), Some((others, b, other))) = (a.numbers(), b.numbers()) else { return Ok(Cell::Null) };
+            if shape != others {
+                return Err(Error::invalid(format!("linear between arrays of shapes {shape:?} and {others:?}")));
+            }
             let mut out = Vec::with_capacity(a.len());
             a.chunks_exact(width).zip(b.chunks_exact(width)).for_each(|(a, b)| number(a, b, &mut out));
-            Ok(Cell::Tensor(shape.clone(), Bytes::from(out)))
+            let has = |valid: Option<&[bool]>, at: usize| valid.is_none_or(|valid| valid.get(at) == Some(&true));
+            let valid = (0..a.len() / width).map(|at| has(one, at) && has(other, at)).collect();
+            Ok(Cell::masked(shape.to_vec(), out, valid))
         }
-        (Cell::Tensor(shape, _), Cell::Tensor(other, _)) => {
-            Err(Error::invalid(format!("linear between arrays of shapes {shape:?} and {other:?}")))
-        }
-        _ => Ok(Cell::Null),
     }
 }

@@ -9,17 +9,18 @@ use std::{
 };
 
 use arrow_array::{Array, cast::AsArray};
-use futures::future::join_all;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tetrys::{
     Error, ErrorKind, Result, Schema, Store, Table, WriteOptions,
-    ingest::{Target, writer},
+    ingest::{Target, threads, writer},
     table::TableWriter,
 };
+use tokio::task::JoinSet;
 
 use crate::{
-    layout::{self, LOG},
+    input::Cancel,
+    layout::{self, LOG, Stream},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
     rows::{LogReport, Rows},
@@ -27,7 +28,7 @@ use crate::{
 
 /// Property of the table: the recipe that its rows were made with.
 pub const RECIPE: &str = "logs.recipe";
-/// Attachment of each version: what became of its logs, as JSON.
+/// Attachment of the table: what became of all of its logs, as JSON. [`Ingested::report`] has those of one import.
 pub const REPORT: &str = "logs.report.json";
 /// Rows of a partition.
 const MAX_ROWS: u64 = 4 << 20;
@@ -63,12 +64,25 @@ pub struct Ingested {
 }
 
 /// Reports the import of several logs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
 pub struct Report {
     /// Each log.
     pub logs: Vec<LogReport>,
     /// Logs that failed, and why.
     pub failed: BTreeMap<String, String>,
+}
+
+impl Report {
+    /// Returns the report of a table to which logs were added.
+    fn and(mut self, added: &Self) -> Self {
+        let is_again = |log: &str| added.failed.contains_key(log) || added.logs.iter().any(|other| other.log == log);
+        self.logs.retain(|log| !is_again(&log.log));
+        self.failed.retain(|log, _| !is_again(log));
+        self.logs.extend(added.logs.iter().cloned());
+        self.failed.extend(added.failed.clone());
+        self
+    }
 }
 
 impl IngestSettings {
@@ -96,13 +110,16 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Ingested> {
     check_names(sources)?;
+    // Work that blocks a thread ends when the caller drops this future, for example because of Ctrl-C.
+    let cancel = Cancel::default();
+    let _guard = cancel.on_drop();
     let recipe = settings.recipe.to_json()?;
     let base = match Table::open_in(store.clone()).await {
         Ok(table) => Some(table),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let mut present = BTreeSet::new();
+    let (mut present, mut earlier) = (BTreeSet::new(), Report::default());
     if let Some(table) = &base {
         let own = table.properties().get(RECIPE);
         if own != Some(&recipe) {
@@ -112,7 +129,10 @@ pub async fn ingest(
                 table.url()
             )));
         }
+        earlier = report_of(table).await?;
         present = names_of(table).await?;
+        // A log without rows was imported, too.
+        present.extend(earlier.logs.iter().filter(|log| log.rows == 0).map(|log| log.log.clone()));
     }
     let (here, wanted): (Vec<&LogSource>, Vec<&LogSource>) = sources.iter().partition(|source| present.contains(&source.name));
     let present: Vec<String> = here.into_iter().map(|source| source.name.clone()).collect();
@@ -122,12 +142,12 @@ pub async fn ingest(
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let (schema, mut failed) = match &base {
         Some(table) => (table.schema().clone(), BTreeMap::new()),
-        None => first_schema(&wanted, settings).await?,
+        None => first_schema(&wanted, settings, &cancel).await?,
     };
     let target = if base.is_some() { Target::Append } else { Target::New };
     let writer = writer(store, base, schema, settings.write.clone(), target, &settings.references).await?;
     let writer = Arc::new(writer);
-    let written = write(&writer, &wanted, settings, &mut failed, progress).await?;
+    let written = write(&writer, &wanted, settings, &mut failed, progress, &cancel).await?;
     let (mut receipts, mut logs) = (Vec::new(), Vec::new());
     for (receipt, report) in written {
         receipts.push(receipt);
@@ -142,10 +162,22 @@ pub async fn ingest(
     writer.set_property(RECIPE, recipe);
     writer.set_lineage("source", json!({"kind": "logs", "logs": report.logs.len(), "failed": report.failed.len()}));
     writer.set_lineage("matches", totals(&report));
-    let text = serde_json::to_vec_pretty(&report).map_err(|error| Error::internal(format!("a report: {error}")))?;
+    let text = serde_json::to_vec(&earlier.and(&report)).map_err(|error| Error::internal(format!("a report: {error}")))?;
     writer.attach(REPORT, text).await?;
     let table = writer.commit(receipts).await?;
     Ok(Ingested { table, report, failed: failed.into_iter().collect(), present })
+}
+
+/// Returns the report that a table has of its logs. A table whose attachment is no report has none: rows do not depend on it.
+///
+/// # Errors
+/// - Errors of the store.
+async fn report_of(table: &Table) -> Result<Report> {
+    match table.attachment(REPORT).await {
+        Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Report::default()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the sum of the reports of all logs, match by match.
@@ -209,27 +241,40 @@ async fn names_of(table: &Table) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Returns the schema that the first log with messages of all topics has, and the logs before it that cannot be read.
-async fn first_schema(sources: &[LogSource], settings: &IngestSettings) -> Result<(Schema, BTreeMap<String, Error>)> {
+/// Returns the schema of the first messages of each topic, and the logs that cannot be read, as far as that takes: a log without
+/// messages of a topic does not say what its pictures or points are.
+async fn first_schema(
+    sources: &[LogSource],
+    settings: &IngestSettings,
+    cancel: &Cancel,
+) -> Result<(Schema, BTreeMap<String, Error>)> {
     let mut failed = BTreeMap::new();
-    let mut partial = None;
+    let mut all: Vec<Stream> = Vec::new();
     for source in sources {
-        let (source, settings) = (source.clone(), settings.clone());
+        let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
         let name = source.name.clone();
         let found = blocking(move || {
-            let rows = Rows::new(Log::open(&source, &settings.open)?, &settings.recipe, settings.span)?;
-            Ok((layout::schema(&rows.fed())?, rows.is_complete()))
+            let log = Log::open_with(&source, &settings.open, &cancel)?;
+            Ok(Rows::new(log, &settings.recipe, settings.span, None)?.streams())
         });
         match found.await {
-            Ok((schema, true)) => return Ok((schema, failed)),
-            Ok((schema, false)) => partial = partial.or(Some(schema)),
+            Ok(found) if all.is_empty() => all = found,
+            Ok(found) => all.iter_mut().zip(found).filter(|(known, _)| known.is_silent).for_each(|(known, found)| *known = found),
             Err(error) => drop(failed.insert(name, error)),
         }
+        if !all.is_empty() && all.iter().all(|stream| !stream.is_silent) {
+            break;
+        }
     }
-    match (partial, sources.iter().find_map(|source| failed.remove(&source.name))) {
-        (Some(schema), _) => Ok((schema, failed)),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(Error::invalid("expected logs, found none")),
+    if let Some((topic, why)) = all.iter().find_map(|stream| Some((&stream.topic, stream.unknown.as_ref()?))) {
+        return Err(Error::invalid(format!("topic {topic}: no log has a message that says which columns there are: {why}")));
+    }
+    match all.is_empty() {
+        false => Ok((layout::schema(&all)?, failed)),
+        true => {
+            let first = sources.iter().find_map(|source| failed.remove(&source.name));
+            Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")))
+        }
     }
 }
 
@@ -242,28 +287,31 @@ async fn write(
     settings: &IngestSettings,
     failed: &mut BTreeMap<String, Error>,
     progress: impl Fn(u64) + Send + Sync + 'static,
+    cancel: &Cancel,
 ) -> Result<Written> {
     let (next, done, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(progress));
     let workers = match settings.workers {
-        0 => std::thread::available_parallelism().map_or(1, usize::from).min(4),
+        0 => threads().min(4),
         workers => workers,
     };
-    let jobs = (0..workers.min(sources.len())).map(|_| {
+    // If the caller is dropped, the set ends the jobs.
+    let mut jobs = JoinSet::new();
+    for _ in 0..workers.min(sources.len()) {
         let (writer, next, done, progress) = (Arc::clone(writer), Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
-        let (sources, settings) = (sources.to_vec(), settings.clone());
-        tokio::spawn(async move {
+        let (sources, settings, cancel) = (sources.to_vec(), settings.clone(), cancel.clone());
+        jobs.spawn(async move {
             let mut found = Vec::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(source) = sources.get(number) else { return found };
                 let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
-                let written = write_log(&writer, number, source, &settings, report).await;
+                let written = write_log(&writer, number, source, &settings, report, &cancel).await;
                 found.push((number, written));
             }
-        })
-    });
+        });
+    }
     let mut all = Vec::new();
-    for job in join_all(jobs).await {
+    while let Some(job) = jobs.join_next().await {
         all.extend(job.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?);
     }
     all.sort_by_key(|(number, _)| *number);
@@ -289,17 +337,18 @@ async fn write_log(
     source: &LogSource,
     settings: &IngestSettings,
     progress: impl Fn(u64),
+    cancel: &Cancel,
 ) -> Result<(tetrys::Receipt, LogReport)> {
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let schema = writer.schema().clone();
-    let (source, settings) = (source.clone(), settings.clone());
+    let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
     let name = source.name.clone();
     let open = move |scanned: bool| {
-        let mut log = Log::open(&source, &settings.open)?;
+        let mut log = Log::open_with(&source, &settings.open, &cancel)?;
         if scanned {
             log.scan()?;
         }
-        let rows = Rows::new(log, &settings.recipe, settings.span)?;
+        let rows = Rows::new(log, &settings.recipe, settings.span, Some(&schema))?;
         check_types(&rows, &schema)?;
         match rows.ticks_left() > MAX_ROWS {
             true => Err(Error::invalid(format!("log {}: {} rows, at most {MAX_ROWS}", source.name, rows.ticks_left()))),
@@ -337,22 +386,27 @@ async fn write_log(
 
 /// Checks that the columns of a log are those of the table.
 fn check_types(rows: &Rows, schema: &Schema) -> Result<()> {
-    let fed = rows.fed();
-    let found: BTreeMap<String, String> =
-        fed.iter().flat_map(layout::Fed::outputs).map(|(name, ty, ..)| (name, ty.to_string())).collect();
+    let streams = rows.streams();
+    let mut found = BTreeSet::new();
     let name = rows.report().log;
-    for (column, ty) in &found {
-        let here = schema.column_named(column).map(|column| column.ty.to_string());
-        if here.as_ref() != Some(ty) {
-            let here = here.unwrap_or_else(|| "no such column".to_owned());
-            return Err(Error::invalid(format!(
-                "log {name}: column `{column}`: found {ty}, the other logs of the table have {here}"
-            )));
+    for stream in &streams {
+        for (column, ty, ..) in stream.outputs() {
+            let here = schema.column_named(&column).map(|column| column.ty.to_string());
+            if here.as_ref() != Some(&ty.to_string()) {
+                let here = here.unwrap_or_else(|| "no such column".to_owned());
+                // Another definition of the type may be one that cannot be read.
+                let topic = &stream.topic;
+                let why = rows.problem_of(topic).map(|why| format!("; the messages of topic {topic} stay bytes: {why}"));
+                return Err(Error::invalid(format!(
+                    "log {name}: column `{column}`: found {ty}, the other logs of the table have {here}{}",
+                    why.unwrap_or_default()
+                )));
+            }
+            found.insert(column);
         }
     }
     let fixed = [LOG, layout::PART, layout::TIME];
-    let lacking =
-        schema.columns().iter().find(|column| !fixed.contains(&column.name.as_str()) && !found.contains_key(&column.name));
+    let lacking = schema.columns().iter().find(|column| !fixed.contains(&column.name.as_str()) && !found.contains(&column.name));
     match lacking {
         Some(column) => Err(Error::invalid(format!("log {name}: the column `{}` of the table is missing", column.name))),
         None => Ok(()),

@@ -28,6 +28,7 @@ struct Settings {
     is_json: bool,
     join: bool,
     strict: bool,
+    msgs: Vec<String>,
     start: Option<String>,
     end: Option<String>,
     workers: usize,
@@ -59,7 +60,7 @@ fn ingest_logs(
     };
     let settings = IngestSettings {
         recipe: recipe.py()?,
-        open: OpenOptions { strict: settings.strict, store: options_of(source).1 },
+        open: OpenOptions { strict: settings.strict, store: options_of(source).1, msgs: settings.msgs },
         span: (time(&settings.start).py()?, time(&settings.end).py()?),
         write: options.write()?,
         workers: settings.workers,
@@ -89,8 +90,8 @@ fn sources(logs: &[String], join: bool) -> tetrys::Result<Vec<LogSource>> {
     }
 }
 
-async fn infos(logs: Vec<String>, source: Place, strict: bool) -> tetrys::Result<Vec<LogInfo>> {
-    let options = OpenOptions { strict, store: options_of(source).1 };
+async fn infos(logs: Vec<String>, source: Place, strict: bool, msgs: Vec<String>) -> tetrys::Result<Vec<LogInfo>> {
+    let options = OpenOptions { strict, store: options_of(source).1, msgs };
     let mut infos = Vec::new();
     for source in sources(&logs, false)? {
         infos.push(info(&source, &options).await?);
@@ -100,15 +101,15 @@ async fn infos(logs: Vec<String>, source: Place, strict: bool) -> tetrys::Result
 
 /// Returns what logs have, as JSON text.
 #[pyfunction]
-fn logs_info(py: Python<'_>, logs: Vec<String>, source: Place, strict: bool) -> PyResult<String> {
+fn logs_info(py: Python<'_>, logs: Vec<String>, source: Place, strict: bool, msgs: Vec<String>) -> PyResult<String> {
     wait_long(py, async move {
-        let infos = infos(logs, source, strict).await?;
+        let infos = infos(logs, source, strict, msgs).await?;
         serde_json::to_string(&infos).map_err(|error| tetrys::Error::internal(error.to_string()))
     })
 }
 
 /// Returns a recipe to start from, as TOML text.
 #[pyfunction]
-fn logs_plan(py: Python<'_>, logs: Vec<String>, source: Place) -> PyResult<String> {
-    wait_long(py, async move { plan(&infos(logs, source, false).await?) })
+fn logs_plan(py: Python<'_>, logs: Vec<String>, source: Place, msgs: Vec<String>) -> PyResult<String> {
+    wait_long(py, async move { plan(&infos(logs, source, false, msgs).await?) })
 }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -89,6 +92,38 @@ def test_a_plan_is_a_recipe_that_works_and_info_says_why(folder: Path) -> None:
     by_file = tt.ingest_logs("monday.mcap", "file", Path("sync.toml"), start="2026-02-02T02:40:01Z", end=START + 2 * 10**9)
     by_mapping = tt.ingest_logs("monday.mcap", "mapping", tomllib.loads(plan))
     assert (len(by_file), len(by_mapping)) == (11, 50)
+
+
+def test_ctrl_c_ends_an_import_and_nothing_is_read_or_written_afterwards(folder: Path) -> None:
+    monday = (folder / "monday.mcap").read_bytes()
+    logs = [f"log{number}.mcap" for number in range(200)]
+    for log in logs:
+        (folder / log).write_bytes(monday)
+    seen: list[int] = []
+
+    def stop(rows: int) -> None:
+        if not seen:
+            os.kill(os.getpid(), signal.SIGINT)
+        seen.append(rows)
+
+    with pytest.raises(KeyboardInterrupt):
+        tt.ingest_logs(logs, "synced", RECIPE, workers=1, progress=stop)
+    # What is under way ends soon.
+    time.sleep(0.5)
+    rows = len(seen)
+    time.sleep(1)
+    assert rows == len(seen) < 200
+    with pytest.raises(tt.NotFound):
+        tt.open_table("synced")
+    assert len(tt.ingest_logs(logs[:3], "synced", RECIPE)) == 150
+
+
+def test_the_report_of_a_table_has_the_logs_of_all_imports(folder: Path) -> None:
+    (folder / "tuesday.mcap").write_bytes((folder / "monday.mcap").read_bytes())
+    tt.ingest_logs("monday.mcap", "synced", RECIPE)
+    table = tt.ingest_logs(["monday.mcap", "tuesday.mcap"], "synced", RECIPE)
+    report = json.loads(table.attachment("logs.report.json"))
+    assert [(log["log"], log["rows"]) for log in report["logs"]] == [("monday", 50), ("tuesday", 50)]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,6 @@ pub mod npy;
 mod partitions;
 mod seconds;
 
-pub use crate::panics::guarded;
+pub use crate::{panics::guarded, threads::threads};
 pub use local::LocalFile;
 pub use partitions::{Target, write_partitions, writer};

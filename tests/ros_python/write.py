@@ -1,6 +1,6 @@
 """Writes recordings with the packages of MCAP and ROS, and what their decoders read back, as JSON.
 
-`write.py FOLDER SEED` makes `ros1.mcap`, `ros2.mcap`, `proto.mcap`, `json.mcap` and the folder of rosbag2 `bag`, each with a file `NAME.json`: for each topic
+`write.py FOLDER SEED` makes `ros1.mcap`, `ros2.mcap`, `proto.mcap`, `json.mcap` and folders of rosbag2, `bag-STORAGE-MODE`, each with a file `NAME.json`: for each topic
 the values of its messages by column. A number with a fraction is the hexadecimal of its 64 bits.
 """
 
@@ -141,6 +141,32 @@ def ros(folder: Path, version: int, rng: random.Random) -> None:
     (folder / f"ros{version}.json").write_text(json.dumps({"/all": rows}))
 
 
+def bags(folder: Path, rng: random.Random) -> None:
+    """Folders of rosbag2, as its reader in Python reads them back: `bag-STORAGE-MODE`, and the version of the bag behind it."""
+    from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
+
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    for name, text in definitions(2).items():
+        store.register(get_types_from_msg(text, name))
+    kind = (Nodetype.NAME, "here/msg/All")
+    for storage in ("sqlite3", "mcap"):
+        for mode in ("none", "message", "file"):
+            path = folder / f"bag-{storage}-{mode}"
+            writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+            if mode != "none":
+                writer.set_compression(CompressionMode[mode.upper()], CompressionFormat.ZSTD)
+            with writer:
+                connection = writer.add_connection("/all", kind[1], typestore=store)
+                other = writer.add_connection("/other", kind[1], typestore=store)
+                for at in range(20):
+                    for to in (connection, other):
+                        writer.write(to, 1000 + at, bytes(store.serialize_cdr(value(rng, store, kind), kind[1])))
+            with Reader(path) as reader:
+                messages = [store.deserialize_cdr(data, kind[1]) for to, _, data in reader.messages() if to.topic == "/all"]
+            rows = [{name: found for name, (_, found) in columns(store, message, kind, "").items()} for message in messages]
+            (folder / f"{path.name}.json").write_text(json.dumps({"/all": rows}))
+
+
 def definition_text(version: int) -> list[str]:
     texts = definitions(version)
     lines = [texts.pop("here/msg/All")]
@@ -236,10 +262,10 @@ def plain_json(folder: Path, rng: random.Random) -> None:
         channel = writer.register_channel("/all", "json", schema)
         for at in range(20):
             data = rng.randbytes(rng.randrange(9))
-            some = [{"y": rng.uniform(-1, 1), "name": rng.choice(["", "ä"])} for _ in range(rng.randrange(3))]
+            some = [{"y": rng.choice([rng.uniform(-1, 1), None]), "name": rng.choice(["", "ä", None])} for _ in range(rng.randrange(3))]
             message = {"x": rng.uniform(-1e9, 1e9), "n": rng.randrange(-(2**63), 2**63), "b": rng.random() < 0.5, "text": "Grüße" * rng.randrange(3)}
             message |= {"data": base64.b64encode(data).decode(), "at": {"sec": rng.randrange(2**31), "nsec": rng.randrange(10**9)}}
-            message |= {"xs": [rng.uniform(-1, 1) for _ in range(rng.randrange(4))], "some": some}
+            message |= {"xs": [rng.choice([rng.uniform(-1, 1), None]) for _ in range(rng.randrange(4))], "some": some}
             writer.add_message(channel, log_time=1000 + at, publish_time=1000 + at, data=json.dumps(message).encode())
             row = {"x": plain(message["x"]), "n": message["n"], "b": message["b"], "text": message["text"], "data": data.hex()}
             row |= {"at": message["at"]["sec"] * 10**9 + message["at"]["nsec"], "xs": [plain(x) for x in message["xs"]]}
@@ -256,3 +282,4 @@ if __name__ == "__main__":
     ros(target, 2, rng)
     proto(target, rng)
     plain_json(target, rng)
+    bags(target, rng)

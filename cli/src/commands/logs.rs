@@ -28,12 +28,15 @@ Examples:
   tetrys logs info monday.mcap tuesday.mcap --json"
 )]
 pub(crate) struct Info {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
     /// Refuse files that are cut or damaged
     #[arg(long)]
     strict: bool,
+    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    #[arg(long, value_name = "DIR")]
+    msgs: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -48,9 +51,12 @@ Examples:
   tetrys logs plan monday.mcap tuesday.mcap > sync.toml"
 )]
 pub(crate) struct Plan {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
+    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    #[arg(long, value_name = "DIR")]
+    msgs: Vec<String>,
     /// Print JSON: the recipe is the text `recipe`
     #[arg(long)]
     json: bool,
@@ -65,7 +71,7 @@ impl Logs {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         match self {
             Self::Info(command) => {
-                let infos = read(&command.logs, command.strict).await?;
+                let infos = read(&command.logs, command.strict, command.msgs).await?;
                 if command.json {
                     write_json(out, &serde_json::to_value(&infos).unwrap_or_default())?;
                     return Ok(Outcome::Done);
@@ -76,7 +82,7 @@ impl Logs {
                 Ok(Outcome::Done)
             }
             Self::Plan(command) => {
-                let infos = read(&command.logs, false).await?;
+                let infos = read(&command.logs, false, command.msgs).await?;
                 let recipe = plan(&infos).map_err(Failure::Input)?;
                 match command.json {
                     true => write_json(out, &serde_json::json!({"recipe": recipe}))?,
@@ -88,8 +94,8 @@ impl Logs {
     }
 }
 
-async fn read(logs: &[String], strict: bool) -> Result<Vec<LogInfo>, Failure> {
-    let options = OpenOptions { strict, store: crate::opening::options() };
+async fn read(logs: &[String], strict: bool, msgs: Vec<String>) -> Result<Vec<LogInfo>, Failure> {
+    let options = OpenOptions { strict, store: crate::opening::options(), msgs };
     let mut infos = Vec::new();
     for url in logs {
         let found = info(&LogSource::of(url)?, &options).await.map_err(Failure::Input)?;

@@ -281,6 +281,38 @@ fn an_ingest_that_is_interrupted_or_killed_leaves_no_copy_of_its_input() {
     }
 }
 
+#[test]
+fn an_interrupted_import_of_logs_makes_no_table_and_the_same_command_makes_it_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names: Vec<String> = (0..20).map(|log| format!("log{log}.mcap")).collect();
+    names.iter().for_each(|name| crate::logs::recording(&folder.join(name)));
+    // So many rows take a while.
+    let clock = "topic = \"/a\"\nname = \"a\"\ntime = \"stamp\"";
+    let many = crate::logs::RECIPE.replace(clock, "rate = \"20000Hz\"");
+    for (signal, name) in SIGNALS {
+        fs::write(folder.join("sync.toml"), &many).unwrap();
+        let arguments = format!("ingest logs {} table{signal} --recipe sync.toml --workers 2", names.join(" "));
+        let mut command = with_signals();
+        command.args(arguments.split(' ')).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        while !folder.join(format!("table{signal}")).exists() {
+            assert_eq!(child.try_wait().unwrap(), None);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        send(name, &child);
+        let output = child.wait_with_output().unwrap();
+        // A shell says 128 and the signal: 130 after Ctrl-C.
+        assert_eq!(output.status.signal(), Some(signal), "{}", output.status);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let expected = "interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which";
+        assert!(said.contains(expected), "{said}");
+        tetrys(folder, &format!("info table{signal}")).fails(1);
+        fs::write(folder.join("sync.toml"), crate::logs::RECIPE).unwrap();
+        assert!(tetrys(folder, &arguments).ok().contains("400 rows, 20 sequences"));
+    }
+}
+
 /// Only Linux tells a process which signals it ignores.
 #[cfg(target_os = "linux")]
 #[test]

@@ -452,3 +452,28 @@ fn without_credentials_the_error_says_so_and_where_they_were_looked_for() {
     let refused = bare(folder.path(), "info s3://nobody/t", &disabled).fails(1);
     assert!(refused.contains("no credentials found") && refused.contains("AWS_ACCESS_KEY_ID"), "{refused}");
 }
+
+#[test]
+fn an_import_reads_as_many_logs_at_once_as_the_variable_says() {
+    let server = server();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("sync.toml"), crate::logs::RECIPE).unwrap();
+    crate::logs::recording(&folder.join("log.mcap"));
+    let names: Vec<String> = (0..6).map(|log| format!("logs/log{log}.mcap")).collect();
+    names.iter().for_each(|name| server.put("data", name, std::fs::read(folder.join("log.mcap")).unwrap()));
+    let urls: Vec<String> = names.iter().map(|name| format!("s3://data/{name}")).collect();
+    let latency = std::time::Duration::from_millis(5);
+    server.set_latency(tetrys_s3_server::Latency { per_request: latency, bytes_per_second: None });
+    for (threads, expected) in [("1", true), ("4", false)] {
+        server.take_requests();
+        let arguments = format!("ingest logs {} table{threads} --recipe sync.toml", urls.join(" "));
+        let ran = ended(command(&server, folder, &arguments).env("TETRYS_THREADS", threads).spawn().unwrap());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let mut asked: Vec<String> = server.take_requests().into_iter().map(|request| request.key).collect();
+        asked.retain(|key| key.ends_with(".mcap"));
+        asked.dedup();
+        // One behind the other: each log is asked for in one run of requests.
+        assert_eq!(asked == names, expected, "TETRYS_THREADS={threads}: {asked:?}");
+    }
+}

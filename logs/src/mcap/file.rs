@@ -10,7 +10,7 @@ use super::{
     chunk,
     linear::{self, Scan},
     records::{self, Channel, HEAD, MAGIC, MESSAGE_HEAD, MessageHead, Schema, Statistics, op},
-    summary::{self, Summary, each},
+    summary::{self, Summary, Unusable, each},
 };
 use crate::input::Input;
 
@@ -36,35 +36,60 @@ pub struct McapFile {
 
 impl McapFile {
     /// Opens a file: reads the summary if it is complete, else the whole file. A file that is cut or damaged gives what can be
-    /// read, and [`McapFile::warnings`] says what is missing; with `strict` it is an error.
+    /// read, and [`McapFile::warnings`] says what is missing; with `strict` it is an error, also where only the summary is damaged.
     ///
     /// # Errors
     /// - `Corrupt`: the file does not begin as an MCAP file does; with `strict`, it is cut or damaged.
     /// - Errors of the file system or the store.
     pub fn open(input: Input, strict: bool) -> Result<Self> {
-        match summary::read(&input).map_err(|error| error.at(input.url()))? {
+        if let Some(fault) = input.fault().filter(|_| strict) {
+            return Err(Error::corrupt(fault).at(input.url()));
+        }
+        let mut file = Self {
+            input,
+            strict,
+            schemas: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            blocks: Vec::new(),
+            statistics: Statistics::default(),
+            indexed: false,
+            unchecked: None,
+            warnings: Vec::new(),
+        };
+        match summary::read(&file.input).map_err(|error| error.at(file.input.url()))? {
             Ok(Summary { schemas, channels, statistics, chunks }) => {
                 let blocks = chunks.into_iter().map(|index| Block {
                     index: Some(Box::new(index.clone())),
                     ..Block::new(index.start, index.len, Kind::Chunk)
                 });
-                let (blocks, indexed, unchecked, warnings) = (blocks.collect(), true, None, Vec::new());
-                Ok(Self { input, strict, schemas, channels, blocks, statistics, indexed, unchecked, warnings })
+                (file.schemas, file.channels, file.blocks, file.statistics) = (schemas, channels, blocks.collect(), statistics);
+                file.indexed = true;
+                file.warn(Vec::new());
             }
-            Err(_) => {
-                let mut file = Self {
-                    input,
-                    strict,
-                    schemas: BTreeMap::new(),
-                    channels: BTreeMap::new(),
-                    blocks: Vec::new(),
-                    statistics: Statistics::default(),
-                    indexed: false,
-                    unchecked: None,
-                    warnings: Vec::new(),
-                };
+            Err(why) => {
                 file.scan()?;
-                Ok(file)
+                if let Unusable::Damaged(why) = why {
+                    file.refuse_summary(why)?;
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    /// Makes warnings of what is wrong with the data.
+    fn warn(&mut self, faults: Vec<String>) {
+        let all = self.input.fault().map(str::to_owned).into_iter().chain(faults);
+        self.warnings = all.map(|fault| format!("{}: {fault}", self.input.url())).collect();
+    }
+
+    /// Warns of a damaged summary, or refuses it. Of a file whose data are damaged, the warnings say more.
+    fn refuse_summary(&mut self, why: String) -> Result<()> {
+        let fault = format!("{}: all data are there, and the summary behind them is damaged: {why}", self.input.url());
+        match self.strict {
+            true => Err(Error::corrupt(fault)),
+            false => {
+                self.warnings.extend(self.warnings.is_empty().then_some(fault));
+                Ok(())
             }
         }
     }
@@ -76,6 +101,10 @@ impl McapFile {
         let known = Scan { schemas: self.schemas.clone(), channels: self.channels.clone(), known: chunks, ..Scan::default() };
         let found = linear::scan(&self.input, self.strict, known).map_err(|error| error.at(self.input.url()))?;
         let Scan { schemas, channels, blocks, counts, times, unchecked, faults, .. } = found;
+        let stated = std::mem::take(&mut self.statistics).by_channel;
+        let is_stated = |(channel, count): (&u16, &u64)| stated.get(channel).copied().unwrap_or(0) == *count;
+        let is_wrong =
+            self.indexed && !(counts.iter().all(is_stated) && stated.values().sum::<u64>() == counts.values().sum::<u64>());
         self.statistics = Statistics {
             messages: counts.values().sum(),
             chunks: u32::try_from(blocks.iter().filter(|block| block.kind != Kind::Plain).count()).unwrap_or(u32::MAX),
@@ -85,7 +114,10 @@ impl McapFile {
         };
         (self.schemas, self.channels, self.blocks) = (schemas, channels, blocks);
         (self.indexed, self.unchecked) = (false, Some(unchecked));
-        self.warnings = faults.into_iter().map(|fault| format!("{}: {fault}", self.input.url())).collect();
+        self.warn(faults);
+        if is_wrong {
+            self.refuse_summary("its statistics count other messages than there are".to_owned())?;
+        }
         Ok(())
     }
 

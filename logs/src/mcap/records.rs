@@ -13,6 +13,7 @@ pub(crate) const MESSAGE_HEAD: usize = 22;
 
 /// Opcodes.
 pub(crate) mod op {
+    pub(crate) const HEADER: u8 = 0x01;
     pub(crate) const FOOTER: u8 = 0x02;
     pub(crate) const SCHEMA: u8 = 0x03;
     pub(crate) const CHANNEL: u8 = 0x04;

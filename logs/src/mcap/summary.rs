@@ -24,44 +24,61 @@ pub(super) struct Summary {
     pub(super) chunks: Vec<ChunkIndex>,
 }
 
-/// Reads the summary with at most two requests. Returns why it cannot be trusted, if it cannot.
+/// Why a summary is not used.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// The file has none, or its writer left out what the reader needs. Both are allowed.
+    Incomplete,
+    /// The end of the file is cut or damaged, or says what is not so.
+    Damaged(String),
+}
+
+/// Reads the summary with at most two requests. Returns why it is not used, if it is not.
 ///
 /// # Errors
 /// - Errors of the file system or the store.
-pub(super) fn read(input: &Input) -> Result<Result<Summary, String>> {
+pub(super) fn read(input: &Input) -> Result<Result<Summary, Unusable>> {
+    let damaged = |why: String| Ok(Err(Unusable::Damaged(why)));
     let size = input.size();
     if size < MAGIC.len() as u64 + FOOTER {
-        return Ok(Err(format!("the file has {size} bytes")));
+        return damaged(format!("the file has {size} bytes: no footer"));
     }
     let tail = input.read(size - TAIL.min(size), TAIL.min(size))?;
     let footer = tail.slice(tail.len() - FOOTER as usize..);
     if footer[FOOTER as usize - MAGIC.len()..] != MAGIC {
-        return Ok(Err("the file does not end with the magic bytes of MCAP".to_owned()));
+        return damaged("the file does not end with the magic bytes of MCAP".to_owned());
     }
-    let Ok((op::FOOTER, 20)) = records::head(&footer) else { return Ok(Err("the file does not end with a footer".to_owned())) };
-    let Ok((start, crc)) = records::footer(&footer[HEAD..]) else { return Ok(Err("the footer cannot be read".to_owned())) };
+    let Ok((op::FOOTER, 20)) = records::head(&footer) else {
+        return damaged(format!("expected a footer at byte {}, found another record", size - FOOTER));
+    };
+    let Ok((start, crc)) = records::footer(&footer[HEAD..]) else {
+        return damaged(format!("the footer at byte {} cannot be read", size - FOOTER));
+    };
     let end = size - FOOTER;
     if start == 0 {
-        return Ok(Err("the file has no summary".to_owned()));
+        return Ok(Err(Unusable::Incomplete));
     }
-    if start < MAGIC.len() as u64 || start > end || end - start > MAX_SUMMARY {
-        return Ok(Err(format!("the footer says that the summary begins at {start}, and the file has {size} bytes")));
+    if start < MAGIC.len() as u64 || start > end {
+        return damaged(format!("the footer says that the summary begins at byte {start}, and the file has {size} bytes"));
+    }
+    if end - start > MAX_SUMMARY {
+        return Ok(Err(Unusable::Incomplete));
     }
     let section = match start.checked_sub(size - tail.len() as u64) {
         Some(at) => tail.slice(usize::try_from(at).unwrap_or(usize::MAX)..),
         None => input.read(start, size - start)?,
     };
-    Ok(parse(&section, crc).map_err(|error| error.to_string()))
+    Ok(parse(&section, crc))
 }
 
 /// Parses the summary section. `section` also has the footer and the magic.
-fn parse(section: &Bytes, crc: u32) -> Result<Summary> {
-    let untrusted = |why: String| Err(Error::corrupt(why));
+fn parse(section: &Bytes, crc: u32) -> Result<Summary, Unusable> {
+    let damaged = |why: String| Err(Unusable::Damaged(why));
     // The CRC covers the summary up to its own place in the footer.
     let covered = section.len() - MAGIC.len() - 4;
     let found = crc32fast::hash(&section[..covered]);
     if crc != 0 && found != crc {
-        return untrusted(format!("the summary has the CRC {found:#010x}, the footer says {crc:#010x}"));
+        return damaged(format!("the summary has the CRC {found:#010x}, the footer says {crc:#010x}"));
     }
     let (mut schemas, mut channels, mut statistics, mut chunks) = (BTreeMap::new(), BTreeMap::new(), None, Vec::new());
     let footer = section.len() - FOOTER as usize;
@@ -74,22 +91,29 @@ fn parse(section: &Bytes, crc: u32) -> Result<Summary> {
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
-    })?;
-    let Some(statistics) = statistics else { return untrusted("the summary has no statistics".to_owned()) };
-    if statistics.chunks as usize != chunks.len() {
+    })
+    .map_err(|error| Unusable::Damaged(format!("the summary: {error}")))?;
+    let Some(statistics) = statistics else { return Err(Unusable::Incomplete) };
+    let by_channel = statistics.by_channel.values().try_fold(0_u64, |sum, count| sum.checked_add(*count));
+    if !statistics.by_channel.is_empty() && by_channel != Some(statistics.messages) {
+        let sum = by_channel.map_or("over 2^64".to_owned(), |sum| sum.to_string());
+        return damaged(format!("the statistics say {} messages, and {sum} of all channels", statistics.messages));
+    }
+    if statistics.chunks as usize != chunks.len() && !chunks.is_empty() {
         let (stated, found) = (statistics.chunks, chunks.len());
-        return untrusted(format!("the statistics say {stated} chunks, the index has {found}"));
+        return damaged(format!("the statistics say {stated} chunks, the index has {found}"));
     }
-    if chunks.is_empty() && statistics.messages > 0 {
-        return untrusted("messages lie outside of chunks, where no index has them".to_owned());
-    }
-    if statistics.by_channel.values().try_fold(0_u64, |sum, count| sum.checked_add(*count)) != Some(statistics.messages) {
-        return untrusted("the messages of the channels are not all messages, as the statistics say".to_owned());
+    // Messages outside of chunks are in no index. An index need not be there, and neither need the channels.
+    if statistics.chunks as usize != chunks.len()
+        || (chunks.is_empty() && statistics.messages > 0)
+        || by_channel != Some(statistics.messages)
+    {
+        return Err(Unusable::Incomplete);
     }
     let known = |id: &u16| channels.get(id).is_some_and(|channel| has_schema(&schemas, channel));
     let indexed = chunks.iter().flat_map(|chunk| chunk.message_indexes.keys());
-    if let Some(id) = statistics.by_channel.keys().chain(indexed).find(|id| !known(id)) {
-        return untrusted(format!("the summary lacks channel {id} or its schema"));
+    if !statistics.by_channel.keys().chain(indexed).all(known) {
+        return Err(Unusable::Incomplete);
     }
     chunks.sort_by_key(|chunk| chunk.start);
     Ok(Summary { schemas, channels, statistics, chunks })

@@ -47,11 +47,13 @@ fn a_cut_file_gives_what_comes_before_the_cut_and_says_where_it_is_cut() {
             assert!(found.len() >= last, "{compression} cut at {cut}: fewer messages than before");
             last = found.len();
             // A file that lacks only its summary has all of its data.
-            if found.len() < 200 {
-                assert!(warnings[0].starts_with(&format!("drive.mcap: the file is cut at byte {cut}")), "{warnings:?}");
-                let error = ids(&bytes[..cut], true).unwrap_err().to_string();
-                assert!(error.starts_with(&format!("drive.mcap: the file is cut at byte {cut}")), "{error}");
-            }
+            let expected = match found.len() < 200 || !warnings[0].contains("summary") {
+                true => format!("drive.mcap: the file is cut at byte {cut}"),
+                false => "drive.mcap: all data are there, and the summary behind them is damaged: ".to_owned(),
+            };
+            assert!(warnings[0].starts_with(&expected), "{warnings:?}");
+            let error = ids(&bytes[..cut], true).unwrap_err().to_string();
+            assert!(error.starts_with(&expected), "{error}");
         }
         assert!(last == 200);
     }
@@ -125,6 +127,52 @@ fn an_index_that_lacks_messages_is_not_used() {
     let bytes = write(&[topic()], &all, &Parts::default());
     let file = McapFile::open(Input::of_bytes("drive.mcap", bytes), true).unwrap();
     assert!(file.is_indexed() && file.input().requests().0 == 1);
+}
+
+#[test]
+fn a_damaged_summary_is_a_warning_and_strict_refuses_it() {
+    let bytes = write(&[topic()], &messages(), &Parts::default());
+    let footer = bytes.len() - 8 - 9 - 20;
+    let start = usize::try_from(u64::from_le_bytes(bytes[footer + 9..footer + 17].try_into().unwrap())).unwrap();
+    let statistics = (start..footer).find(|at| bytes[*at..].starts_with(&[11, 56, 0, 0, 0, 0, 0, 0, 0])).unwrap();
+    let with = |at: usize, new: &[u8], has_crc: bool| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        if !has_crc {
+            bytes[footer + 25..footer + 29].copy_from_slice(&[0; 4]);
+        }
+        bytes
+    };
+    let one = 1_u64.to_le_bytes();
+    for (damaged, expected) in [
+        (with(start + 20, b"x", true), "the summary has the CRC"),
+        (with(statistics, &[0xff; 4], false), "the summary: the bytes end inside the record at"),
+        (with(statistics + 9, &one, false), "the statistics say 1 messages, and 200 of all channels"),
+        (with(statistics + 9 + 8 + 2 + 4 + 8, &[7], false), "the statistics say 7 chunks, the index has 13"),
+        (
+            with(footer + 9, &u64::MAX.to_le_bytes(), false),
+            "the footer says that the summary begins at byte 18446744073709551615",
+        ),
+        (with(footer, &[1], false), "expected a footer at byte"),
+        (with(bytes.len() - 1, b"x", true), "the file does not end with the magic bytes of MCAP"),
+        // All channels have as many messages as the file, and the file has others.
+        (
+            with(statistics + 9, &[&one[..], &bytes[statistics + 17..statistics + 57], &one].concat(), false),
+            "count other messages",
+        ),
+    ] {
+        let (found, warnings) = ids(&damaged, false).unwrap();
+        assert_eq!((found, warnings.len()), ((0..200).collect(), 1), "{expected}: {warnings:?}");
+        let is_said = |text: &str| text.starts_with("drive.mcap: all data are there, and the summary") && text.contains(expected);
+        assert!(is_said(&warnings[0]), "{warnings:?}");
+        let error = ids(&damaged, true).unwrap_err();
+        assert!(error.kind() == tetrys::ErrorKind::Corrupt && is_said(&error.to_string()), "{error}");
+    }
+    // A writer may leave out the statistics, the summary, or chunks.
+    for parts in [Parts { statistics: false, ..Parts::default() }, Parts { chunk: 0, ..Parts::default() }] {
+        assert_eq!(ids(&write(&[topic()], &messages(), &parts), true).unwrap().1, [""; 0]);
+    }
+    assert_eq!(ids(&with(footer + 9, &[0; 8], false), true).unwrap().1, [""; 0]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn add(rows: &mut [BTreeMap<String, Value>], first: usize, batch: &RecordBatch) 
 }
 
 /// Imports every message of the topic `/all`, and returns the values of each.
-async fn values(log: &Path, folder: &Path) -> Vec<BTreeMap<String, Value>> {
+pub(crate) async fn values(log: &Path, folder: &Path) -> Vec<BTreeMap<String, Value>> {
     let recipe = Recipe::parse("[clock]\ntopic = \"/all\"\nname = \"all\"\ntime = \"log\"").unwrap();
     let url = folder.display().to_string();
     let sources = [LogSource::of(log.to_str().unwrap()).unwrap()];
@@ -84,6 +84,22 @@ async fn values(log: &Path, folder: &Path) -> Vec<BTreeMap<String, Value>> {
     rows
 }
 
+/// Compares the values of messages with those that the script has read back.
+fn compare(folder: &Path, name: &str, found: Vec<BTreeMap<String, Value>>, context: &str) {
+    let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let expected = expected["/all"].as_array().unwrap();
+    assert_eq!(found.len(), expected.len(), "{name}");
+    for (row, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let expected = expected.as_object().unwrap();
+        let names = |names: Vec<&String>| names.into_iter().cloned().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(names(found.keys().collect()), names(expected.keys().collect()), "{name}: columns");
+        for (column, value) in expected {
+            assert_eq!(&found[column], value, "{context}: {name}, message {row}, column {column}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_equals_what_the_decoders_of_its_own_packages_read() {
     let Some(python) = python(&["tests/ros_python/requirements.txt"]) else { return };
@@ -95,19 +111,14 @@ async fn every_message_equals_what_the_decoders_of_its_own_packages_read() {
         let ran = Command::new(&python).arg(&script).arg(folder.path()).arg(&seed).output().unwrap();
         assert!(ran.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&ran.stderr));
         for name in ["ros1", "ros2", "proto", "json"] {
-            let text = std::fs::read_to_string(folder.path().join(format!("{name}.json"))).unwrap();
-            let expected: Value = serde_json::from_str(&text).unwrap();
-            let expected = expected["/all"].as_array().unwrap();
             let found = values(&folder.path().join(format!("{name}.mcap")), &folder.path().join(name)).await;
-            assert_eq!(found.len(), expected.len(), "{name}");
-            for (row, (found, expected)) in found.iter().zip(expected).enumerate() {
-                let expected = expected.as_object().unwrap();
-                let names = |names: Vec<&String>| names.into_iter().cloned().collect::<std::collections::BTreeSet<_>>();
-                assert_eq!(names(found.keys().collect()), names(expected.keys().collect()), "{name}: columns");
-                for (column, value) in expected {
-                    assert_eq!(&found[column], value, "case {case}, seed {seed}: {name}, message {row}, column {column}");
-                }
-            }
+            compare(folder.path(), name, found, &format!("case {case}, seed {seed}"));
+        }
+        for name in
+            ["sqlite3", "mcap"].iter().flat_map(|storage| ["none", "message", "file"].map(|mode| format!("bag-{storage}-{mode}")))
+        {
+            let found = values(&folder.path().join(&name), &folder.path().join(format!("{name}-table"))).await;
+            compare(folder.path(), &name, found, &format!("case {case}, seed {seed}"));
         }
     }
 }

@@ -230,38 +230,45 @@ async fn one_case(rng: &mut Rng) {
             ticks.push((message.time, Some(message.id)));
         }
     }
-    let (mut rows, mut part, mut before, mut matched_at) = (Vec::<Row>::new(), 0, None::<i64>, None::<i64>);
+    let (mut rows, mut part, mut matched_at) = (Vec::<Row>::new(), 0, None::<i64>);
     for (t, clock) in ticks {
-        let is_hole = |since: Option<i64>| since.zip(gap).is_some_and(|(since, gap)| t - since > gap);
-        let is_new = !by_rate && is_hole(before);
+        let is_gap = |since: Option<i64>| since.zip(gap).is_some_and(|(since, gap)| t - since > gap);
+        let before = rows.last().map(|row| row.time);
+        let is_new = is_gap(before);
         let found: Vec<Option<Cell>> =
             matches.iter().map(|of| plain(of, &seen[of.topic], t, before, before.is_none() || is_new)).collect();
-        let any = found.iter().flatten().any(|cell| cell.values.as_ref().is_some_and(|values| !values.is_empty()));
-        let is_new = if by_rate { any && is_hole(matched_at) } else { is_new };
-        if any {
-            matched_at = Some(t);
-        }
-        if is_new && !rows.is_empty() {
-            part += 1;
-        }
-        before = Some(t);
+        // What is left out is no row: the next row looks back to the last one that there is.
         if found.iter().zip(&matches).any(|(cell, of)| cell.is_none() && of.drops) {
             continue;
+        }
+        let any = found.iter().flatten().any(|cell| cell.values.as_ref().is_some_and(|values| !values.is_empty()));
+        if is_new || (by_rate && any && is_gap(matched_at)) {
+            part += 1;
+        }
+        if any {
+            matched_at = Some(t);
         }
         let clock = clock.map(|id| Cell { ids: Some(vec![id]), ..Cell::default() });
         let matched = found.into_iter().map(Option::unwrap_or_default);
         rows.push(Row { part, time: t, matches: clock.into_iter().chain(matched).collect() });
     }
+    // A part of the log has the same rows as all of it. Only the numbers of its parts begin with 0.
+    let edge = |rng: &mut Rng| (rng.below(3) == 0).then(|| 1_000 + rng.below(600) as i64);
+    let span = (edge(rng), edge(rng).map(|to| to + 300));
+    rows.retain(|row| span.0.is_none_or(|from| row.time >= from) && span.1.is_none_or(|to| row.time <= to));
+    let first = rows.first().map_or(0, |row| row.part);
+    rows.iter_mut().for_each(|row| row.part -= first);
     // The table.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("drive.mcap");
     let names: Vec<Topic> = (0..topics).map(|number| topic(&format!("/t{number}"))).collect();
     std::fs::write(&file, write(&names, &messages, &parts)).unwrap();
     let url = folder.path().join("table").display().to_string();
-    let context = format!("{recipe}\n{parts:?}");
+    let context = format!("{recipe}\n{parts:?}\n{span:?}");
     let parsed = Recipe::parse(&recipe).unwrap_or_else(|error| panic!("{error}\n{context}"));
     let logs = [LogSource::of(file.to_str().unwrap()).unwrap()];
-    let made = ingest(&logs, Store::open(&url).unwrap(), &IngestSettings::new(parsed), |_| {}).await;
+    let settings = IngestSettings { span, ..IngestSettings::new(parsed) };
+    let made = ingest(&logs, Store::open(&url).unwrap(), &settings, |_| {}).await;
     let made = made.unwrap_or_else(|error| panic!("{error}\n{context}"));
     let names: Vec<(String, bool)> = (!by_rate)
         .then(|| ("clock".to_owned(), false))

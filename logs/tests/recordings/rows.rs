@@ -11,13 +11,13 @@ use tetrys_logs::{IngestSettings, Ingested, Input, LogSource, OpenOptions, Recip
 
 use crate::writing::{Message, Parts, Topic, write};
 
-fn topic(name: &str, schema: &str, definition: &str) -> Topic {
+pub(crate) fn topic(name: &str, schema: &str, definition: &str) -> Topic {
     let (schema, definition) = (schema.to_owned(), definition.to_owned());
     Topic { name: name.to_owned(), schema, schema_encoding: "ros1msg", definition, encoding: "ros1" }
 }
 
 /// Imports messages by a recipe.
-async fn made(topics: &[Topic], messages: &[Message], recipe: &str) -> tetrys::Result<(Ingested, tempfile::TempDir)> {
+pub(crate) async fn made(topics: &[Topic], messages: &[Message], recipe: &str) -> tetrys::Result<(Ingested, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.mcap");
     std::fs::write(&path, write(topics, messages, &Parts::default())).unwrap();
@@ -27,9 +27,9 @@ async fn made(topics: &[Topic], messages: &[Message], recipe: &str) -> tetrys::R
     Ok((made, folder))
 }
 
-const STAMPED: &str = "time stamp\nint64 id\n";
+pub(crate) const STAMPED: &str = "time stamp\nint64 id\n";
 
-fn stamped(topic: usize, log_time: u64, stamp: u32, id: i64) -> Message {
+pub(crate) fn stamped(topic: usize, log_time: u64, stamp: u32, id: i64) -> Message {
     let data = [&0_u32.to_le_bytes()[..], &stamp.to_le_bytes(), &id.to_le_bytes()].concat();
     Message { topic, log_time, publish_time: 0, data }
 }
@@ -180,7 +180,7 @@ async fn of_a_log_in_s3_only_the_chunks_with_wanted_topics_are_fetched() {
     server.put("data", "logs/drive.mcap", bytes);
     let recipe = "[clock]\ntopic = \"/b\"\nname = \"b\"\ntime = \"log\"";
     let settings = IngestSettings {
-        open: OpenOptions { strict: true, store: StoreOptions::only(server.options()) },
+        open: OpenOptions { strict: true, store: StoreOptions::only(server.options()), ..OpenOptions::default() },
         ..IngestSettings::new(Recipe::parse(recipe).unwrap())
     };
     let logs = [LogSource::of("s3://data/logs/drive.mcap").unwrap()];

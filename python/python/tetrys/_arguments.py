@@ -63,6 +63,13 @@ def path_of(what: str, path: object) -> str:
     return text(what, found_path)
 
 
+def paths_of(what: str, paths: object) -> list[str]:
+    """Returns one or several paths as a list of texts."""
+    if isinstance(paths, (str, os.PathLike)):
+        return [path_of(what, paths)]
+    return [path_of(what, path) for path in several(what, paths)]
+
+
 def urls_of(what: str, urls: object) -> list[str]:
     """Returns one or several URLs as a list."""
     if isinstance(urls, (str, os.PathLike)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _tetrys
-from ._arguments import Preset, Url, as_json, path_of, text, truth, url_of, urls_of, whole
+from ._arguments import Preset, Url, as_json, path_of, paths_of, text, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
 from ._options import Options
 from ._places import StorageOptions, places_of
@@ -26,6 +26,7 @@ class Settings:
     is_json: bool
     join: bool
     strict: bool
+    msgs: list[str]
     start: str | None
     end: str | None
     workers: int
@@ -40,6 +41,7 @@ def ingest_logs(
     start: str | int | None = None,
     end: str | int | None = None,
     strict: bool = False,
+    msgs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     preset: Preset | None = None,
     workers: int = 0,
     allow: Url | Iterable[Url] = (),
@@ -57,15 +59,16 @@ def ingest_logs(
     `UserWarning`, and the others are committed: the same call again imports what is missing.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2. The name of the file or folder is the name of the log.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2. The name of the file or folder is the name of the log.
         url: URL or path of the table.
         recipe: Path of a TOML file, or the recipe as a mapping, as `tomllib.loads` returns it.
         join: All files are one log, in this order.
         start: Leave out rows before this time: `"2026-05-01T12:00:00Z"`, or nanoseconds since 1970.
         end: Leave out rows after this time.
         strict: Refuse files that are cut or damaged. By default what can be read is imported, with a `UserWarning`.
+        msgs: Folders of `.msg` files, such as `/opt/ros/humble/share`: definitions of types that a recording lacks.
         preset: Codec preset of a new table: `"fast"`, `"balanced"` (default) or `"compact"`.
-        workers: Number of logs imported at once; 0: the number of cores, at most 4.
+        workers: Number of logs imported at once; 0: `TETRYS_THREADS`, or the number of cores, at most 4.
         allow: URLs that references of the table may lead to; see `tetrys.open_table`.
         allow_unpinned: See `tetrys.write_table`.
         progress: Called with the number of rows written so far, from another thread.
@@ -74,7 +77,7 @@ def ingest_logs(
         store_options: Another name of `storage_options`.
 
     Returns:
-        The table. Its rows have the index columns `log`, `part` (a new one after each hole of the clock, if the recipe has `gap`) and
+        The table. Its rows have the index columns `log`, `part` (a new one behind each gap between rows, if the recipe has `gap`) and
         `time` (nanoseconds). Its attachment `logs.report.json` says what became of each log and match.
 
     Example:
@@ -104,6 +107,7 @@ def ingest_logs(
         is_json=is_json,
         join=truth("join", join),
         strict=truth("strict", strict),
+        msgs=paths_of("msgs", msgs),
         start=_time_of("start", start),
         end=_time_of("end", end),
         workers=whole("workers", workers, 0, 4096),

@@ -10,24 +10,31 @@ Example:
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from . import _tetrys
-from ._arguments import Url, truth, urls_of
+from ._arguments import Url, paths_of, truth, urls_of
 from ._places import StorageOptions, place_of
 
 __all__ = ["info", "plan"]
 
 
 def info(
-    logs: Url | Iterable[Url], *, strict: bool = False, storage_options: StorageOptions = None, store_options: StorageOptions = None
+    logs: Url | Iterable[Url],
+    *,
+    strict: bool = False,
+    msgs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
 ) -> list[dict[str, Any]]:
     """Reads all messages of logs and returns what each log has.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
         strict: Refuse files that are cut or damaged.
+        msgs: Folders of `.msg` files, such as `/opt/ros/humble/share`: definitions of types that a recording lacks.
         storage_options: Options of their store; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.
 
@@ -45,18 +52,25 @@ def info(
     """
     sources = urls_of("logs", logs)
     place = place_of(sources[0] if sources else "", storage_options, (), store_options)
-    found: list[dict[str, Any]] = json.loads(_tetrys.logs_info(sources, place, truth("strict", strict)))
+    found: list[dict[str, Any]] = json.loads(_tetrys.logs_info(sources, place, truth("strict", strict), paths_of("msgs", msgs)))
     return found
 
 
-def plan(logs: Url | Iterable[Url], *, storage_options: StorageOptions = None, store_options: StorageOptions = None) -> str:
+def plan(
+    logs: Url | Iterable[Url],
+    *,
+    msgs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
+) -> str:
     """Writes a recipe to start from, for `tetrys.ingest_logs`.
 
     The clock is the topic with the most bytes. Each other topic that all logs have gives its last message, within twice its usual
     period. Edit the recipe before you use it.
 
     Args:
-        logs: Paths or URLs of MCAP files, or folders of rosbag2.
+        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
+        msgs: Folders of `.msg` files: definitions of types that a recording lacks.
         storage_options: Options of their store; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.
 
@@ -72,4 +86,5 @@ def plan(logs: Url | Iterable[Url], *, storage_options: StorageOptions = None, s
         Corrupt: a file is no recording.
     """
     sources = urls_of("logs", logs)
-    return _tetrys.logs_plan(sources, place_of(sources[0] if sources else "", storage_options, (), store_options))
+    place = place_of(sources[0] if sources else "", storage_options, (), store_options)
+    return _tetrys.logs_plan(sources, place, paths_of("msgs", msgs))

@@ -29,7 +29,7 @@ Examples:
   tetrys ingest logs part_0.mcap part_1.mcap drive --join --recipe sync.toml --from 2026-05-01T12:00:00Z"
 )]
 pub(crate) struct Logs {
-    /// The logs: paths or URLs of MCAP files, or folders of rosbag2. The name of the file or folder is the name of the log
+    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2. The name of the file or folder is the name of the log
     #[arg(required = true, num_args = 1.., value_name = "LOG")]
     logs: Vec<String>,
     /// The table: a path or URL. A table that exists gets the logs that it lacks
@@ -49,9 +49,12 @@ pub(crate) struct Logs {
     /// Refuse files that are cut or damaged
     #[arg(long)]
     strict: bool,
+    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    #[arg(long, value_name = "DIR")]
+    msgs: Vec<String>,
     #[command(flatten)]
     storing: Storing,
-    /// Number of logs to import at once [default: the number of cores, at most 4]
+    /// Number of logs to import at once [default: TETRYS_THREADS, or the number of cores, at most 4]
     #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     workers: Option<u16>,
     /// Print no progress bar and no summary
@@ -79,7 +82,7 @@ impl Logs {
         };
         let settings = IngestSettings {
             recipe,
-            open: OpenOptions { strict: self.strict, store: crate::opening::options() },
+            open: OpenOptions { strict: self.strict, store: crate::opening::options(), msgs: self.msgs },
             span: (self.from, self.to),
             write: self.storing.options(base.as_ref()),
             workers: self.workers.map_or(0, usize::from),
