@@ -228,9 +228,9 @@ impl Pick {
 /// What comes before a row: what `all` takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since {
-    /// The time of the row before, which takes its own messages. A tick that is left out is no row, and takes none.
+    /// The time of the tick before, which has messages of its own, also if its row is left out.
     pub(crate) before: Option<i64>,
-    /// Whether the row is the first of its part.
+    /// Whether the tick is the first of its part.
     pub(crate) is_first: bool,
 }
 

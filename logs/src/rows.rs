@@ -99,13 +99,14 @@ pub(crate) struct Rows {
     by_rate: bool,
     /// First time of rows. Earlier ticks say only what came before the first row.
     from: Option<i64>,
-    /// Time of the row before, and of the last row with a message. A tick that is left out is no row.
+    /// Time of the tick before, and of the last one with a message; also of those whose row is left out.
     before: Option<i64>,
     matched_at: Option<i64>,
     part: u32,
-    /// The run of the messages of the row before, and whether a new one has begun without a row so far.
+    /// The run of the messages of the tick before.
     run: usize,
-    is_behind_jump: bool,
+    /// Whether the next row begins a new part.
+    begins_part: bool,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -184,7 +185,7 @@ impl Rows {
             matched_at: None,
             part: 0,
             run: 0,
-            is_behind_jump: false,
+            begins_part: false,
             report,
             ended: false,
             parts: Vec::new(),
@@ -262,13 +263,13 @@ impl Rows {
         if self.run != tick.run {
             // Nothing before a jump belongs to what comes behind it.
             (self.run, self.before, self.matched_at) = (tick.run, None, None);
-            self.is_behind_jump = true;
+            self.begins_part = true;
         }
         let is_gap = |before: Option<i64>| before.zip(self.gap).is_some_and(|(before, gap)| !gap.allows(time - before));
         let place = |error: Error, log: &Log, builder: &StreamBuilder| {
             error.at(format!("log {}: row at {time}: topic {}", log.name(), builder.stream.topic))
         };
-        let is_behind_gap = is_gap(self.before);
+        let is_behind_gap = !self.by_rate && is_gap(self.before);
         let since = Since { before: self.before, is_first: self.before.is_none() || is_behind_gap };
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
@@ -284,7 +285,11 @@ impl Rows {
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
         }
-        let is_new = is_behind_gap || (self.by_rate && any && is_gap(self.matched_at));
+        self.begins_part |= is_behind_gap || (self.by_rate && any && is_gap(self.matched_at));
+        self.before = Some(time);
+        if any {
+            self.matched_at = Some(time);
+        }
         for (builder, pick) in self.builders.iter_mut().zip(&picks) {
             let missing = builder.stream.matched.as_ref().map_or(Missing::Null, |matched| matched.missing);
             match missing {
@@ -305,15 +310,10 @@ impl Rows {
                 Missing::Null | Missing::Error => {}
             }
         }
-        self.before = Some(time);
-        if any {
-            self.matched_at = Some(time);
-        }
         if !is_inside {
             return Ok(());
         }
-        let is_behind_jump = std::mem::take(&mut self.is_behind_jump);
-        if (is_new || is_behind_jump) && self.report.rows > 0 {
+        if std::mem::take(&mut self.begins_part) && self.report.rows > 0 {
             self.part += 1;
         }
         for (builder, pick) in self.builders.iter_mut().zip(&picks) {

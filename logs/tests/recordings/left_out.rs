@@ -57,26 +57,34 @@ fn topics() -> [crate::writing::Topic; 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_behind_a_row_that_is_left_out_are_in_the_next_row() {
+async fn messages_of_a_row_that_is_left_out_are_in_no_other_row() {
     let (Ingested { table, report, .. }, _folder) = made(&topics(), &messages(), &recipe("", "")).await.unwrap();
-    let since = |ticks: i64| (0..ticks).rev().flat_map(|tick| [-70 - 100 * tick, -30 - 100 * tick]).collect::<Vec<i64>>();
-    let expected = [(100, 0), (200, 1), (600, 4), (700, 1), (800, 1)].map(|(time, ticks)| (0, time, since(ticks)));
+    let expected = [100, 200, 600, 700, 800].map(|time| (0, time, if time == 100 { vec![] } else { vec![-70, -30] }));
     assert_eq!(read(&table).await, expected);
-    // Only what comes behind the last row is in no row.
-    assert_eq!((report.logs[0].dropped, report.logs[0].matches[1].skipped), (3, 2));
+    // Two messages of each of the three rows, and the two behind the last row.
+    assert_eq!((report.logs[0].dropped, report.logs[0].matches[1].skipped), (3, 8));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gap_of_rows_that_are_left_out_begins_a_new_part() {
+async fn a_gap_of_the_clock_begins_a_new_part_also_where_the_row_behind_it_is_left_out() {
+    // Rows that are left out are no gap of the clock.
+    let (Ingested { table, report, .. }, _folder) = made(&topics(), &messages(), &recipe("gap = 100", "")).await.unwrap();
+    assert!(read(&table).await.iter().all(|(part, ..)| *part == 0));
+    assert_eq!(report.logs[0].parts, 1);
+    // The clock has no message from 300 to 500, and the row at 600 is left out.
+    let is_left = |message: &Message| match message.topic {
+        0 => !(300..=500).contains(&message.log_time),
+        2 => message.log_time != 600,
+        _ => true,
+    };
+    let messages: Vec<Message> = messages().into_iter().filter(is_left).collect();
     for (gap, part) in [("gap = 400", 0), ("gap = 399", 1)] {
-        let (Ingested { table, report, .. }, _folder) = made(&topics(), &messages(), &recipe(gap, "")).await.unwrap();
-        let parts: Vec<(u32, i64)> = read(&table).await.into_iter().map(|(part, time, _)| (part, time)).collect();
-        assert_eq!(parts, [(0, 100), (0, 200), (part, 600), (part, 700), (part, 800)], "{gap}");
-        assert_eq!(report.logs[0].parts, part + 1);
+        let (Ingested { table, report, .. }, _folder) = made(&topics(), &messages, &recipe(gap, "")).await.unwrap();
+        let rows = read(&table).await;
+        let parts: Vec<(u32, i64)> = rows.iter().map(|(part, time, _)| (*part, *time)).collect();
+        assert_eq!(parts, [(0, 100), (0, 200), (part, 700), (part, 800)], "{gap}");
+        assert_eq!((report.logs[0].parts, &rows[2].2), (part + 1, &vec![-70, -30]));
     }
-    // The first row of a part takes what is within the tolerance.
-    let (Ingested { table, .. }, _folder) = made(&topics(), &messages(), &recipe("gap = 399", "tolerance = 100")).await.unwrap();
-    assert_eq!(read(&table).await[2], (1, 600, vec![-70, -30]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,8 +100,7 @@ async fn the_first_row_behind_the_start_of_an_import_has_what_it_has_in_the_whol
     };
     let rows = read(&of((Some(200), Some(700)), "missing = \"drop\"").await.unwrap().table).await;
     assert_eq!(rows[0], (0, 200, vec![-70, -30]));
-    assert_eq!(rows.iter().map(|(part, time, _)| (*part, *time)).collect::<Vec<_>>(), [(0, 200), (1, 600), (1, 700)]);
-    assert_eq!(rows[1].2.len(), 8);
+    assert_eq!(rows.iter().map(|(part, time, _)| (*part, *time)).collect::<Vec<_>>(), [(0, 200), (0, 600), (0, 700)]);
     // Rows before the start are no rows of the import: what they lack is no error, and is not counted.
     let made = of((Some(600), None), "missing = \"error\"").await.unwrap();
     assert_eq!((made.table.rows(), made.report.logs[0].matches[2].missing), (3, 0));

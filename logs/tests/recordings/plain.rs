@@ -230,23 +230,21 @@ async fn one_case(rng: &mut Rng) {
             ticks.push((message.time, Some(message.id)));
         }
     }
-    let (mut rows, mut part, mut matched_at) = (Vec::<Row>::new(), 0, None::<i64>);
+    let (mut rows, mut part, mut before, mut matched_at, mut begins) = (Vec::<Row>::new(), 0, None, None::<i64>, false);
     for (t, clock) in ticks {
         let is_gap = |since: Option<i64>| since.zip(gap).is_some_and(|(since, gap)| t - since > gap);
-        let before = rows.last().map(|row| row.time);
-        let is_new = is_gap(before);
+        let is_new = !by_rate && is_gap(before);
         let found: Vec<Option<Cell>> =
             matches.iter().map(|of| plain(of, &seen[of.topic], t, before, before.is_none() || is_new)).collect();
-        // What is left out is no row: the next row looks back to the last one that there is.
+        let any = found.iter().flatten().any(|cell| cell.values.as_ref().is_some_and(|values| !values.is_empty()));
+        begins |= is_new || (by_rate && any && is_gap(matched_at));
+        (before, matched_at) = (Some(t), if any { Some(t) } else { matched_at });
+        // A tick whose row is left out has had its messages.
         if found.iter().zip(&matches).any(|(cell, of)| cell.is_none() && of.drops) {
             continue;
         }
-        let any = found.iter().flatten().any(|cell| cell.values.as_ref().is_some_and(|values| !values.is_empty()));
-        if is_new || (by_rate && any && is_gap(matched_at)) {
+        if std::mem::take(&mut begins) && !rows.is_empty() {
             part += 1;
-        }
-        if any {
-            matched_at = Some(t);
         }
         let clock = clock.map(|id| Cell { ids: Some(vec![id]), ..Cell::default() });
         let matched = found.into_iter().map(Option::unwrap_or_default);
