@@ -17,7 +17,8 @@ from .._index import Index, concat, read_index
 from .._table import Table, called
 from .._tetrys import Corrupt, Exists, Invalid, NotFound
 from ._checks import records
-from ._chunked import SCENE_DTYPE, ChunkedDataset, Records, _is_zarr
+from ._chunked import ChunkedDataset, _is_zarr
+from ._records import SCENE_DTYPE, Records
 
 GIGABYTE = 1 << 30
 
