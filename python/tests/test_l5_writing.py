@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
+import tensorstore
 import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
-from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, LazyRecords, RenderContext, StubRasterizer, EgoDataset, attach
+from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, EgoDataset, LazyRecords, RenderContext, StubRasterizer, attach, export
 
 SHARED = Path(__file__).parents[3] / "shared" / "l5"
 NAMES = ("scenes", "frames", "agents", "tl_faces")
@@ -164,6 +166,29 @@ def test_memory_maps_have_the_records_of_the_data_set(tmp_path: Path, kind: str)
         np.save(file, np.zeros(3))
     with pytest.raises(ValueError, match="expected those of this array; delete it"):
         ChunkedDataset(str(path)).open().agents.memmap(maps)
+
+
+def test_dask_reads_the_parts_that_it_needs(tmp_path: Path) -> None:
+    arrays = random_dataset(4, scenes=4, max_frames=30)
+    tt.ingest_l5(write_zarr(tmp_path / "zarr", arrays), tmp_path / "t")
+    agents = ChunkedDataset(str(tmp_path / "t")).open().agents
+    read, taken = agents._read, []
+    agents._read = lambda start, stop, fields: (taken.append((start, stop)), read(start, stop, fields))[1]
+    parts = da.from_array(agents, chunks=10)
+    assert parts.dtype == AGENT_DTYPE and all(start == stop for start, stop in taken), "no record is read before the parts are"
+    taken.clear()
+    np.testing.assert_array_equal(parts[25:41]["yaw"].compute(), arrays[2][25:41]["yaw"])
+    assert taken and min(start for start, _ in taken) >= 20 and max(stop for _, stop in taken) <= 50
+    np.testing.assert_array_equal(parts.compute(), arrays[2])
+
+
+def test_tensorstore_reads_the_numbers_of_an_exported_group(tmp_path: Path) -> None:
+    arrays = random_dataset(4, scenes=4, max_frames=30)
+    export(tt.ingest_l5(write_zarr(tmp_path / "zarr", arrays), tmp_path / "t"), tmp_path / "out.zarr")
+    for name, array in (("frames", arrays[1]), ("agents", arrays[2])):
+        for field in array.dtype.names or ():
+            spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": f"{tmp_path}/out.zarr/{name}/"}, "field": field}
+            np.testing.assert_array_equal(tensorstore.open(spec, open=True).result().read().result(), array[field])
 
 
 def test_only_arrays_of_an_open_data_set_are_mapped(tmp_path: Path) -> None:
