@@ -20,6 +20,7 @@ from .._errors import WrongType, WrongValue, array_of, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
+from .._tetrys import Corrupt, Invalid, NotFound
 from ._checks import records
 from ._records import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, LazyRecords, Records
 
@@ -318,13 +319,26 @@ def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_
 
 
 def _is_zarr(path: str) -> bool:
-    if "://" in path:
-        return path.endswith(".zip") or _tetrys.L5Zarr.exists(path)
+    if path.endswith(".zip"):
+        return True
     try:
-        return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+        is_group = _tetrys.L5Zarr.exists(path) if "://" in path else (Path(path) / ".zgroup").exists()
     except OSError:
         # As of a name that is too long: opening it says so.
         return False
+    return is_group and not _is_table(path)
+
+
+def _is_table(path: str) -> bool:
+    """Whether there is a table where a `.zgroup` lies: tools for zarr, such as L5Kit's masks, leave one in its folder."""
+    try:
+        open_table(path)
+    except (NotFound, Invalid):
+        return False
+    except Corrupt:
+        # Opening it says what is damaged.
+        return True
+    return True
 
 
 def _scenes(native: _tetrys.Level5) -> Records:

@@ -234,7 +234,7 @@ def _free(output: Url) -> str:
     """Checks that nothing exists at a local path. The writer checks that there is no table at a URL."""
     url = url_of(output)
     if "://" not in url and os.path.lexists(url):
-        raise Taken(f"{url}: something exists there; a view is saved at a new place")
+        raise Taken(f"{url}: something exists there; a view is saved at a new place: name another one, or remove what is there first")
     return url
 
 
