@@ -23,8 +23,11 @@ from silly import SILLY, wrong_answer
 from tetrys import cluster, l5, petastorm
 from tetrys.l5 import geometry, sampling
 from tetrys.petastorm import codecs, fs_utils, generator, ngram, predicates, selectors, spark_utils, transform, unischema, utils, weighted_sampling_reader
+from tetrys.petastorm.benchmark import throughput
 from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
+from tetrys.petastorm.etl.petastorm_generate_metadata import generate_petastorm_metadata
 from tetrys.petastorm.test_util import reader_mock
+from tetrys.petastorm.tools.copy_dataset import copy_dataset
 
 
 @dataclass
@@ -338,6 +341,9 @@ CALLS_OF_PETASTORM: dict[str, Callable[[World], Call]] = {
     "build_rowgroup_index": lambda world: (rowgroup_indexing.build_rowgroup_index, {"dataset_url": world.drives, "spark_context": None, "indexers": [rowgroup_indexers.SingleFieldIndexer("a", "nothing")]}),
     "get_schema": lambda world: (dataset_metadata.get_schema, {"dataset": world.drives}),
     "get_schema_from_dataset_url": lambda world: (dataset_metadata.get_schema_from_dataset_url, {"dataset_url_or_urls": world.drives}),
+    "copy_dataset": lambda world: (copy_dataset, {"spark": None, "source_url": world.drives, "target_url": "copy", "field_regex": ["timestamp"], "not_null_fields": ["timestamp"], "overwrite_output": True, "partitions_count": 1, "row_group_size_mb": 1}),
+    "generate_petastorm_metadata": lambda world: (generate_petastorm_metadata, {"spark": None, "dataset_url": world.drives, "unischema_class": None}),
+    "reader_throughput": lambda world: (lambda **given: throughput.reader_throughput(**given, spawn_new_process=False), {"dataset_url": world.drives, "field_regex": ["timestamp"], "warmup_cycles_count": 1, "measure_cycles_count": 2, "pool_type": throughput.WorkerPoolType.NONE, "loaders_count": 1, "read_method": throughput.ReadMethod.PYTHON, "reader_extra_args": {"shuffle_row_groups": False}}),
     "infer_or_load_unischema": lambda world: (dataset_metadata.infer_or_load_unischema, {"dataset": world.drives}),
     "Unischema.from_arrow_schema": lambda world: (unischema.Unischema.from_arrow_schema, {"parquet_dataset": pa.schema({"id": pa.int8()})}),
     "NGram.form_ngram": lambda world: (ngram.NGram({0: ["id"], 1: ["id"]}, 1, "id").form_ngram, {"data": [{"id": 1}, {"id": 2}], "schema": schema()}),
