@@ -111,8 +111,9 @@ impl Sampler {
         let values = each.checked_mul(places.len()).filter(|values| *values < isize::MAX as usize / 4);
         let values =
             values.ok_or_else(|| Error::invalid(format!("{} rasters of {each} values do not fit into memory", places.len())))?;
-        if images.len() < values || self.rasterizer.is_blank() {
-            // Zeroed memory costs nothing until it is touched.
+        // Zeroed memory costs nothing until it is touched.
+        let are_zero = images.len() < values || self.rasterizer.is_blank();
+        if are_zero {
             images = vec![0.0; values];
         }
         images.truncate(values);
@@ -129,12 +130,16 @@ impl Sampler {
             (rest, images_left) = (later_slots, later_images);
         }
         parallel::each(parts, |(first, places, mut slots, images): (usize, &[Place], SampleSlots<'_>, &mut [f32])| {
+            if !are_zero && self.rasterizer.draws_boxes() {
+                images.fill(0.0);
+            }
             self.part(table, windows, first, places, &mut slots, images)
         })?;
         Ok(Batch { samples, images })
     }
 
-    /// Computes the samples of some places; `first` is the number of the first of them in the batch.
+    /// Computes the samples of some places; `first` is the number of the first of them in the batch. `images` are zero where boxes are
+    /// drawn.
     fn part(
         &self,
         table: &FrameTable,
@@ -165,7 +170,7 @@ impl Sampler {
                 continue;
             }
             let input = RasterInput { frames: frames.first(current + 1), agent: selected };
-            self.rasterizer.rasterize(&input, &mut raster, &mut images[number * each..(number + 1) * each])?;
+            self.rasterizer.rasterize_over_zeros(&input, &mut raster, &mut images[number * each..(number + 1) * each])?;
         }
         Ok(())
     }

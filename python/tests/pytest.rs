@@ -119,7 +119,7 @@ fn the_suites_of_clusters_pass() {
     passes(&requirements, &arguments.chain(CLUSTERS).collect::<Vec<_>>());
 }
 
-/// The tests of Petastorm's wheel. With `slice`, those that need no JVM and make no tensors. Only Petastorm brings fsspec.
+/// The tests of Petastorm's wheel. With `slice`, those that need no JVM and make no tensors.
 #[test]
 fn the_suite_of_petastorm_passes() {
     let Some(chosen) = of_clusters() else {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,13 @@ import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
 from silly import SILLY, wrong_answer
 from tetrys import cluster, l5, petastorm
-from tetrys.l5 import geometry
+from tetrys.l5 import geometry, sampling
 from tetrys.petastorm import codecs, fs_utils, generator, ngram, predicates, selectors, spark_utils, transform, unischema, utils, weighted_sampling_reader
+from tetrys.petastorm.benchmark import throughput
 from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
+from tetrys.petastorm.etl.petastorm_generate_metadata import generate_petastorm_metadata
 from tetrys.petastorm.test_util import reader_mock
+from tetrys.petastorm.tools.copy_dataset import copy_dataset
 
 
 @dataclass
@@ -114,6 +118,15 @@ def of_boxes(world: World) -> dict[str, Any]:
     return {"render_context": world.rasterizer().render_context, "filter_agents_threshold": 0.5, "history_num_frames": 1}
 
 
+def of_scene(world: World) -> dict[str, Any]:
+    return {"state_index": 1, "frames": world.arrays[1], "agents": world.arrays[2], "tl_faces": world.arrays[3]}
+
+
+def made_agents() -> Any:
+    """Returns the agents of a new zarr group in the working folder."""
+    return l5.ChunkedDataset(tempfile.mkdtemp(dir=".")).initialize(num_agents=2).agents
+
+
 def calls_of_l5() -> dict[str, Callable[[World], Call]]:
     """Returns the good arguments of each public call of `tetrys.l5`."""
     method = l5.InterpolationMethod.INTER_ENSURE_LEN
@@ -169,6 +182,23 @@ def calls_of_l5() -> dict[str, Callable[[World], Call]]:
         "geometry.compute_yaw": lambda world: (geometry.compute_yaw_around_north_from_direction, {"direction_vector": [1, 0]}),
         "geometry.geodetic_to_ecef": lambda world: (geometry.geodetic_to_ecef, {"lla_point": [1, 2, 3]}),
         "geometry.ecef_to_geodetic": lambda world: (geometry.ecef_to_geodetic, {"point": [7e6, 0, 0]}),
+        "sampling.get_history_slice": lambda world: (sampling.get_history_slice, {"frame_index": 3, "history_num_states": 2, "history_step_size": 1, "include_current_state": True}),
+        "sampling.get_future_slice": lambda world: (sampling.get_future_slice, {"frame_index": 3, "future_num_states": 2, "future_step_size": 1}),
+        "sampling.get_agent_context": lambda world: (sampling.get_agent_context, of_scene(world) | {"history_num_frames": 1, "future_num_frames": 2}),
+        "sampling.compute_agent_velocity": lambda world: (sampling.compute_agent_velocity, {"history_positions_m": np.zeros((2, 2)), "future_positions_m": np.zeros((3, 2)), "step_time": 0.1}),
+        "sampling.get_relative_poses": lambda world: (sampling.get_relative_poses, {"num_frames": 3, "frames": world.arrays[1][:2], "selected_track_id": 1, "agents": [world.arrays[2][:3]] * 2, "agent_from_world": np.eye(3), "current_agent_yaw": 0.5}),
+        "sampling.generate_agent_sample": lambda world: (sampling.generate_agent_sample, of_scene(world) | {"selected_track_id": None, "render_context": world.rasterizer().render_context, "history_num_frames": 1, "future_num_frames": 2, "step_time": 0.1, "filter_agents_threshold": 0.5, "rasterizer": world.rasterizer()}),
+        "sampling.generate_agent_sample_vectorized": lambda world: (sampling.generate_agent_sample_vectorized, of_scene(world) | {"selected_track_id": None, "history_num_frames_ego": 1, "history_num_frames_agents": 1, "future_num_frames": 2, "step_time": 0.1, "filter_agents_threshold": 0.5, "vectorizer": world.vectorizer()}),
+        "get_valid_agents": lambda world: (l5.get_valid_agents, {"frames_range": [0, 2], "dataset": world.dataset(), "th_agent_filter_probability_threshold": 0.5, "th_yaw_degree": 30, "th_extent_ratio": 1.1, "th_distance_av": 50}),
+        "get_other_agents_ids": lambda world: (l5.get_other_agents_ids, {"all_agents_ids": [1, 2], "priority_ids": [2], "selected_track_id": 1, "max_agents": 3}),
+        "convert_str_to_fixed_length_tensor": lambda world: (l5.convert_str_to_fixed_length_tensor, {"string": "host", "max_length": 70}),
+        "move_to_device": lambda world: (l5.move_to_device, {"data": {}, "device": "cpu"}),
+        "move_to_numpy": lambda world: (l5.move_to_numpy, {"data": {"a": np.zeros(2)}}),
+        "LazyRecords.memmap": lambda world: (l5.ChunkedDataset(str(world.table)).open().agents.memmap, {"folder": "maps"}),
+        "ChunkedDataset.initialize": lambda world: (l5.ChunkedDataset(tempfile.mkdtemp(dir=".")).initialize, {"mode": "w", "num_scenes": 1, "num_frames": 2, "num_agents": 3, "num_tl_faces": 4}),
+        "ZarrRecords.__setitem__": lambda world: (made_agents().__setitem__, {"key": [0], "value": world.arrays[2][:1]}),
+        "ZarrRecords.append": lambda world: (made_agents().append, {"data": world.arrays[2][:1]}),
+        "ZarrRecords.resize": lambda world: (made_agents().resize, {"length": 3}),
         "Rasterizer.rasterize": lambda world: (world.rasterizer().rasterize, {"history_frames": world.arrays[1][:1], "history_agents": [world.arrays[2][:0]], "history_tl_faces": [world.arrays[3][:0]]}),
         "Rasterizer.to_rgb": lambda world: (world.rasterizer().to_rgb, {"in_im": np.zeros((6, 8, world.rasterizer().num_channels()), np.float32)}),
         "write_gt_csv": lambda world: (l5.write_gt_csv, {"csv_path": "o.csv", **ROWS, "avails": np.ones((2, 3))}),
@@ -311,6 +341,9 @@ CALLS_OF_PETASTORM: dict[str, Callable[[World], Call]] = {
     "build_rowgroup_index": lambda world: (rowgroup_indexing.build_rowgroup_index, {"dataset_url": world.drives, "spark_context": None, "indexers": [rowgroup_indexers.SingleFieldIndexer("a", "nothing")]}),
     "get_schema": lambda world: (dataset_metadata.get_schema, {"dataset": world.drives}),
     "get_schema_from_dataset_url": lambda world: (dataset_metadata.get_schema_from_dataset_url, {"dataset_url_or_urls": world.drives}),
+    "copy_dataset": lambda world: (copy_dataset, {"spark": None, "source_url": world.drives, "target_url": "copy", "field_regex": ["timestamp"], "not_null_fields": ["timestamp"], "overwrite_output": True, "partitions_count": 1, "row_group_size_mb": 1}),
+    "generate_petastorm_metadata": lambda world: (generate_petastorm_metadata, {"spark": None, "dataset_url": world.drives, "unischema_class": None}),
+    "reader_throughput": lambda world: (lambda **given: throughput.reader_throughput(**given, spawn_new_process=False), {"dataset_url": world.drives, "field_regex": ["timestamp"], "warmup_cycles_count": 1, "measure_cycles_count": 2, "pool_type": throughput.WorkerPoolType.NONE, "loaders_count": 1, "read_method": throughput.ReadMethod.PYTHON, "reader_extra_args": {"shuffle_row_groups": False}}),
     "infer_or_load_unischema": lambda world: (dataset_metadata.infer_or_load_unischema, {"dataset": world.drives}),
     "Unischema.from_arrow_schema": lambda world: (unischema.Unischema.from_arrow_schema, {"parquet_dataset": pa.schema({"id": pa.int8()})}),
     "NGram.form_ngram": lambda world: (ngram.NGram({0: ["id"], 1: ["id"]}, 1, "id").form_ngram, {"data": [{"id": 1}, {"id": 2}], "schema": schema()}),
@@ -371,5 +404,8 @@ def test_each_public_name_of_level_5_is_tried() -> None:
     """A new call gets good arguments above."""
     tried = {name.split(".")[1] for name in CALLS if name.startswith("l5.")}
     # Constants, enumerations, base classes, and records that maps return.
-    plain = {"CollisionType", "DataManager", "InterpolationMethod", "MapElement", "MapLane", "Perturbation", "RandomGenerator", "TLFacesColors"}
+    plain = {"BaseEgoDataset", "CollisionType", "DataManager", "InterpolationMethod", "MapElement", "MapLane", "Perturbation", "RandomGenerator", "TLFacesColors"}
     assert {name for name in l5.__all__ if callable(getattr(l5, name)) and not isinstance(getattr(l5, name), np.dtype)} - plain <= tried
+    for module in (geometry, sampling):
+        names = {name.split(".")[2] for name in CALLS if name.startswith(f"l5.{module.__name__.split('.')[-1]}.")}
+        assert {name for name in module.__all__ if name != "compute_yaw_around_north_from_direction"} <= names

@@ -261,6 +261,53 @@ def test_nothing_is_replaced_and_zarr_groups_are_refused(tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
+def test_a_stray_zgroup_does_not_hide_a_table(tmp_path: Path) -> None:
+    arrays = random_dataset(2)
+    source = table(tmp_path, arrays)
+    # As L5Kit's `select_agents` leaves it, where its `ChunkedDataset` has the path of a table.
+    (source / ".zgroup").write_text('{"zarr_format": 2}')
+    (source / "agents_mask").mkdir()
+    for place in (source, f"file://{source}", tt.open_table(source)):
+        dataset = ChunkedDataset(place if isinstance(place, tt.Table) else str(place)).open()
+        assert dataset._table is not None
+        np.testing.assert_array_equal(dataset.agents[:], arrays[2])
+    zarr_concat([source], tmp_path / "view")
+    assert_arrays(tmp_path / "view", arrays)
+    # A group without a table is a group, and a damaged table is no group.
+    assert ChunkedDataset(str(tmp_path / "t.zarr")).open()._table is None
+    for manifest in (source / "manifests").iterdir():
+        manifest.chmod(0o644)
+        manifest.write_bytes(b"damaged")
+    with pytest.raises(tt.Corrupt):
+        ChunkedDataset(str(source)).open()
+
+
+@pytest.mark.parametrize("kind", ["zarr", "table"])
+def test_a_scene_of_a_zarr_group_is_that_of_its_table(kind: str, tmp_path: Path) -> None:
+    arrays = random_dataset(6, scenes=4)
+    path = table(tmp_path, arrays)
+    dataset = ChunkedDataset(str(path if kind == "table" else tmp_path / "t.zarr")).open()
+    for number in range(-1, 4):
+        found = dataset.get_scene_dataset(number)
+        for made, expected in zip((found.scenes, found.frames, found.agents, found.tl_faces), copied([(arrays, number, None)]), strict=True):
+            np.testing.assert_array_equal(made, expected)
+    for wrong in (4, -5):
+        with pytest.raises(ValueError, match="is too high for dataset with 4 scenes"):
+            dataset.get_scene_dataset(wrong)
+
+
+def test_a_second_call_that_makes_a_test_set_says_what_to_do(tmp_path: Path) -> None:
+    source = table(tmp_path, long_scenes(3, 6))
+    folder = Path(create_chopped_dataset(source, 0.5, 4, 3, 1))
+    with pytest.raises(AssertionError, match="use the one that is there, or remove .*_chopped_4 first, or name another `output`"):
+        create_chopped_dataset(source, 0.5, 4, 3, 1)
+    (folder / source.name).rename(tmp_path / "elsewhere")
+    with pytest.raises(AssertionError, match="a call before may have been stopped, or remove"):
+        create_chopped_dataset(source, 0.5, 4, 3, 1)
+    with pytest.raises(AssertionError, match="name another one, or remove what is there first"):
+        zarr_scenes_chop(source, tmp_path / "elsewhere", 4)
+
+
 def test_inputs_that_cannot_be_read_are_skipped_with_a_warning(tmp_path: Path) -> None:
     arrays = random_dataset(2)
     source = table(tmp_path, arrays)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import uuid
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,22 @@ import pytest
 import tetrys as tt
 from l5_reference import Dataset, select_agents, valid_rows
 from l5_scenes import random_dataset, write_zarr
-from tetrys.l5 import AgentDataset, ChunkedDataset, EgoDataset, MapAPI, Rasterizer, RenderContext, TableDataManager, attach, build_rasterizer
+from tetrys.l5 import (
+    AgentDataset,
+    ChunkedDataset,
+    EgoDataset,
+    MapAPI,
+    Rasterizer,
+    RenderContext,
+    TableDataManager,
+    attach,
+    build_rasterizer,
+    get_valid_agents,
+)
+from tetrys.l5 import select_agents as count_all
 from tetrys.l5._masks import load_agents_mask
+
+SHARED = Path(__file__).parents[3] / "shared" / "l5"
 
 LIMITS = (2, 1)
 
@@ -131,6 +147,79 @@ def test_arrays_that_the_caller_has_set_keep_nothing(made: tuple[Path, npt.NDArr
     dataset.agents["label_probabilities"] = 0
     assert not load_agents_mask(dataset, 0.5, *LIMITS).any(), "the file beside the zarr group is for other agents"
     assert len(files(zarr.with_name(f"{zarr.name}.agents_mask"))) == 1 and files(cache) == []
+
+
+@pytest.mark.parametrize("kind", ["table", "zarr", "arrays"])
+def test_the_counts_of_the_frames_of_a_scene_are_those_of_all_scenes(
+    kind: str, made: tuple[Path, npt.NDArray[np.bool_]], tmp_path: Path
+) -> None:
+    zarr, _ = made
+    if kind == "table":
+        tt.ingest_l5(str(zarr), str(tmp_path / "t"))
+    dataset = opened(tmp_path / "t" if kind == "table" else zarr)
+    if kind == "arrays":
+        dataset.frames, dataset.agents = dataset.frames[:], dataset.agents[:]
+    expected, rejected = count_all(dataset, 0.5)
+    total: Counter[str] = Counter()
+    for scene in dataset.scenes:
+        counts, report, (start, stop) = get_valid_agents(scene["frame_index_interval"], dataset, 0.5, 30, 1.1, 50)
+        assert counts.dtype == np.uint32 and isinstance(report, Counter)
+        np.testing.assert_array_equal(counts, expected[start:stop])
+        assert report["total_agent_frames"] == stop - start == len(counts)
+        total += report
+    assert {name: total[name] for name in rejected} == rejected and total["total_reject"] == sum(rejected.values())
+    # A part of a scene counts alone, as a plain implementation of L5Kit does.
+    first, last = 1, min(9, int(dataset.scenes[0]["frame_index_interval"][1]))
+    part = ChunkedDataset("")
+    part.frames, part.agents = np.array(dataset.frames[first:last]), dataset.agents[:]
+    counts, _, (start, stop) = get_valid_agents([first, last], dataset, 0.5, 30, 1.1, 50)
+    scenes = np.zeros(1, dataset.scenes.dtype)
+    scenes["frame_index_interval"] = 0, last - first
+    part.frames["agent_index_interval"] -= start
+    plain = select_agents(Dataset(scenes, part.frames, part.agents[start:stop], np.empty(0)))[0]
+    np.testing.assert_array_equal(counts, plain)
+    for wrong in ([0, 0], [3, 2], [-1, 4], [0, len(dataset.frames) + 1]):
+        with pytest.raises(IndexError, match="expected one or more of"):
+            get_valid_agents(wrong, dataset, 0.5, 30, 1.1, 50)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared Level 5 data")
+@pytest.mark.parametrize(("limits", "name"), [((30, 1.1, 50), "0.5"), ((10, 1.1, 50), "yaw10"), ((30, 1.02, 50), "ext1.02"), ((30, 1.1, 20), "dist20")])
+def test_the_report_of_a_scene_is_that_of_l5kit(limits: tuple[float, float, float], name: str) -> None:
+    dataset = opened(SHARED / "artefacts" / "single_scene.zarr")
+    counts, report, agents = get_valid_agents(dataset.scenes[0]["frame_index_interval"], dataset, 0.5, *limits)
+    expected = json.loads((SHARED / "golden" / "manifest.json").read_text())["notes"]["select_agents_report"][name]
+    expected.pop("valid_10_1", None)
+    assert report == Counter(expected) and agents == (0, 20_802)
+    if name == "0.5":
+        np.testing.assert_array_equal(counts, np.load(SHARED / "golden" / "agents_mask_0.5.npz")["agents_mask_raw"])
+
+
+def test_a_data_set_of_agents_loads_its_counts_and_keeps_them(made: tuple[Path, npt.NDArray[np.bool_]], tmp_path: Path, cache: Path) -> None:
+    zarr, expected = made
+    context = RenderContext([8, 8], [1, 1], [0.5, 0.5], True)
+    cfg = {
+        "model_params": {"history_num_frames": 0, "future_num_frames": 1, "step_time": 0.1},
+        "raster_params": {"filter_agents_threshold": 0.5},
+    }
+
+    def counts_of(dataset: ChunkedDataset) -> npt.NDArray[np.uint32]:
+        samples = AgentDataset(cfg, dataset, Rasterizer("stub_debug", context, 0.5, 0, True), agents_mask=np.zeros(len(dataset.agents), bool))
+        return samples.load_agents_mask()
+
+    counts = counts_of(opened(zarr))
+    np.testing.assert_array_equal(counts, count_all(opened(zarr), 0.5)[0])
+    np.testing.assert_array_equal((counts[:, 0] >= LIMITS[0]) & (counts[:, 1] >= LIMITS[1]), expected)
+    (file,) = files(zarr.with_name(f"{zarr.name}.agents_mask"))
+    np.testing.assert_array_equal(np.load(file), counts)
+    # The file is read, by this call and by that of masks, and not computed again.
+    np.save(file, np.full_like(counts, 7))
+    assert (counts_of(opened(zarr)) == 7).all() and load_agents_mask(opened(zarr), 0.5, 7, 7).all()
+    # Arrays of the caller keep nothing.
+    dataset = opened(zarr)
+    dataset.agents = dataset.agents[:]
+    np.testing.assert_array_equal(counts_of(dataset), counts)
+    assert len(files(zarr.parent / f"{zarr.name}.agents_mask")) == 1 and files(cache) == []
 
 
 def test_maps_are_attachments_of_an_ingested_table(tmp_path: Path) -> None:

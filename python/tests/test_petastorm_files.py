@@ -1,4 +1,4 @@
-"""`tetrys.petastorm.fs_utils`: file systems and paths of URLs. Needs fsspec, which Petastorm brings."""
+"""`tetrys.petastorm.fs_utils`: file systems and paths of URLs. Needs fsspec, which Dask and Petastorm bring."""
 
 from __future__ import annotations
 

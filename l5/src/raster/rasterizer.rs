@@ -184,9 +184,19 @@ impl Rasterizer {
     /// Those of [`BoxRasterizer::rasterize`], [`rasterize_semantic`] and [`rasterize_satellite`]; `Invalid` if `out` has another length.
     pub fn rasterize(&self, input: &RasterInput<'_>, scratch: &mut Scratch, out: &mut [f32]) -> Result<()> {
         check_len(out, self.len())?;
+        out[..self.box_channels() * self.context.pixels()].fill(0.0);
+        self.rasterize_over_zeros(input, scratch, out)
+    }
+
+    /// Does what [`Self::rasterize`] does, where all values of `out` are 0 before; see [`BoxRasterizer::rasterize_over_zeros`].
+    ///
+    /// # Errors
+    /// Those of [`Self::rasterize`].
+    pub fn rasterize_over_zeros(&self, input: &RasterInput<'_>, scratch: &mut Scratch, out: &mut [f32]) -> Result<()> {
+        check_len(out, self.len())?;
         let (channels, below) = out.split_at_mut(self.box_channels() * self.context.pixels());
         if let Some(boxes) = &self.boxes {
-            boxes.rasterize(input, &mut scratch.boxes, channels)?;
+            boxes.rasterize_over_zeros(input, &mut scratch.boxes, channels)?;
         }
         match &self.ground {
             Ground::Nothing => Ok(()),

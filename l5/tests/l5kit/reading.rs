@@ -107,6 +107,14 @@ fn agents_and_their_boxes_are_equal_from_zarr_and_from_s3_and_for_any_number_of_
         for threads in [1, 2, 7, 100] {
             let agents = Sampler { threads, ..agents.clone() };
             assert_eq!(agents.agents(&stored, &rows).await.unwrap(), one, "{threads} threads");
+            // Memory of another batch, which is larger, as large, or smaller, leaves nothing behind.
+            for values in [one.images.len() + 7, one.images.len(), 7] {
+                assert_eq!(
+                    agents.agents_in(&stored, &rows, vec![f32::NAN; values]).await.unwrap(),
+                    one,
+                    "{threads} threads, {values} values"
+                );
+            }
         }
         assert!(one.images.iter().any(|value| *value > 0.0));
     });

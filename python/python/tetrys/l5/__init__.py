@@ -6,7 +6,7 @@ A data set is a table that `tetrys.ingest_l5` made, or a zarr group. See the cha
 """
 
 from ._chop import create_chopped_dataset, export_zarr_to_csv
-from ._chunked import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, ChunkedDataset, LazyRecords
+from ._chunked import ChunkedDataset
 from ._combine import export, get_combined_scenes, scene_subset, zarr_concat, zarr_scenes_chop, zarr_split
 from ._config import DataManager, LocalDataManager, TableDataManager, attach, load_config_data, load_metadata, save_config_data
 from ._datasets import AgentDataset, EgoDataset
@@ -29,6 +29,8 @@ from ._evaluation import (
     write_pred_csv,
 )
 from ._filter import (
+    PERCEPTION_LABEL_INDICES_TO_KEEP,
+    PERCEPTION_LABELS_TO_KEEP,
     filter_agents_by_distance,
     filter_agents_by_frames,
     filter_agents_by_labels,
@@ -37,11 +39,12 @@ from ._filter import (
     filter_tl_faces_by_status,
     get_agents_slice_from_frames,
     get_frames_slice_from_scenes,
+    get_other_agents_ids,
     get_tl_faces_slice_from_frames,
 )
 from ._labels import PERCEPTION_LABEL_TO_INDEX, PERCEPTION_LABELS, TL_FACE_LABEL_TO_INDEX, TL_FACE_LABELS
 from ._map import InterpolationMethod, MapAPI, MapElement, MapLane, TLFacesColors
-from ._masks import TH_DISTANCE_AV, TH_EXTENT_RATIO, TH_YAW_DEGREE, select_agents
+from ._masks import MIN_FRAME_FUTURE, MIN_FRAME_HISTORY, TH_DISTANCE_AV, TH_EXTENT_RATIO, TH_YAW_DEGREE, get_valid_agents, select_agents
 from ._perturbation import (
     AckermanPerturbation,
     GaussianRandomGenerator,
@@ -66,25 +69,53 @@ from ._rasterizers import (
     StubRasterizer,
     build_rasterizer,
 )
+from ._records import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, LazyRecords
+from ._samples import SampleDataset as BaseEgoDataset
+from ._tensors import convert_str_to_fixed_length_tensor, kMaxStrLength, move_to_device, move_to_numpy
 from ._vectorized import EgoAgentDatasetVectorized, EgoDatasetVectorized, Vectorizer, build_vectorizer
+from ._writable import (
+    AGENT_ARRAY_KEY,
+    AGENT_CHUNK_SIZE,
+    FORMAT_VERSION,
+    FRAME_ARRAY_KEY,
+    FRAME_CHUNK_SIZE,
+    SCENE_ARRAY_KEY,
+    SCENE_CHUNK_SIZE,
+    TL_FACE_ARRAY_KEY,
+    TL_FACE_CHUNK_SIZE,
+)
 
 __all__ = [
+    "AGENT_ARRAY_KEY",
+    "AGENT_CHUNK_SIZE",
     "AGENT_DTYPE",
     "EGO_EXTENT_HEIGHT",
     "EGO_EXTENT_LENGTH",
     "EGO_EXTENT_WIDTH",
+    "FORMAT_VERSION",
+    "FRAME_ARRAY_KEY",
+    "FRAME_CHUNK_SIZE",
     "FRAME_DTYPE",
+    "MIN_FRAME_FUTURE",
+    "MIN_FRAME_HISTORY",
     "PERCEPTION_LABELS",
+    "PERCEPTION_LABELS_TO_KEEP",
+    "PERCEPTION_LABEL_INDICES_TO_KEEP",
     "PERCEPTION_LABEL_TO_INDEX",
+    "SCENE_ARRAY_KEY",
+    "SCENE_CHUNK_SIZE",
     "SCENE_DTYPE",
     "TH_DISTANCE_AV",
     "TH_EXTENT_RATIO",
     "TH_YAW_DEGREE",
+    "TL_FACE_ARRAY_KEY",
+    "TL_FACE_CHUNK_SIZE",
     "TL_FACE_DTYPE",
     "TL_FACE_LABELS",
     "TL_FACE_LABEL_TO_INDEX",
     "AckermanPerturbation",
     "AgentDataset",
+    "BaseEgoDataset",
     "BoxRasterizer",
     "ChunkedDataset",
     "CollisionType",
@@ -120,6 +151,7 @@ __all__ = [
     "build_rasterizer",
     "build_vectorizer",
     "compute_metrics_csv",
+    "convert_str_to_fixed_length_tensor",
     "create_chopped_dataset",
     "detect_collision",
     "distance_to_reference_trajectory",
@@ -137,9 +169,14 @@ __all__ = [
     "get_agents_slice_from_frames",
     "get_combined_scenes",
     "get_frames_slice_from_scenes",
+    "get_other_agents_ids",
     "get_tl_faces_slice_from_frames",
+    "get_valid_agents",
+    "kMaxStrLength",
     "load_config_data",
     "load_metadata",
+    "move_to_device",
+    "move_to_numpy",
     "neg_multi_log_likelihood",
     "prob_true_mode",
     "read_gt_csv",

@@ -48,7 +48,8 @@ def create_chopped_dataset(
     frame of each scene that count, bool [agents of the view]; and `gt.csv`, see `write_gt_csv`. The view is saved last.
 
     Raises:
-        AssertionError: a scene has no more frames than that, or the view exists.
+        AssertionError: a scene has no more frames than that, or something exists where the test set would be. Unlike in L5Kit, a second
+            call replaces nothing: use the folder that the first one made, or remove it.
         ValueError: the input is a zarr group, or a URL without an `output`.
     """
     place = url_of(zarr_path)
@@ -61,7 +62,9 @@ def create_chopped_dataset(
     folder = Path(path_of("output", output)) if output is not None else Path(place).parent / f"{Path(name).stem}_chopped_{num_frames_to_copy}"
     for taken in (folder / name, folder / "mask.npz", folder / "gt.csv"):
         if os.path.lexists(taken):
-            raise Taken(f"{taken}: something exists there; a test set is made in a new place")
+            is_whole = os.path.lexists(folder / name)
+            made = "use the one that is there" if is_whole else "a call before may have been stopped"
+            raise Taken(f"{taken}: something exists there; a test set is made in a new place: {made}, or remove {folder} first, or name another `output`")
     dataset = opened(zarr_path)
     # The last frame that is kept of each scene.
     lasts = chopped_starts(dataset, num_frames_to_copy) + num_frames_to_copy - 1

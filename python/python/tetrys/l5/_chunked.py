@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,40 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import is_whole, number, path_of, text, truth, whole
-from .._errors import OutOfRange, WrongType, WrongValue, array_of, found, short
+from .._arguments import is_whole, number, path_of, text, truth
+from .._errors import WrongType, WrongValue, array_of, found, short
 from .._index import open_table
 from .._rows import CACHE_BYTES, RowLoader
 from .._table import Table
-from ._checks import function, of_kind, records
-from ._labels import PERCEPTION_LABELS, TL_FACE_LABELS
-
-Records = npt.NDArray[Any]
-"""A structured array."""
-
-SCENE_DTYPE = np.dtype([("frame_index_interval", "<i8", (2,)), ("host", "<U16"), ("start_time", "<i8"), ("end_time", "<i8")])
-FRAME_DTYPE = np.dtype(
-    [
-        ("timestamp", "<i8"),
-        ("agent_index_interval", "<i8", (2,)),
-        ("traffic_light_faces_index_interval", "<i8", (2,)),
-        ("ego_translation", "<f8", (3,)),
-        ("ego_rotation", "<f8", (3, 3)),
-    ]
-)
-AGENT_DTYPE = np.dtype(
-    [
-        ("centroid", "<f8", (2,)),
-        ("extent", "<f4", (3,)),
-        ("yaw", "<f4"),
-        ("velocity", "<f4", (2,)),
-        ("track_id", "<u8"),
-        ("label_probabilities", "<f4", (len(PERCEPTION_LABELS),)),
-    ]
-)
-TL_FACE_DTYPE = np.dtype(
-    [("face_id", "<U16"), ("traffic_light_id", "<U16"), ("traffic_light_face_status", "<f4", (len(TL_FACE_LABELS),))]
-)
+from .._tetrys import Corrupt, Invalid, NotFound
+from ._checks import records
+from ._records import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, LazyRecords, Records
 
 _AGENT_COLUMNS = {
     "centroid": "agents.pose.centroid",
@@ -60,93 +36,6 @@ _FACE_COLUMNS = {"face_id": "tl_faces.face_id", "traffic_light_id": "tl_faces.tr
 _FACES = "traffic_light_faces_index_interval"
 _EGO_COLUMNS = {"ego_translation": "ego.translation", "ego_rotation": "ego.rotation"}
 _NUMPY = {"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u32": "<u4", "u64": "<u8"}
-
-
-class LazyRecords:
-    """A structured array that is read when it is indexed: by an int, a slice, a mask, a list of ints, or the name of a field.
-
-    The result is a copy: writing to it changes nothing in the data set.
-    """
-
-    def __init__(self, dtype: np.dtype[Any], length: int, read: Callable[[int, int, Sequence[str]], Records]) -> None:
-        """`read` returns the records of a range with some of the fields, in the order of the dtype."""
-        self.dtype: np.dtype[Any] = of_kind("dtype", dtype, np.dtype)
-        if dtype.names is None:
-            raise WrongType(f"dtype: expected one with fields, found {short(dtype)}")
-        self.shape = (whole("length", length),)
-        self._read = function("read", read)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions: 1."""
-        return 1
-
-    @property
-    def size(self) -> int:
-        """Number of records."""
-        return len(self)
-
-    def __getitem__(self, key: Any) -> Any:
-        fields = self.dtype.names or ()
-        if isinstance(key, str):
-            if key not in fields:
-                raise WrongValue(f"no field of name {key}; there are: {', '.join(fields)}")
-            return self._records(0, len(self), [key])[key]
-        if is_whole(key):
-            place = int(key) + len(self) if key < 0 else int(key)
-            if not 0 <= place < len(self):
-                raise OutOfRange(f"index {short(key)} is outside of {len(self)} records")
-            return self._records(place, place + 1, fields)[0]
-        if isinstance(key, slice):
-            start, stop, step = key.indices(len(self))
-            if step == 1:
-                return self._records(start, max(start, stop), fields)
-            return self[np.arange(start, stop, step)]
-        if key is Ellipsis or (isinstance(key, tuple) and key == ()):
-            return self._records(0, len(self), fields)
-        if isinstance(key, (bytes, bytearray, memoryview)):
-            raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
-        return self._chosen(array_of("places of records", key), fields)
-
-    def _records(self, start: int, stop: int, fields: Sequence[str]) -> Records:
-        read = self._read(start, stop, fields)
-        if not isinstance(read, np.ndarray) or read.shape != (stop - start,):
-            raise WrongType(f"read: expected it to return {stop - start} records, found {found(read)}")
-        return read
-
-    def _chosen(self, key: npt.NDArray[Any], fields: Sequence[str]) -> Records:
-        """Reads records by a mask or by places, in runs of neighbours."""
-        if key.dtype == np.bool_:
-            if key.shape != self.shape:
-                raise OutOfRange(f"a mask of shape {key.shape}, expected {self.shape}")
-            key = np.flatnonzero(key)
-        if key.size == 0:
-            return np.empty(key.shape, self.dtype)
-        if key.dtype.kind not in "iu" or key.ndim != 1:
-            raise WrongType(f"records are chosen by an int, a slice, a mask, a list of ints or a field, found {found(key)}")
-        least, most = int(key.min()), int(key.max())
-        if least < -len(self) or most >= len(self):
-            raise OutOfRange(f"places {least}..{most} are outside of {len(self)} records")
-        places = key.astype(np.int64)
-        places = np.where(places < 0, places + len(self), places)
-        order, inverse = np.unique(places, return_inverse=True)
-        result = np.empty(len(order), self.dtype)
-        bounds = [0, *(np.flatnonzero(np.diff(order) > 64) + 1).tolist(), len(order)]
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
-            first = int(order[start])
-            result[start:stop] = self._records(first, int(order[stop - 1]) + 1, fields)[order[start:stop] - first]
-        chosen: Records = result[inverse]
-        return chosen
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Records:
-        records: Records = self[:]
-        return records if dtype is None else records.astype(dtype)
-
-    def __repr__(self) -> str:
-        return f"LazyRecords of {len(self)} records: {', '.join(self.dtype.names or ())}"
 
 
 class ChunkedDataset:
@@ -201,6 +90,38 @@ class ChunkedDataset:
         else:
             self._open_table(self._table if self._table is not None else open_table(self.path))
         self._opened = (self.scenes, self.frames, self.agents, self.tl_faces)
+        for name in ("frames", "agents", "tl_faces"):
+            if isinstance(array := getattr(self, name), LazyRecords):
+                array._file = partial(_name_of, f"{name}-", self._table, self._zarr, self.native())
+        return self
+
+    def initialize(
+        self, mode: str = "w", num_scenes: int = 0, num_frames: int = 0, num_agents: int = 0, num_tl_faces: int = 0
+    ) -> ChunkedDataset:
+        """Makes a new zarr group at the path, whose arrays have records of zeros, for the caller to fill.
+
+        Args:
+            mode: `"w"`, `"w-"` or `"x"`, which are the same: unlike in L5Kit, an existing group is never replaced.
+            num_scenes, num_frames, num_agents, num_tl_faces: Records of each array.
+
+        `dataset.frames[0:10] = records` writes records, and `dataset.frames.append(records)` adds some. Chunks are not compressed. L5Kit
+        and `tetrys.ingest_l5` read the group. Open it again to compute samples.
+
+        Example:
+            >>> from tetrys.l5 import ChunkedDataset
+            >>> copy = ChunkedDataset("copy.zarr").initialize(num_scenes=1, num_frames=len(scene.frames), num_agents=len(scene.agents))
+            >>> copy.scenes[:], copy.frames[:], copy.agents[:] = scene.scenes, scene.frames, scene.agents
+
+        Raises:
+            AssertionError (also a `tetrys.Exists`): something exists at the path.
+            ValueError: another mode, or the path is empty or a URL.
+        """
+        from ._writable import make_group
+
+        lengths = {"num_scenes": num_scenes, "num_frames": num_frames, "num_agents": num_agents, "num_tl_faces": num_tl_faces}
+        made = make_group(self.path, mode, lengths)
+        self._table = self._zarr = self._native = self._opened = None
+        self.scenes, self.frames, self.agents, self.tl_faces = (made[name] for name in ("scenes", "frames", "agents", "tl_faces"))
         return self
 
     def _open_table(self, table: Table) -> None:
@@ -263,6 +184,10 @@ class ChunkedDataset:
         if self._native is None or self._opened is not None or contents != self._contents:
             self._native, self._contents, self._opened = _of_arrays(*checked), contents, None
         return self._native
+
+    def identity(self) -> str:
+        """Not for users: a text that differs for another data set or version at the same place."""
+        return _name_of("", self._table, self._zarr, self.native())
 
     def is_stored(self) -> bool:
         """Not for users: whether the arrays are those of the table or zarr group, and not others that the caller has set."""
@@ -352,6 +277,37 @@ def of_window(
     return dataset
 
 
+def _name_of(name: str, table: Table | None, zarr: _tetrys.L5Zarr | None, native: _tetrys.Level5) -> str:
+    """Returns a name, followed by the identity of a data set."""
+    if table is not None:
+        return f"{name}{table.info()['uuid']}-{table.version}"
+    digest = hashlib.sha256(zarr.properties().encode() if zarr is not None else b"")
+    for column in native.frames():
+        digest.update(column.tobytes())
+    return f"{name}{digest.hexdigest()[:32]}"
+
+
+def scene_of(frames: Records, agents: Any, tl_faces: Any = None) -> ChunkedDataset:
+    """Makes a data set of one scene.
+
+    Args:
+        frames: Frames in the order of time, whose intervals number `agents` and `tl_faces`.
+        agents: Agents of all frames and of others.
+        tl_faces: Traffic light faces of all frames and of others; None, or none of them: the scene has no faces.
+    """
+    dataset = ChunkedDataset("")
+    dataset.frames = frames = np.array(frames)
+    dataset.scenes = np.zeros(1, SCENE_DTYPE)
+    dataset.scenes["frame_index_interval"][0] = 0, len(frames)
+    dataset.agents = _cut(frames, "agent_index_interval", agents)
+    if _FACES in (frames.dtype.names or ()):
+        if tl_faces is None or not len(tl_faces):
+            frames[_FACES] = 0
+        else:
+            dataset.tl_faces = _cut(frames, _FACES, tl_faces)
+    return dataset
+
+
 def _reopened(path: str | Table, cache_bytes: int) -> ChunkedDataset:
     return ChunkedDataset(path).open(cached=cache_bytes > 0, cache_size_bytes=cache_bytes)
 
@@ -363,13 +319,26 @@ def _in_memory(path: str, scenes: Records, frames: Records, agents: Records, tl_
 
 
 def _is_zarr(path: str) -> bool:
-    if "://" in path:
-        return path.endswith(".zip") or _tetrys.L5Zarr.exists(path)
+    if path.endswith(".zip"):
+        return True
     try:
-        return path.endswith(".zip") or (Path(path) / ".zgroup").exists()
+        is_group = _tetrys.L5Zarr.exists(path) if "://" in path else (Path(path) / ".zgroup").exists()
     except OSError:
         # As of a name that is too long: opening it says so.
         return False
+    return is_group and not _is_table(path)
+
+
+def _is_table(path: str) -> bool:
+    """Whether there is a table where a `.zgroup` lies: tools for zarr, such as L5Kit's masks, leave one in its folder."""
+    try:
+        open_table(path)
+    except (NotFound, Invalid):
+        return False
+    except Corrupt:
+        # Opening it says what is damaged.
+        return True
+    return True
 
 
 def _scenes(native: _tetrys.Level5) -> Records:

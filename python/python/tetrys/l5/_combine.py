@@ -17,7 +17,8 @@ from .._index import Index, concat, read_index
 from .._table import Table, called
 from .._tetrys import Corrupt, Exists, Invalid, NotFound
 from ._checks import records
-from ._chunked import SCENE_DTYPE, ChunkedDataset, Records, _is_zarr
+from ._chunked import ChunkedDataset, _is_zarr
+from ._records import SCENE_DTYPE, Records
 
 GIGABYTE = 1 << 30
 
@@ -233,7 +234,7 @@ def _free(output: Url) -> str:
     """Checks that nothing exists at a local path. The writer checks that there is no table at a URL."""
     url = url_of(output)
     if "://" not in url and os.path.lexists(url):
-        raise Taken(f"{url}: something exists there; a view is saved at a new place")
+        raise Taken(f"{url}: something exists there; a view is saved at a new place: name another one, or remove what is there first")
     return url
 
 

@@ -14,6 +14,7 @@ from .._errors import NotMet, OutOfRange, WrongType, found, imported, short
 from .._index import Index, read_index
 from ._checks import setting, with_method
 from ._chunked import ChunkedDataset
+from ._masks import MIN_FRAME_FUTURE, MIN_FRAME_HISTORY, load_agents_counts
 from ._perturbation import Perturbation
 from ._rasterizers import Rasterizer, context_of, is_native
 from ._samples import Sample, SampleDataset, ValidAgents, count, shared_settings, stacked
@@ -182,8 +183,8 @@ class AgentDataset(ValidAgents, EgoDataset):
         rasterizer: Rasterizer,
         perturbation: Perturbation | None = None,
         agents_mask: npt.NDArray[np.bool_] | None = None,
-        min_frame_history: int = 10,
-        min_frame_future: int = 1,
+        min_frame_history: int = MIN_FRAME_HISTORY,
+        min_frame_future: int = MIN_FRAME_FUTURE,
         *,
         threads: int | None = None,
     ) -> None:
@@ -206,6 +207,18 @@ class AgentDataset(ValidAgents, EgoDataset):
         index = read_index(self._table())
         frames = np.searchsorted(self._agent_ends(), self.agents_indices, side="right")
         return index.with_frame(index.to_polars()[frames])
+
+    def load_agents_mask(self) -> npt.NDArray[np.uint32]:
+        """Returns the reliable frames before and after each agent, u32 [agents, 2], for the threshold of the configuration.
+
+        They come from the data set, or from a file beside it or in the user's cache folder; else they are computed and stored there.
+        L5Kit stores them in the zarr group. A mask that an early data set has for the threshold is bool [agents].
+
+        Example:
+            >>> counts = AgentDataset(cfg, dataset, rasterizer).load_agents_mask()
+            >>> agents_mask = (counts[:, 0] >= 10) & (counts[:, 1] >= 1)
+        """
+        return load_agents_counts(self.dataset, setting(self.cfg, "raster_params", "filter_agents_threshold"))
 
     def get_scene_dataset(self, scene_index: int) -> AgentDataset:
         """Returns the samples of one scene, whose arrays are in memory and can be changed.

@@ -16,8 +16,8 @@ from .. import _tetrys
 from .._arguments import path_of, several
 from .._errors import WrongType, WrongValue, array_of, found
 from ._checks import floats, numbers, records
-from ._chunked import AGENT_DTYPE
 from ._files import written_whole
+from ._records import AGENT_DTYPE
 
 __all__ = [
     "MAX_MODES",

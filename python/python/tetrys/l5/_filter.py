@@ -7,16 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import is_whole, number
+from .._arguments import is_whole, number, whole
 from .._errors import WrongType, WrongValue, found, short
-from ._checks import floats, records
-from ._chunked import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, LazyRecords
-from ._labels import TL_FACE_LABEL_TO_INDEX
+from ._checks import floats, numbers, records
+from ._labels import PERCEPTION_LABEL_TO_INDEX, PERCEPTION_LABELS, TL_FACE_LABEL_TO_INDEX
+from ._records import AGENT_DTYPE, FRAME_DTYPE, SCENE_DTYPE, TL_FACE_DTYPE, LazyRecords
 
 Records = npt.NDArray[Any]
 
 # Labels that count as agents: CAR to ANIMAL.
 _KEPT = slice(3, 16)
+PERCEPTION_LABELS_TO_KEEP = PERCEPTION_LABELS[_KEPT]
+"""Labels that count as agents."""
+PERCEPTION_LABEL_INDICES_TO_KEEP = [PERCEPTION_LABEL_TO_INDEX[label] for label in PERCEPTION_LABELS_TO_KEEP]
+"""Columns of these labels."""
 
 
 def get_frames_slice_from_scenes(scene_a: Any, scene_b: Any = None) -> slice:
@@ -109,3 +113,36 @@ def filter_tl_faces_by_status(tl_faces: Records, status: str) -> Records:
         raise WrongValue(f"status {short(repr(status)) if isinstance(status, str) else found(status)}: expected one of {', '.join(TL_FACE_LABEL_TO_INDEX)}")
     tl_faces = _several("tl_faces", tl_faces, ["traffic_light_face_status"], TL_FACE_DTYPE)
     return tl_faces[tl_faces["traffic_light_face_status"][:, TL_FACE_LABEL_TO_INDEX[status]] > 0]
+
+
+def get_other_agents_ids(
+    all_agents_ids: npt.ArrayLike, priority_ids: npt.ArrayLike, selected_track_id: int | None, max_agents: int
+) -> list[np.uint64]:
+    """Returns the tracks of the agents around one: those that come first, then others, in the order of CPython's sets, as L5Kit.
+
+    Args:
+        all_agents_ids: Tracks of agents, [N], from now to the past.
+        priority_ids: Tracks that come first, [M].
+        selected_track_id: The track that is left out; None for the ego car.
+        max_agents: Tracks to return at most.
+    """
+    first, others = (_tracks(name, given) for name, given in (("priority_ids", priority_ids), ("all_agents_ids", all_agents_ids)))
+    if selected_track_id is not None and not is_whole(selected_track_id):
+        raise WrongType(f"selected_track_id: expected an integer, found {found(selected_track_id)}")
+    most = whole("max_agents", max_agents, -(2**63))
+    taken: set[np.uint64] = set()
+    for track in np.concatenate([first, others]):
+        if len(taken) >= most:
+            break
+        if track != selected_track_id:
+            taken.add(track)
+    return list(taken)
+
+
+def _tracks(what: str, given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    tracks = numbers(what, given)
+    if tracks.ndim != 1 or (tracks.size and tracks.dtype.kind not in "iu"):
+        raise WrongType(f"{what}: expected integers of the shape [N], found {short(tracks.dtype)} of the shape {list(tracks.shape)}")
+    if tracks.size and tracks.dtype.kind == "i" and tracks.min() < 0:
+        raise WrongValue(f"{what}: expected tracks of 0 or more, found {tracks.min()}")
+    return tracks.astype(np.uint64)

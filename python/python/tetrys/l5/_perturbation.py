@@ -18,7 +18,7 @@ from .._arguments import number, whole
 from .._errors import OutOfRange, WrongType, WrongValue, array_of, found, imported
 from .._tetrys import Invalid
 from ._checks import floats, function, records
-from ._chunked import FRAME_DTYPE
+from ._records import FRAME_DTYPE
 
 Frames = npt.NDArray[Any]
 """A structured array with the fields `ego_translation` [3] in metres and `ego_rotation` [3, 3]."""

@@ -14,8 +14,9 @@ from .. import _tetrys
 from .._arguments import choice, number, path_of, truth, whole
 from .._errors import DamagedFile, NotSupportedError, WrongType, WrongValue, found, imported, short
 from ._checks import floats, list_of, numbers, of_kind, records, setting, two
-from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records, of_window
+from ._chunked import of_window
 from ._config import DataManager, matrix_of, metadata_of, read_key
+from ._records import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records
 from .geometry import compute_agent_pose, vertical_flip
 
 Floats = npt.NDArray[np.float64]

@@ -18,9 +18,10 @@ from .._table import Table
 from .._tetrys import Unsupported
 from ._checks import mask as checked_mask
 from ._checks import of_kind, records, setting, with_method
-from ._chunked import FRAME_DTYPE, ChunkedDataset, Records
+from ._chunked import ChunkedDataset
 from ._masks import load_agents_mask
 from ._perturbation import Perturbation
+from ._records import FRAME_DTYPE, Records
 
 Sample = dict[str, Any]
 

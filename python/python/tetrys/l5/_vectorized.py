@@ -15,10 +15,11 @@ from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
 from ._checks import floats, list_of, numbers, of_kind, records, setting
-from ._chunked import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, ChunkedDataset, Records, of_window
+from ._chunked import ChunkedDataset, of_window
 from ._config import DataManager
 from ._map import MapAPI
 from ._perturbation import Perturbation
+from ._records import AGENT_DTYPE, FRAME_DTYPE, TL_FACE_DTYPE, Records
 from ._samples import Sample, SampleDataset, ValidAgents, count, shared_settings
 
 __all__ = ["EgoAgentDatasetVectorized", "EgoDatasetVectorized", "Vectorizer", "build_vectorizer"]

@@ -118,8 +118,10 @@ def angular_distance(angle_a: Angles, angle_b: Angles) -> Angles:
         -0.283185
     """
     first, other = numbers("angle_a", angle_a), numbers("angle_b", angle_b)
+    # Beside an array, a number leaves the type as it is: f32 minus a number is f32, as in L5Kit.
+    a, b = (one.item() if one.ndim == 0 and beside.ndim else one for one, beside in ((first, other), (other, first)))
     try:
-        made = (first - other + np.pi) % (2 * np.pi) - np.pi
+        made = (a - b + np.pi) % (2 * np.pi) - np.pi
     except ValueError as error:
         raise WrongValue(f"angle_a, angle_b: the shapes {list(first.shape)} and {list(other.shape)} do not fit together") from error
     return cast(Angles, made)

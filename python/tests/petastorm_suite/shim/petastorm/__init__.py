@@ -33,8 +33,8 @@ REAL = Path(str(importlib.metadata.distribution("petastorm").locate_file("petast
 TESTS = ("petastorm.tests", "petastorm.test_util.shuffling_analysis")
 """Modules that are those of the real package."""
 PRIVATE = (
-    "petastorm.arrow_reader_worker", "petastorm.benchmark", "petastorm.cache", "petastorm.etl.petastorm_generate_metadata", "petastorm.hdfs",
-    "petastorm.local_disk_cache", "petastorm.pyarrow_helpers", "petastorm.reader_impl", "petastorm.tools", "petastorm.workers_pool",
+    "petastorm.arrow_reader_worker", "petastorm.cache", "petastorm.hdfs", "petastorm.local_disk_cache", "petastorm.pyarrow_helpers",
+    "petastorm.reader_impl", "petastorm.tools.spark_session_cli", "petastorm.workers_pool",
 )  # fmt: skip
 """Modules that have no counterpart. The chapter on Petastorm lists them."""
 TABLES = Path(tempfile.gettempdir()) / f"tables-of-{os.getuid()}"

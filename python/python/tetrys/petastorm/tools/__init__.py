@@ -1,0 +1,1 @@
+"""Programs for data sets. The modules have the names that they have in Petastorm."""
