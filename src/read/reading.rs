@@ -72,6 +72,8 @@ impl Reading {
 pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
     let all = plan.groups.iter().flat_map(|group| &group.ranges);
     if all.clone().nth(INLINE_RANGES).is_none() && stores.values().all(Store::is_local) {
+        let url = stores.values().next().map_or("", Store::url);
+        let _span = tracing::debug_span!("fetch", url, ranges = all.clone().count()).entered();
         let read =
             |range: &RangeRead| store_of(stores, range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
         return all.map(|range| read(range).map_err(lost)).collect();
