@@ -8,7 +8,11 @@ use std::{
 use pyo3::prelude::*;
 use tetrys_view::{Options, Server, Source};
 
-use crate::{error::IntoPython, index::Index, runtime::wait, table::Table};
+use crate::{
+    index::Index,
+    runtime::{wait, with_frames},
+    table::Table,
+};
 
 /// A running viewer; `tetrys.Viewer` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
@@ -26,16 +30,32 @@ enum Shown<'py> {
     Index(PyRef<'py, Index>),
 }
 
+/// What is shown, without Python's lock.
+enum Handle {
+    Table(tetrys::Table),
+    Index(tetrys::Index),
+}
+
+impl Shown<'_> {
+    fn handle(&self) -> Handle {
+        match self {
+            Self::Table(table) => Handle::Table(table.table.clone()),
+            Self::Index(index) => Handle::Index(index.0.clone()),
+        }
+    }
+}
+
 #[pymethods]
 impl Viewer {
     /// Starts to serve tables and indexes on a port; 0 for any that is free.
     #[new]
     fn new(py: Python<'_>, shown: Vec<Shown<'_>>, port: u16) -> PyResult<Self> {
-        let sources = shown.into_iter().map(|shown| match shown {
-            Shown::Table(table) => Ok(Source::of_table(table.table.clone())),
-            Shown::Index(index) => Source::of_index(index.0.clone()),
-        });
-        let sources = sources.collect::<tetrys::Result<Vec<_>>>().py()?;
+        let handles: Vec<Handle> = shown.iter().map(Shown::handle).collect();
+        let source = |handle| match handle {
+            Handle::Table(table) => Ok(Source::of_table(table)),
+            Handle::Index(index) => tetrys::Index::check_process().and_then(|()| Source::of_index(index)),
+        };
+        let sources = with_frames(py, || handles.into_iter().map(source).collect::<tetrys::Result<Vec<_>>>())?;
         let mut options = Options::default();
         options.port = port;
         let server = wait(py, Server::start(sources, options))?;

@@ -201,7 +201,7 @@ const MAX_SLOTS_ALWAYS: usize = 1 << 20;
 const MAX_SLOTS_PER_BYTE: usize = 8;
 
 impl Structure {
-    /// Whether there is no null at any level, and no list.
+    /// Whether there is no null at any level, and no lengths.
     pub(crate) fn is_all_valid(&self) -> bool {
         self.nodes.iter().all(|node| matches!(node, Node::Validity(None)))
     }

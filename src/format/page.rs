@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeListArray, Int32Array, LargeBinaryArray, LargeListArray, LargeStringArray, PrimitiveArray,
     StructArray, downcast_primitive, make_array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
@@ -138,19 +138,13 @@ fn primitive(ty: &DataType, width: usize, values: Bytes, nulls: Option<NullBuffe
         return Ok(Arc::new(BooleanArray::new(bits, nulls)));
     }
     let len = values.len() / width;
-    let data =
-        ArrayData::builder(ty.clone()).len(len).nulls(nulls).add_buffer(aligned(values, width)).build().map_err(corrupt)?;
+    let data = ArrayData::builder(ty.clone())
+        .len(len)
+        .nulls(nulls)
+        .add_buffer(in_place(Buffer::from(values), width))
+        .build()
+        .map_err(corrupt)?;
     Ok(make_array(data))
-}
-
-/// Returns the bytes without copying if the elements are aligned, else an aligned copy.
-fn aligned(values: Bytes, width: usize) -> Buffer {
-    if values.as_ptr().align_offset(width) == 0 {
-        return Buffer::from(values);
-    }
-    let mut copy = MutableBuffer::with_capacity(values.len());
-    copy.extend_from_slice(&values);
-    copy.into()
 }
 
 /// Returns an array of `rows` rows of equal length without nulls. `values` holds all values as Arrow stores them; they are copied only

@@ -1,4 +1,4 @@
-//! Decodes stored blocks to Arrow arrays. Every directory and every wanted page is verified before it is used.
+//! Decodes stored blocks to pages. Every directory and every wanted page is verified before it is used.
 
 use std::ops::Range;
 

@@ -142,7 +142,13 @@ impl Layout {
         if let Some(((_, _, part), within)) = self.part(place) {
             return part.object(within, run);
         }
-        self.objects.get(place.run).map_or_else(name, |held| Arc::clone(held.get_or_init(name)))
+        let Some(held) = self.objects.get(place.run) else { return name() };
+        if let Some(held) = held.get() {
+            return Arc::clone(held);
+        }
+        // Made before the cell is locked: a process that is forked meanwhile would wait for ever.
+        let made = name();
+        Arc::clone(held.get_or_init(|| made))
     }
 
     /// Returns the first table row of a block.
@@ -170,6 +176,8 @@ impl Layout {
     /// Returns the bytes that the layout takes in memory.
     pub fn memory_bytes(&self) -> usize {
         let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
-        runs.sum::<usize>() + self.starts.len() * (size_of::<u64>() + size_of::<OnceLock<Arc<str>>>())
+        // A name lies behind two counts of references.
+        let name = self.runs.first().map_or(0, |run| run.chunk.object_name().len() + 2 * size_of::<usize>());
+        runs.sum::<usize>() + self.starts.len() * (size_of::<u64>() + size_of::<OnceLock<Arc<str>>>() + name)
     }
 }

@@ -11,16 +11,13 @@ use super::{
     group::{GroupRead, Ranges},
     page::{lost, not_local, store_of},
     plan::{RangeRead, ReadPlan},
-    sizes::{BYTES_AS_ONE, HERE, VALUE},
+    sizes::{BYTES_AS_ONE, HERE, INLINE_RANGES, VALUE},
 };
 use crate::{
     error::{Error, Result},
     offload::{Stop, offload},
     store::{RangeRequest, Store},
 };
-
-/// The number of ranges up to which the local files of a small plan are read on the calling thread.
-const INLINE_RANGES: usize = 8;
 
 /// A plan, and the cache that its blocks are added to.
 pub(super) struct Reading {

@@ -5,6 +5,8 @@
 /// The most work that a read does on the calling thread, in stored bytes to decode: 1 MiB takes about a millisecond. Larger reads
 /// run off the executor. (`small_rows`: handing a read of a few rows to another thread takes longer than the read.)
 pub(super) const HERE: u64 = 1 << 20;
+/// A local plan of at most this many ranges, and of [`PIECE`] bytes, is fetched on the calling thread. (`small_rows`.)
+pub(super) const INLINE_RANGES: usize = 8;
 /// Number of bytes that are copied (plain pages) or produced (encoded pages) in the time that decoding one stored byte takes.
 /// (`codecs`.)
 pub(super) const BYTES_AS_ONE: u64 = 4;

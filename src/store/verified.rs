@@ -9,7 +9,7 @@ use super::store::Store;
 use crate::{ErrorKind, Result};
 
 impl Store {
-    /// Reads, and reads once more if the result is damaged. Local files are read only once. No cache takes part.
+    /// Reads, and reads once more if the result is damaged. Local files are read only once. Bypasses the cache.
     pub(crate) async fn twice_where_damaged<T, R: Future<Output = Result<T>>>(&self, read: impl Fn() -> R) -> Result<T> {
         match read().await {
             Err(error) if error.kind() == ErrorKind::Corrupt && !self.is_local() => read().await,
@@ -18,7 +18,7 @@ impl Store {
     }
 
     /// Reads through the cache. `read` verifies what it reads: fetched bytes enter the cache only if it succeeds. If the result is damaged,
-    /// what was read from the cache is dropped from there, and `read` is called once more for the store itself.
+    /// what was read from the cache is evicted, and `read` is called once more for the store itself.
     ///
     /// # Errors
     /// Those of `read`.
@@ -37,8 +37,8 @@ impl Store {
     }
 }
 
-/// Reads from several stores, as [`Store::verified`] does from one. Local stores have no cache, and their damage stays: a repaired object
-/// is another file, so their files are opened again by the next read. `read` is told whether it is called for the last time.
+/// Reads from several stores, as [`Store::verified`] does from one. Reading a local file again gives the same damage, so it is read once; its
+/// handle is closed, so that the next read opens a repaired file. `read` is told whether it is called for the last time.
 ///
 /// # Errors
 /// Those of `read`.

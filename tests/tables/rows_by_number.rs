@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use polars::prelude::{col, lit};
-use tetrys::{ErrorKind, Store, Table, WriteOptions};
+use tetrys::{ErrorKind, IndexRequest, Store, Table, WriteOptions};
 
 use crate::{
     common::{
@@ -50,6 +50,10 @@ fn rows_by_number_equal_those_of_the_whole_index_under_any_condition() {
             // Of a wide index, two pages of the column and the tails of the segments are read for a few rows.
             assert!(!tails || rows.end - rows.start > 40 || explained.bytes < explained.index_bytes / 10, "{what}: {explained}");
         }
+        // All rows need no tail.
+        let requests = |request: IndexRequest| block_on(request.explain()).unwrap().requests;
+        assert_eq!(requests(table.index().rows(0..table.rows())), 3);
+        assert_eq!(requests(table.index().rows(0..table.rows()).columns(["time"])), requests(table.index().columns(["time"])));
         for rows in [table.rows()..table.rows() + 1, Range { start: 5, end: 4 }, 0..u64::MAX] {
             let refused = block_on(table.index().rows(rows.clone())).unwrap_err();
             assert!(

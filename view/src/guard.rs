@@ -104,7 +104,7 @@ impl Guard {
             Some(token) if is_same(token, self.token.as_bytes()) => Ok(()),
             _ => Err(refusal(
                 StatusCode::UNAUTHORIZED,
-                "the token is missing, or belongs to an earlier run: open the address that the command has printed",
+                "the token is missing, or belongs to an earlier run: open the address of the viewer",
             )),
         }
     }

@@ -13,7 +13,7 @@ from ._index import Index, open_table
 from ._table import Table
 
 _OPEN: set[Viewer] = set()
-"""Viewers that were not closed: they go on while nothing else refers to them."""
+"""Keeps viewers alive until they are closed."""
 
 
 class Viewer:
@@ -28,7 +28,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """The address of the page. It holds a token, without which the server answers nothing: do not publish it.
+        """The address of the page. It holds a token, without which the server answers no data: do not publish it.
 
         Example:
             >>> with tt.view("drives") as viewer:
@@ -43,7 +43,8 @@ class Viewer:
         return self._native.is_open
 
     def close(self) -> None:
-        """Ends the server, and waits until its port is free. A second call does nothing."""
+        """Ends the server, and waits until this process has freed its port. A process that was forked meanwhile holds the port until it
+        ends. A second call does nothing."""
         self._native.close()
         _OPEN.discard(self)
 
@@ -69,8 +70,8 @@ def view(*shown: Index | Table | Url, port: int = 0) -> Viewer:
     `tetrys view` does. An index shows exactly its rows, in its order.
 
     The server runs on threads of this process until `Viewer.close`, or until the process ends. It listens on 127.0.0.1 only, writes
-    nothing, and answers nobody who does not have the token in the address. The notebook of another machine needs a port that is
-    forwarded: `ssh -L 8000:localhost:8000 HOST`, and `port=8000`.
+    nothing, and gives no data to anybody who does not have the token in the address. On another machine, forward the port:
+    `ssh -L 8000:localhost:8000 HOST`, and `port=8000`.
 
     Args:
         shown: Indexes, tables, and URLs or paths of tables.

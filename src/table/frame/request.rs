@@ -158,11 +158,12 @@ impl IndexRequest {
         self
     }
 
-    /// Chooses rows of the table by their numbers. Conditions, also those with aggregations, then look at these rows alone.
+    /// Chooses rows of the table by their numbers. Conditions, also those with aggregations, then look at these rows alone. A second call
+    /// replaces the first.
     ///
-    /// Only the pages of the index that have these rows are read where a segment has an index tail
-    /// ([`WriteOptions::index_tails`](crate::WriteOptions::index_tails)), and the other segments that have one of them as a whole. Only
-    /// these rows stay in memory: call [`Index::with_sources`] before the result becomes the left side of a merge.
+    /// Of a segment with an index tail ([`WriteOptions::index_tails`](crate::WriteOptions::index_tails)), only the pages that have these rows
+    /// are read. Any other segment that has one of them is read whole, and so is the index of a view. Only these rows stay in memory: call
+    /// [`Index::with_sources`] before the result becomes the left side of a merge.
     ///
     /// The load fails as `Invalid` if the rows are not all in the table.
     ///
@@ -278,7 +279,7 @@ impl IndexRequest {
     ///
     /// # Errors
     /// - `NotFound`: a pattern matches no index column.
-    /// - `Invalid`: a pattern, a condition or a query is malformed.
+    /// - `Invalid`: a pattern, a condition or a query is malformed, or the rows are not all in the table.
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - Any error of the store.
     pub async fn explain(self) -> Result<IndexExplain> {
@@ -341,7 +342,7 @@ impl Request {
             let (early, late) = if self.conditions.is_empty() { (chosen, None) } else { (None, chosen) };
             let index = self.table.index_of(early, early_types).await?;
             let index = match &self.rows {
-                Some(rows) => index.with_frame(slice(&index.to_frame(), (rows.start, rows.end - rows.start)))?,
+                Some(rows) => index.with_frame(own_rows(&slice(&index.to_frame(), (rows.start, rows.end - rows.start)))?)?,
                 None => index,
             };
             return self.conditioned(index, late);
@@ -426,7 +427,7 @@ impl Request {
         }
         let columns: Vec<usize> = columns.into_iter().collect();
         let read = read.map(|read| read.map_or_else(|| columns.clone(), |read| read.into_iter().collect()));
-        Ok(Some((Plan::new(&self.table, columns, needs.predicate).of_rows(&self.table, self.rows.clone()), read)))
+        Ok(Some((Plan::new(&self.table, columns, needs.predicate).of_rows(self.rows.clone()), read)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.
@@ -477,7 +478,7 @@ impl Table {
     /// - `Conflict`: a garbage collection has deleted this version.
     /// - `Denied`: a source table of a view is not allowed.
     /// - `NotFound`: a pattern matches no index column, or a source table of a view cannot be found.
-    /// - `Invalid`: a pattern or a condition is malformed, or polars cannot evaluate a condition.
+    /// - `Invalid`: a pattern or a condition is malformed, polars cannot evaluate a condition, or the rows are not all in the table.
     /// - Any error of the store.
     pub fn index(&self) -> IndexRequest {
         IndexRequest::new(self.clone())

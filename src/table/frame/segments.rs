@@ -51,9 +51,8 @@ impl Plan {
     }
 
     /// Returns a plan for these rows among those of this plan.
-    pub(super) fn of_rows(self, table: &Table, rows: Option<Range<u64>>) -> Self {
-        let reads_tails = self.reads_tails || (rows.is_some() && table.manifest().has_tails());
-        Self { rows, reads_tails, ..self }
+    pub(super) fn of_rows(self, rows: Option<Range<u64>>) -> Self {
+        Self { rows, ..self }
     }
 
     /// Whether the plan may leave out rows.
@@ -63,13 +62,16 @@ impl Plan {
 
     /// Returns a plan for the same rows, and for these columns among those of this plan.
     pub(super) fn of_conditions(&self, table: &Table, columns: &[usize]) -> Self {
-        let plan = Self::new(table, columns.to_vec(), self.predicate.clone()).of_rows(table, self.rows.clone());
+        let plan = Self::new(table, columns.to_vec(), self.predicate.clone()).of_rows(self.rows.clone());
         Self { saved: self.columns.clone(), ..plan }
     }
 
     /// Whether the tail of a segment is read.
     pub(super) fn reads_tail_of(&self, segment: &Segment) -> bool {
-        self.reads_tails && segment.tail.is_some()
+        // Of a segment that has some of the rows, and others.
+        let end = segment.first_row + segment.rows;
+        let is_cut = || self.rows.as_ref().is_some_and(|rows| rows.start > segment.first_row || rows.end < end);
+        segment.tail.is_some() && (self.reads_tails || is_cut())
     }
 }
 
@@ -157,7 +159,7 @@ impl SegmentRead {
     }
 }
 
-/// Returns where these rows of a table stand among the rows of ascending ranges: the first of them, and their number.
+/// Returns the position of the first of `rows` among the rows of ascending ranges, and how many of `rows` the ranges have.
 pub(super) fn rows_within(ranges: impl IntoIterator<Item = Range<u64>>, rows: &Range<u64>) -> (u64, u64) {
     let common = |one: &Range<u64>, other: Range<u64>| one.end.min(other.end).saturating_sub(one.start.max(other.start));
     ranges
@@ -176,8 +178,8 @@ impl SegmentBytes {
 }
 
 impl Table {
-    /// Plans to read a segment; `None` if the statistics of the manifest exclude all its rows. There are no rows if the tail
-    /// excludes them all.
+    /// Plans to read a segment; `None` if it has none of the wanted rows, or if the statistics of the manifest exclude all its rows. There
+    /// are no rows if the tail excludes them all.
     pub(super) async fn plan_segment(&self, plan: &Plan, number: usize) -> Result<Option<SegmentRead>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let (all, mut wanted) = (0..segment.rows, 0..segment.rows);

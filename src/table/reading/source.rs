@@ -96,7 +96,7 @@ pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
     cache: CachedBlocks,
     /// For each group, its spans of rows: the number of the part, the first row, and the number of rows. Empty if there is one part,
-    /// which wants every group.
+    /// and it wants every page.
     spans: Vec<Vec<(usize, usize, usize)>>,
 }
 
@@ -203,7 +203,7 @@ impl LoaderSource {
         offload(move |stop| source.plan_here(&parts, (&groups, &users), layouts, coalesce, cache, stop)).await
     }
 
-    /// Loads the layouts of the groups, as far as the rows of the parts that want a column of the group need them.
+    /// Loads the layouts of the groups. Of a large layout, loads only the segments that have rows of the parts.
     async fn layouts(
         &self,
         parts: &[SourcePart<'_>],
