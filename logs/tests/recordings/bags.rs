@@ -204,6 +204,18 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_empty_file_of_a_folder_is_the_definition_of_a_type_without_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let msgs = definitions(folder.path());
+    std::fs::write(folder.path().join("share/here/msg/Value.msg"), "").unwrap();
+    let path = folder.path().join("drive.db3");
+    bag(&path, None);
+    let log = LogSource::of(path.to_str().unwrap()).unwrap();
+    let found = info(&log, &OpenOptions { msgs, ..OpenOptions::default() }).await.unwrap();
+    assert_eq!((found.topics[0].problem.as_deref(), found.topics[0].columns.len()), (None, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn definitions_that_a_recording_lacks_come_from_folders() {
     let folder = tempfile::tempdir().unwrap();
     let msgs = definitions(folder.path());
@@ -214,7 +226,7 @@ async fn definitions_that_a_recording_lacks_come_from_folders() {
     assert!(made.table.schema().column_named("a.data").is_some());
     let log = LogSource::of(path.to_str().unwrap()).unwrap();
     let found = info(&log, &OpenOptions::default()).await.unwrap();
-    let expected = "the recording has no definition of here/msg/Value; name a folder of .msg files that has it (msgs)";
+    let expected = "the recording has no definition of here/msg/Value; name a folder of .msg files that has it (`--msgs`, in Python `msgs=`)";
     assert_eq!(found.topics[0].problem.as_deref(), Some(expected));
     let found = info(&log, &OpenOptions { msgs: msgs.clone(), ..OpenOptions::default() }).await.unwrap();
     assert_eq!(found.topics[0].problem, None);
