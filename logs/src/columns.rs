@@ -100,6 +100,16 @@ pub(crate) fn is_telling(ty: &Message, sample: &Value) -> bool {
     }
 }
 
+/// Whether the columns of a type are known. Those of pictures and points depend on a message, and one that is empty does not say them.
+pub(crate) fn are_known(ty: &Message, sample: Option<&Value>) -> bool {
+    match (images::find(ty), points::find(ty), sample) {
+        (None, None, _) => true,
+        (_, _, None) => false,
+        (Some(image), _, Some(sample)) => !image.is_empty(sample),
+        (None, Some(cloud), Some(sample)) => cloud.layout(sample).is_ok_and(|layout| !layout.columns().is_empty()),
+    }
+}
+
 impl Column {
     /// Returns a column of a table, of whose messages a log has none.
     pub(crate) fn of_table(name: &str, ty: ColumnType) -> Self {

@@ -71,7 +71,8 @@ impl Decoder {
             return own;
         }
         match definitions.text_of(of.name) {
-            Ok(Some(text)) => Self::new(Described { schema_encoding, schema: text.as_bytes(), ..of }),
+            // A file without text defines a type without fields. Without the newline, the definition would count as missing.
+            Ok(Some(text)) => Self::new(Described { schema_encoding, schema: format!("{text}\n").as_bytes(), ..of }),
             Ok(None) => own,
             Err(error) => Self { reason: Some(error.to_string()), ..own },
         }
@@ -81,9 +82,9 @@ impl Decoder {
     pub(crate) fn new(of: Described<'_>) -> Self {
         let is_ros = matches!((of.message_encoding, of.schema_encoding), ("ros1", "ros1msg" | "") | ("cdr", "ros2msg" | ""));
         let made = match (of.message_encoding, of.schema_encoding) {
-            // Of the types without fields, only one is often used.
+            // An empty text is a definition only for `Empty`: all other usual types have fields, so theirs is missing.
             _ if is_ros && of.schema.is_empty() && !of.name.ends_with("/Empty") => Err(Error::invalid(format!(
-                "the recording has no definition of {}; name a folder of .msg files that has it (msgs)",
+                "the recording has no definition of {}; name a folder of .msg files that has it (`--msgs`, in Python `msgs=`)",
                 of.name.escape_debug()
             ))),
             ("ros1", "ros1msg") => {

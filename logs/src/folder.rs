@@ -2,10 +2,15 @@
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use tetrys::{Error, Result};
+use tetrys::{Error, ErrorKind, Result, ingest::LocalFile};
+
+use crate::sqlite::is_bag;
 
 /// Ends of the names of recordings.
 const ENDS: [&str; 6] = [".mcap", ".mcap.zstd", ".mcap.zst", ".db3", ".db3.zstd", ".db3.zst"];
+
+/// Maximum bytes of `metadata.yaml`.
+const MAX_METADATA: u64 = 16 << 20;
 
 /// The recordings of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,20 +27,23 @@ pub(crate) fn stem(name: &str) -> &str {
 }
 
 /// Finds the recordings of a folder: those that `metadata.yaml` lists, or all of them by their numbers. A recording that is there and
-/// not listed is left out with a warning; with `strict` it is an error.
+/// not listed is left out with a warning, and so is a SQLite bag beside an MCAP file of the same name; a `metadata.yaml` that lists
+/// nothing gives a warning, too. With `strict`, each of these is an error.
 ///
 /// # Errors
 /// - `NotFound`: there are none, or a listed one is missing.
-/// - `Invalid`: without a list, the files are no parts of one recording; a file is listed twice; with `strict`, one is not listed.
+/// - `Invalid`: without a list, the files are no parts of one recording; a file is listed twice; with `strict`, there would be a
+///   warning; `metadata.yaml` is no file, no text, or over 16 MiB.
 /// - `Unsupported`: the folder has a compression that is not zstd.
 /// - Errors of the file system.
 pub(crate) fn open(folder: &str, strict: bool) -> Result<Folder> {
     let names = names(folder).map_err(|error| Error::from(error).at(folder))?;
     let path = Path::new(folder).join("metadata.yaml");
-    let metadata = match std::fs::read_to_string(&path) {
-        Ok(text) => Some(Metadata::parse(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::from(error).at(path.display())),
+    // Opening a pipe would wait for a writer.
+    let metadata = match LocalFile::regular(&path, "a file") {
+        Ok(_) => Some(Metadata::parse(&LocalFile::text(&path, MAX_METADATA)?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
     };
     let found = chosen(&names, metadata.as_ref()).map_err(|error| error.at(folder))?;
     let place = |warning: &String| format!("{folder}: {warning}");
@@ -76,6 +84,9 @@ impl Metadata {
         let mut is_list = false;
         for line in yaml.lines() {
             let line = line.split(" #").next().unwrap_or_default().trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
             if let Some(item) = line.strip_prefix("- ").filter(|_| is_list) {
                 found.listed.push(unquoted(item));
                 continue;
@@ -147,13 +158,18 @@ fn chosen(names: &BTreeSet<String>, metadata: Option<&Metadata>) -> Result<Folde
 /// Takes all recordings of a folder without a list, which must be parts of one.
 fn by_number(recordings: &BTreeSet<&String>, has_metadata: bool) -> Result<Folder> {
     let mut files: Vec<&String> = Vec::new();
+    let mut left_out = Vec::new();
+    // rosbag2 deletes a file after it has compressed it, so the file itself is the complete one.
+    let rank = |name: &String| (is_bag(name), name.len());
     for name in recordings.iter().copied() {
-        // rosbag2 deletes a file after it has compressed it, so the file itself is the complete one.
-        match files.iter_mut().find(|file| stem(file) == stem(name)) {
-            Some(file) if name.len() < file.len() => *file = name,
-            Some(_) => {}
-            None => files.push(name),
-        }
+        let Some(file) = files.iter_mut().find(|file| stem(file) == stem(name)) else {
+            files.push(name);
+            continue;
+        };
+        let before = *file;
+        let (kept, other) = if rank(name) < rank(before) { (name, before) } else { (before, name) };
+        left_out.extend((is_bag(kept) != is_bag(other)).then(|| format!("`{}`", other.escape_debug())));
+        *file = kept;
     }
     if files.is_empty() {
         return Err(Error::not_found("expected a folder with recordings (*.mcap, *.db3), found none"));
@@ -170,8 +186,14 @@ fn by_number(recordings: &BTreeSet<&String>, has_metadata: bool) -> Result<Folde
     }
     // `drive_10.mcap` comes after `drive_9.mcap`.
     files.sort_by_key(|file| part_of(file).1);
-    let warning = has_metadata.then(|| "metadata.yaml lists no files: all recordings of the folder are read".to_owned());
-    Ok(Folder { files: files.into_iter().cloned().collect(), warnings: warning.into_iter().collect() })
+    let unlisted = has_metadata.then(|| "metadata.yaml lists no files: all recordings of the folder are read".to_owned());
+    let doubled = (!left_out.is_empty()).then(|| {
+        format!(
+            "beside MCAP files of the same names: {} left out. Import the files instead of the folder to have all",
+            left_out.join(", ")
+        )
+    });
+    Ok(Folder { files: files.into_iter().cloned().collect(), warnings: unlisted.into_iter().chain(doubled).collect() })
 }
 
 /// Returns the name of the recording that a file is part of, and the number of the part.
@@ -208,6 +230,8 @@ mod tests {
         assert_eq!(files(&names[1..], Some(YAML)), ["drive_9.mcap", "drive_0.mcap"]);
         let in_brackets = "  relative_file_paths: [drive_9.mcap, \"drive_0.mcap\"]  # two\n";
         assert_eq!(files(&names[1..], Some(in_brackets)), ["drive_9.mcap", "drive_0.mcap"]);
+        let with_comments = YAML.replace("    - 'drive_0", "\n# the first\n    # was repaired\n    - 'drive_0");
+        assert_eq!(files(&names[1..], Some(&with_comments)), ["drive_9.mcap", "drive_0.mcap"]);
         let with_folder = YAML.replace("- drive_9", "- drive/drive_9");
         assert_eq!(files(&names[1..], Some(&with_folder)), ["drive_9.mcap", "drive_0.mcap"]);
         assert_eq!(files(&["drive.mcap"], None), ["drive.mcap"]);
@@ -254,6 +278,14 @@ mod tests {
     }
 
     #[test]
+    fn of_an_mcap_file_and_a_sqlite_bag_of_one_name_the_first_is_read() {
+        let (files, warnings) = of(&["drive_0.db3", "drive_0.db3.zstd", "drive_0.mcap", "drive_1.db3"], None).unwrap();
+        assert_eq!(files, ["drive_0.mcap", "drive_1.db3"]);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].starts_with("beside MCAP files of the same names: `drive_0.db3` left out. "), "{warnings:?}");
+    }
+
+    #[test]
     fn a_folder_on_disk_is_opened_and_strict_refuses_what_is_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
@@ -270,5 +302,10 @@ mod tests {
         assert!(error.to_string().starts_with(&expected), "{error}");
         std::fs::write(folder.path().join("metadata.yaml"), [0xff]).unwrap();
         assert!(open(path, false).unwrap_err().to_string().contains("metadata.yaml"));
+        std::fs::write(folder.path().join("metadata.yaml"), vec![b'#'; (16 << 20) + 1]).unwrap();
+        assert!(open(path, false).unwrap_err().to_string().contains("expected at most"));
+        std::fs::remove_file(folder.path().join("metadata.yaml")).unwrap();
+        std::fs::create_dir(folder.path().join("metadata.yaml")).unwrap();
+        assert!(open(path, false).unwrap_err().to_string().contains("metadata.yaml: expected a file, found a folder"));
     }
 }

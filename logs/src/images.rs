@@ -77,16 +77,22 @@ impl Image {
         Ok(Some((self, ColumnType::Tensor { element, shape })))
     }
 
+    /// Whether a message has no encoding and no bytes.
+    pub(crate) fn is_empty(&self, message: &Value) -> bool {
+        let encoding = message.at(&[self.encoding]).as_text().unwrap_or_default();
+        encoding.is_empty() && message.at(&[self.data]).as_bytes().is_none_or(Bytes::is_empty)
+    }
+
     /// Returns the pixels of a message, without the padding of its rows; null for a message without an encoding and without bytes.
     ///
     /// # Errors
     /// - `Invalid`: the encoding has other pixels than that of the sample, or the data are shorter than the picture.
     pub(crate) fn pixels(&self, message: &Value) -> Result<Cell> {
         let Some((first, element, channels)) = &self.pixels else { return Ok(Cell::Null) };
-        let encoding = message.at(&[self.encoding]).as_text().unwrap_or_default();
-        if encoding.is_empty() && message.at(&[self.data]).as_bytes().is_none_or(Bytes::is_empty) {
+        if self.is_empty(message) {
             return Ok(Cell::Null);
         }
+        let encoding = message.at(&[self.encoding]).as_text().unwrap_or_default();
         if layout(encoding) != Some((*element, *channels)) {
             return Err(Error::invalid(format!("expected a picture in {first}, found `{}`", encoding.escape_debug())));
         }

@@ -8,7 +8,7 @@ use tetrys::{
 
 use crate::{
     cells::{stacked, unstacked},
-    columns::{Column, columns, is_telling},
+    columns::{Column, are_known, columns, is_telling},
     log::{Log, TopicInfo},
     matching::{Entry, Runs},
     recipe::{Match, Policy, Recipe, Topic},
@@ -37,7 +37,8 @@ pub(crate) struct Stream {
     /// `None`: the messages of the clock themselves.
     pub(crate) matched: Option<Match>,
     pub(crate) columns: Vec<Column>,
-    /// Whether the log has no messages of the topic.
+    /// Whether the log has no messages of the topic. While there is no table, also whether none of the first messages says what its
+    /// pictures or points are.
     pub(crate) is_silent: bool,
     /// Why the columns are not known: the log has no messages that say what they are.
     pub(crate) unknown: Option<String>,
@@ -140,7 +141,7 @@ pub(crate) fn name_of(topic: &str) -> String {
 }
 
 /// Finds the columns of each stream. `runs` has the messages of each. A stream without messages has the columns of the table, if
-/// there is one already.
+/// there is one already. Before, the messages of another log may say which columns there are.
 ///
 /// # Errors
 /// - `NotFound`: a topic is missing, or a pattern of `fields` matches nothing.
@@ -163,6 +164,8 @@ pub(crate) fn find_columns(
         }
         let sample = sample(log, topic, runs).map_err(place)?;
         let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
+        let is_known = are_known(topic.decoder.ty(), sample.as_ref());
+        stream.is_silent |= table.is_none() && !is_known;
         let fields = match &stream.matched {
             Some(matched) => matched.fields.as_deref(),
             None => recipe.clock.fields.as_deref(),
@@ -173,14 +176,22 @@ pub(crate) fn find_columns(
                 stream.unknown = Some(error.to_string());
                 Vec::new()
             }
-            found => found.map_err(place)?,
+            found => {
+                let found = found.map_err(place)?;
+                if fields.is_none() && !is_known {
+                    let why =
+                        format!("pictures and points are described by messages, and the first {SAMPLES} are missing or empty");
+                    stream.unknown = Some(why);
+                }
+                found
+            }
         };
     }
     Ok(())
 }
 
-/// Returns the first message that says what the pictures or points of a topic are, or else the first one: a sensor that has just been
-/// started may send empty ones.
+/// Returns the first message that says what the pictures or points of a topic are, or else the first one that is not empty: a sensor that
+/// has just been started may send empty ones.
 fn sample(log: &Log, topic: &TopicInfo, runs: &Runs) -> Result<Option<Value>> {
     let mut firsts: Vec<&Entry> = runs.iter().flatten().collect();
     if firsts.len() > SAMPLES {
@@ -194,7 +205,7 @@ fn sample(log: &Log, topic: &TopicInfo, runs: &Runs) -> Result<Option<Value>> {
         if is_telling(topic.decoder.ty(), &found) {
             return Ok(Some(found));
         }
-        first = first.or(Some(found));
+        first = first.filter(|first| are_known(topic.decoder.ty(), Some(first))).or(Some(found));
     }
     Ok(first)
 }

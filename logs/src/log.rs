@@ -79,7 +79,8 @@ pub(crate) struct Message {
 }
 
 impl LogSource {
-    /// Returns the log of one file or folder. Its name is the file's, without `.mcap` or `.mcap.zstd`.
+    /// Returns the log of one file or folder. Its name is that of the file, without `.mcap` or `.db3` and without a `.zst` or
+    /// `.zstd` behind it.
     ///
     /// # Errors
     /// - `Invalid`: there is no name in the path.

@@ -161,11 +161,11 @@ pub(crate) fn ticks_of_topic(run: usize, entries: &[Entry], on_equal: OnEqual) -
     Ok(kept.map(|(number, entry)| Tick { run, time: entry.time, message: Some(number) }).collect())
 }
 
-/// Returns the ticks of a rate over a run of the messages of the matched topics.
+/// Returns the ticks of a rate over a run of the messages of the matched topics. `before` is the number of ticks of the runs before.
 ///
 /// # Errors
 /// - `Invalid`: there would be too many rows.
-pub(crate) fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[&[Entry]]) -> Result<Vec<Tick>> {
+pub(crate) fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[&[Entry]], before: usize) -> Result<Vec<Tick>> {
     let firsts = || topics.iter().filter_map(|entries| entries.first()).map(|entry| entry.time);
     let lasts = || topics.iter().filter_map(|entries| entries.last()).map(|entry| entry.time);
     let is_empty = topics.iter().any(|entries| entries.is_empty());
@@ -188,16 +188,16 @@ pub(crate) fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[&[E
         let time = i64::try_from(i128::from(start) + after).ok().filter(|time| *time <= end);
         let Some(time) = time else { break };
         ticks.push(Tick { run, time, message: None });
-        check_rows(ticks.len(), start, end)?;
+        check_rows(before + ticks.len(), start, end)?;
     }
     Ok(ticks)
 }
 
 fn check_rows(rows: usize, start: i64, end: i64) -> Result<()> {
     match rows > MAX_ROWS {
-        true => {
-            Err(Error::invalid(format!("over {MAX_ROWS} rows between {start} and {end}; set start and end, or split the log")))
-        }
+        true => Err(Error::invalid(format!(
+            "over {MAX_ROWS} rows, with those between {start} and {end}; set start and end, or split the log"
+        ))),
         false => Ok(()),
     }
 }

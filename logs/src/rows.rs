@@ -150,7 +150,7 @@ impl Rows {
             let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
             let found = match recipe.clock.rate {
                 None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
-                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices),
+                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices, ticks.len()),
             };
             ticks.extend(found.map_err(place)?);
         }

@@ -267,7 +267,11 @@ async fn first_schema(
         }
     }
     if let Some((topic, why)) = all.iter().find_map(|stream| Some((&stream.topic, stream.unknown.as_ref()?))) {
-        return Err(Error::invalid(format!("topic {topic}: no log has a message that says which columns there are: {why}")));
+        let first = sources.iter().find_map(|source| failed.get(&source.name));
+        let failure = first.map(|error| format!("; a log could not be read: {error}")).unwrap_or_default();
+        return Err(Error::invalid(format!(
+            "topic {topic}: no log has a message that says which columns there are: {why}{failure}"
+        )));
     }
     match all.is_empty() {
         false => Ok((layout::schema(&all)?, failed)),

@@ -110,6 +110,109 @@ async fn what_a_recorder_that_crashed_left_beside_its_bag_is_read() {
     }
     let made = imported(&copy.path().join("drive.db3"), true, Vec::new()).await.unwrap();
     assert_eq!(ids(&made).await, (0..=COUNT).collect::<Vec<_>>());
+    assert_eq!(std::fs::read_dir(copy.path()).unwrap().count(), 2, "SQLite left a file");
+    #[cfg(unix)]
+    {
+        let links = tempfile::tempdir().unwrap();
+        let link = links.path().join("drive.db3");
+        std::os::unix::fs::symlink(copy.path().join("drive.db3"), &link).unwrap();
+        let made = imported(&link, true, Vec::new()).await.unwrap();
+        assert_eq!(ids(&made).await, (0..=COUNT).collect::<Vec<_>>());
+    }
+}
+
+/// Writes a bag, and changes it.
+fn changed(path: &Path, statements: &str) {
+    std::fs::remove_file(path).ok();
+    bag(path, Some(WHOLE));
+    Connection::open(path).unwrap().execute_batch(statements).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_without_a_topic_or_a_time_are_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.db3");
+    changed(&path, "UPDATE messages SET topic_id = 99 WHERE id = 3; UPDATE messages SET timestamp = -1 WHERE id = 5");
+    let made = imported(&path, false, Vec::new()).await.unwrap();
+    assert_eq!(ids(&made).await, (0..COUNT).filter(|id| ![2, 4].contains(id)).collect::<Vec<_>>());
+    let expected = "messages of topics that the bag does not have, or with a time before 1970: 2 are left out";
+    let warnings = &made.report.logs[0].warnings;
+    assert!(warnings.len() == 1 && warnings[0].ends_with(expected), "{warnings:?}");
+    let error = imported(&path, true, Vec::new()).await.unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bag_cannot_have_more_than_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.db3");
+    let columns = "topic_id INTEGER, timestamp INTEGER";
+    let row = |id: i64| format!("({id}, 7, {}, x'{}')", 1000 + id, hex(&payload(id)));
+    for (statements, rows, expected) in [
+        (
+            format!(
+                "DROP TABLE messages; CREATE TABLE messages(id INTEGER PRIMARY KEY, {columns}, data BLOB AS (zeroblob(10000000)));
+                 INSERT INTO messages(topic_id, timestamp) VALUES (7, 1000)"
+            ),
+            0,
+            "damaged before the first message: the messages have more bytes than the bag",
+        ),
+        (
+            format!(
+                "DROP TABLE messages; CREATE TABLE messages(id INTEGER, {columns}, data BLOB);
+                 INSERT INTO messages VALUES {}, {}, {}, {}",
+                row(1),
+                row(2),
+                row(2),
+                row(3)
+            ),
+            2,
+            "damaged behind message 2: expected a larger number, found message 2",
+        ),
+    ] {
+        changed(&path, &statements);
+        let made = imported(&path, false, Vec::new()).await.unwrap();
+        let warnings = &made.report.logs[0].warnings;
+        assert!(made.table.rows() == rows && warnings[0].contains(expected), "{warnings:?}");
+        assert!(imported(&path, true, Vec::new()).await.is_err());
+    }
+    let topics = "DROP TABLE topics; CREATE TABLE topics(id INTEGER PRIMARY KEY, type TEXT, serialization_format TEXT";
+    for (statements, expected) in [
+        (
+            format!("{topics}, name TEXT AS (hex(zeroblob(1000000)))); INSERT INTO topics VALUES (7, 'here/msg/Value', 'cdr')"),
+            "a text of 2000000 bytes, expected at most 1048576",
+        ),
+        (
+            format!("{topics}, name TEXT AS (hex(zeroblob(500000)))); INSERT INTO topics VALUES (7, 'here/msg/Value', 'cdr')"),
+            "the topics and the definitions have more bytes than the bag",
+        ),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT 8 UNION ALL SELECT i + 1 FROM n WHERE i < 66000) \
+             INSERT INTO topics SELECT i, 't' || i, 'here/msg/Value', 'cdr', '' FROM n"
+                .to_owned(),
+            "over 65535 topics",
+        ),
+    ] {
+        changed(&path, &statements);
+        let error = imported(&path, false, Vec::new()).await.unwrap_err().to_string();
+        assert!(error.contains("drive.db3: ") && error.contains(expected), "{error}");
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_file_of_a_folder_is_the_definition_of_a_type_without_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let msgs = definitions(folder.path());
+    std::fs::write(folder.path().join("share/here/msg/Value.msg"), "").unwrap();
+    let path = folder.path().join("drive.db3");
+    bag(&path, None);
+    let log = LogSource::of(path.to_str().unwrap()).unwrap();
+    let found = info(&log, &OpenOptions { msgs, ..OpenOptions::default() }).await.unwrap();
+    assert_eq!((found.topics[0].problem.as_deref(), found.topics[0].columns.len()), (None, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +226,7 @@ async fn definitions_that_a_recording_lacks_come_from_folders() {
     assert!(made.table.schema().column_named("a.data").is_some());
     let log = LogSource::of(path.to_str().unwrap()).unwrap();
     let found = info(&log, &OpenOptions::default()).await.unwrap();
-    let expected = "the recording has no definition of here/msg/Value; name a folder of .msg files that has it (msgs)";
+    let expected = "the recording has no definition of here/msg/Value; name a folder of .msg files that has it (`--msgs`, in Python `msgs=`)";
     assert_eq!(found.topics[0].problem.as_deref(), Some(expected));
     let found = info(&log, &OpenOptions { msgs: msgs.clone(), ..OpenOptions::default() }).await.unwrap();
     assert_eq!(found.topics[0].problem, None);

@@ -107,6 +107,21 @@ fn each_part_behind_a_jump_has_the_rows_of_a_log_of_its_own() {
 }
 
 #[test]
+fn the_rows_of_a_rate_are_bounded_over_all_parts() {
+    let message = |(number, stamp): (u64, u64)| {
+        let parts = [stamp / SECOND, stamp % SECOND].map(|part| u32::try_from(part).unwrap().to_le_bytes());
+        Message { topic: 1, log_time: 1 + number, publish_time: 0, data: [&parts.concat()[..], &[0; 8]].concat() }
+    };
+    // Two parts of three million rows.
+    let stamps = [10, 13, 10, 13].map(|seconds| seconds * SECOND);
+    let messages: Vec<Message> = (0..).zip(stamps).map(message).collect();
+    let recipe = "[defaults]\ntime = \"stamp\"\njump = \"split\"\n[clock]\nrate = \"1000000Hz\"\n\
+        [[match]]\nname = \"a\"\ntopic = \"/jumping\"\npolicy = \"last\"\ntolerance = \"none\"\n";
+    let error = of(&messages, recipe).unwrap_err().to_string();
+    assert!(error.contains("log drive: over 4194304 rows, with those between 10000000000 and 13000000000"), "{error}");
+}
+
+#[test]
 fn topics_that_jump_a_different_number_of_times_are_named() {
     let mut rng = random();
     let (first, second) = (messages(&mut rng, 1000 * SECOND, SECOND), messages(&mut rng, 1010 * SECOND, 100 * SECOND));

@@ -64,6 +64,10 @@ fn recipe(policy: &str) -> Recipe {
 
 /// Imports logs, each with these messages, into the table in a folder.
 async fn imported(folder: &Path, logs: &[(&str, &[Message])], policy: &str) -> tetrys::Result<Ingested> {
+    imported_by(folder, logs, recipe(policy)).await
+}
+
+async fn imported_by(folder: &Path, logs: &[(&str, &[Message])], recipe: Recipe) -> tetrys::Result<Ingested> {
     let mut sources = Vec::new();
     for (name, messages) in logs {
         let path = folder.join(format!("{name}.mcap"));
@@ -71,7 +75,14 @@ async fn imported(folder: &Path, logs: &[(&str, &[Message])], policy: &str) -> t
         sources.push(LogSource::of(path.to_str().unwrap()).unwrap());
     }
     let store = Store::open(folder.join("table").to_str().unwrap()).unwrap();
-    ingest(&sources, store, &IngestSettings::new(recipe(policy)), |_| {}).await
+    ingest(&sources, store, &IngestSettings::new(recipe), |_| {}).await
+}
+
+/// The recipe without `fields`.
+fn default_recipe() -> Recipe {
+    let of = |name: &str| format!("[[match]]\nname = \"{name}\"\ntopic = \"/{name}\"\npolicy = \"last\"\ntolerance = 5\n");
+    let clock = "[defaults]\ntime = \"log\"\n[clock]\ntopic = \"/clock\"\nname = \"clock\"\n";
+    Recipe::parse(&format!("{clock}{}{}", of("camera"), of("lidar"))).unwrap()
 }
 
 fn types(table: &Table) -> [String; 2] {
@@ -120,6 +131,36 @@ async fn empty_pictures_and_clouds_before_the_first_real_one_are_null() {
         let column = found.batch().column_by_name(name).unwrap();
         assert_eq!([0, 1, 2].map(|row| column.is_null(row)), [true, false, true], "{name}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_that_do_not_say_what_their_pictures_are_fix_no_columns() {
+    let clock = |at| stamped(0, at, 0, 0);
+    let silent = [clock(100)];
+    let empty = [clock(100), picture(100, true), cloud(100, true)];
+    let seeing = [clock(100), picture(100, false), cloud(100, false)];
+    // The columns are those of the first log that says them.
+    let folder = tempfile::tempdir().unwrap();
+    let logs: [(&str, &[Message]); 2] = [("monday", &silent), ("tuesday", &seeing)];
+    let made = imported_by(folder.path(), &logs, default_recipe()).await.unwrap();
+    assert_eq!((made.failed.len(), made.table.rows(), types(&made.table)), (0, 2, ["u8[?,?]", "f32[?,1]"].map(str::to_owned)));
+    let folder = tempfile::tempdir().unwrap();
+    let logs: [(&str, &[Message]); 2] = [("monday", &empty), ("tuesday", &seeing)];
+    let made = imported_by(folder.path(), &logs, default_recipe()).await.unwrap();
+    assert_eq!(types(&made.table), ["u8[?,?]", "f32[?,1]"]);
+    // Without one, there is no table; what made a log fail is said.
+    for only in [&silent[..], &empty[..]] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = imported_by(folder.path(), &[("monday", only)], default_recipe()).await.unwrap_err().to_string();
+        let expected = "topic /camera: no log has a message that says which columns there are: pictures and points";
+        assert!(error.starts_with(expected), "{error}");
+        assert!(!folder.path().join("table").exists());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let broken = [Message { data: vec![1], ..clock(100) }, Message { data: vec![1], ..picture(100, false) }];
+    let logs: [(&str, &[Message]); 2] = [("monday", &broken), ("tuesday", &silent)];
+    let error = imported_by(folder.path(), &logs, default_recipe()).await.unwrap_err().to_string();
+    assert!(error.contains("; a log could not be read: log monday: topic "), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
