@@ -147,6 +147,9 @@ class LazyRecords:
         The map costs no memory until it is used, and processes of a machine share what they read. The file is a `.npy` file, as large
         as all records; Tetrys never deletes it.
 
+        A zarr group whose files changed since it was opened the last time is another version, also if only their times changed. Of a
+        group in an object store, only the metadata, the scenes and the times and counts of the frames are compared.
+
         Example:
             >>> from tetrys.l5 import ChunkedDataset
             >>> dataset = ChunkedDataset("sample").open()
