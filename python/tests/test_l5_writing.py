@@ -17,7 +17,7 @@ import pytest
 import tensorstore
 import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
-from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, EgoDataset, LazyRecords, RenderContext, StubRasterizer, attach, export
+from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, EgoDataset, LazyRecords, RenderContext, StubRasterizer, _writable, attach, export
 
 SHARED = Path(__file__).parents[3] / "shared" / "l5"
 NAMES = ("scenes", "frames", "agents", "tl_faces")
@@ -130,6 +130,35 @@ def test_nothing_that_exists_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected w, w- or x"):
         ChunkedDataset(str(tmp_path / "other")).initialize("a")
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("file", [".zgroup", ".zattrs", "traffic_light_faces/.zarray", "scenes/.zarray"])
+def test_a_group_that_was_not_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    (tmp_path / "empty").mkdir()
+
+    def full(path: Path, value: Any) -> None:
+        if str(path).endswith(f"new.zarr/{file}") or str(path).endswith(f"empty/{file}"):
+            raise OSError("no space left")
+        path.write_text(json.dumps(value))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_writable, "_write_json", full)
+        for name in ("a/b/new.zarr", "empty"):
+            with pytest.raises(OSError, match="no space left"):
+                ChunkedDataset(str(tmp_path / name)).initialize(num_agents=30_000)
+    assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
+    assert len(ChunkedDataset(str(tmp_path / "a/b/new.zarr")).initialize(num_agents=3).agents) == 3
+
+
+def test_an_append_looks_at_no_earlier_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = ChunkedDataset(str(tmp_path / "new.zarr")).initialize(num_frames=95_000).frames
+    looked, exists = [], Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path, **options: (looked.append(path.name), exists(path, **options))[1])
+    for _ in range(2):
+        frames.append(np.ones(5_000, FRAME_DTYPE))
+    assert {name for name in looked if name.isdigit()} == {"9", "10"} and len(frames) == 105_000
+    monkeypatch.undo()
+    assert not frames[:95_000]["timestamp"].any() and (frames[95_000:]["timestamp"] == 1).all()
 
 
 @pytest.mark.parametrize("kind", ["table", "zarr"])
