@@ -118,8 +118,8 @@ def _write(source: Source, fields: Sequence[Stored], rows: RowLoader, target: st
         made = write_table(target, data, preset=table.preset, **layout)
     else:
         # An overwrite keeps the properties of the table. Until the edit below, no field may be named whose column has no properties.
-        kept = {SCHEMA: {"name": source.name, "fields": []}} if SCHEMA in before.properties else None
-        made = before.overwrite(data, properties=kept, **layout)
+        unnamed = {SCHEMA: {"name": source.name, "fields": []}} if SCHEMA in before.properties else None
+        made = before.overwrite(data, properties=unnamed, **layout)
     behind = with_sources(table)
     told = {name: properties for name in columns if (properties := column_properties(behind, name))}
     named: dict[str, Any] = {}
