@@ -72,7 +72,7 @@ def main() -> None:
         found = compute_metrics_csv(chopped / "gt.csv", file, [neg_multi_log_likelihood, time_displace])
         scores[name] = found["neg_multi_log_likelihood"]
         print(f"{name:>14}: NLL {scores[name]:.0f}, off by {found['time_displace'][0]:.2f} m after a step, {found['time_displace'][-1]:.2f} m after {future}")
-    assert scores["linear"] < scores["standing still"], "who learned from the past predicts better than who stands still"
+    assert scores["linear"] < scores["standing still"], "the linear model predicts better than standing still"
 
 
 def inputs(history: np.ndarray) -> np.ndarray:

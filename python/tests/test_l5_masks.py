@@ -101,6 +101,18 @@ def test_counts_of_data_in_an_object_store_are_kept_in_the_cache_folder(
     assert len(files(cache)) == 2
 
 
+def test_a_group_whose_agents_were_changed_has_other_counts(made: tuple[Path, npt.NDArray[np.bool_]], cache: Path) -> None:
+    zarr, expected = made
+    np.testing.assert_array_equal(load_agents_mask(opened(zarr), 0.5, *LIMITS), expected)
+    # The frames and the number of the agents stay.
+    (chunk,) = (file for file in (zarr / "agents").iterdir() if file.name == "0")
+    arrays = random_dataset(5, scenes=4, max_frames=40)
+    arrays[2]["label_probabilities"] = 0
+    written = write_zarr(zarr.with_name("other.zarr"), arrays)
+    chunk.write_bytes((written / "agents" / "0").read_bytes())
+    assert not load_agents_mask(opened(zarr), 0.5, *LIMITS).any()
+
+
 @pytest.mark.parametrize("content", [b"", b"not numpy", b"\x93NUMPY\x01\x00", "shape", "dtype", "pickle"])
 def test_a_file_that_does_not_have_the_counts_stays_as_it_is(
     content: bytes | str, made: tuple[Path, npt.NDArray[np.bool_]], cache: Path

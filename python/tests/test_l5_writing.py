@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 import tensorstore
 import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
-from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, EgoDataset, LazyRecords, RenderContext, StubRasterizer, attach, export
+from tetrys.l5 import AGENT_DTYPE, FRAME_DTYPE, ChunkedDataset, EgoDataset, LazyRecords, RenderContext, StubRasterizer, _writable, attach, export
 
 SHARED = Path(__file__).parents[3] / "shared" / "l5"
 NAMES = ("scenes", "frames", "agents", "tl_faces")
@@ -130,6 +132,35 @@ def test_nothing_that_exists_is_replaced(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("file", [".zgroup", ".zattrs", "traffic_light_faces/.zarray", "scenes/.zarray"])
+def test_a_group_that_was_not_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    (tmp_path / "empty").mkdir()
+
+    def full(path: Path, value: Any) -> None:
+        if str(path).endswith(f"new.zarr/{file}") or str(path).endswith(f"empty/{file}"):
+            raise OSError("no space left")
+        path.write_text(json.dumps(value))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_writable, "_write_json", full)
+        for name in ("a/b/new.zarr", "empty"):
+            with pytest.raises(OSError, match="no space left"):
+                ChunkedDataset(str(tmp_path / name)).initialize(num_agents=30_000)
+    assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
+    assert len(ChunkedDataset(str(tmp_path / "a/b/new.zarr")).initialize(num_agents=3).agents) == 3
+
+
+def test_an_append_looks_at_no_earlier_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = ChunkedDataset(str(tmp_path / "new.zarr")).initialize(num_frames=95_000).frames
+    looked, exists = [], Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path, **options: (looked.append(path.name), exists(path, **options))[1])
+    for _ in range(2):
+        frames.append(np.ones(5_000, FRAME_DTYPE))
+    assert {name for name in looked if name.isdigit()} == {"9", "10"} and len(frames) == 105_000
+    monkeypatch.undo()
+    assert not frames[:95_000]["timestamp"].any() and (frames[95_000:]["timestamp"] == 1).all()
+
+
 @pytest.mark.parametrize("kind", ["table", "zarr"])
 def test_memory_maps_have_the_records_of_the_data_set(tmp_path: Path, kind: str) -> None:
     arrays = random_dataset(4, scenes=3, max_frames=30)
@@ -166,6 +197,37 @@ def test_memory_maps_have_the_records_of_the_data_set(tmp_path: Path, kind: str)
         np.save(file, np.zeros(3))
     with pytest.raises(ValueError, match="expected those of this array; delete it"):
         ChunkedDataset(str(path)).open().agents.memmap(maps)
+
+
+def test_maps_of_groups_that_differ_in_one_array_are_different(tmp_path: Path) -> None:
+    arrays = random_dataset(4, scenes=2, max_frames=30)
+    for changed, (place, field) in {"agents": (2, "yaw"), "tl_faces": (3, "traffic_light_face_status"), "frames": (1, "ego_translation")}.items():
+        other = [array.copy() for array in arrays]
+        other[place][field] += 1
+        maps = tmp_path / f"maps of {changed}"
+        for name, expected in ((f"first {changed}", arrays), (f"second {changed}", other)):
+            filled(tmp_path / name, expected)
+            np.testing.assert_array_equal(getattr(ChunkedDataset(str(tmp_path / name)).open(), changed).memmap(maps), expected[place])
+        # Also in an archive, and through another name of the same folder, which is the same group.
+        archive = shutil.make_archive(str(tmp_path / f"{changed}.zarr"), "zip", tmp_path / f"second {changed}")
+        np.testing.assert_array_equal(getattr(ChunkedDataset(archive).open(), changed).memmap(maps), other[place])
+        getattr(ChunkedDataset(f"file://{tmp_path}/second%20{changed}").open(), changed).memmap(maps)
+        assert len(list(maps.iterdir())) == 3
+
+
+def test_a_group_that_was_edited_in_place_has_another_map(tmp_path: Path) -> None:
+    arrays = random_dataset(4, scenes=2, max_frames=30)
+    written, maps = filled(tmp_path / "new.zarr", arrays), tmp_path / "maps"
+    before = ChunkedDataset(str(tmp_path / "new.zarr")).open()
+    before.agents.memmap(maps)
+    changed = arrays[2][3:4].copy()
+    changed["yaw"] = 3.0
+    # Times of files are coarse on some systems.
+    time.sleep(0.02)
+    written.agents[3] = changed[0]
+    assert ChunkedDataset(str(tmp_path / "new.zarr")).open().agents.memmap(maps)[3]["yaw"] == 3.0
+    np.testing.assert_array_equal(before.agents.memmap(maps), arrays[2])
+    assert len(list(maps.iterdir())) == 2
 
 
 def test_dask_reads_the_parts_that_it_needs(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import types
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,48 @@ def test_a_copy_of_any_table_keeps_its_groups_and_its_order(drives: str, tmp_pat
     copy_dataset(None, drives, tmp_path / "short", ["timestamp", "camera_jpeg"], [], False, None, None)
     assert tt.open_table(tmp_path / "short").groups == [("camera", [("camera.jpeg", "binary")])]
     assert tt.open_table(tmp_path / "short").sequence_by == []
+
+
+def decimals(url: str) -> tt.Table:
+    """Writes a table of a schema whose fields do not follow from the types of their columns."""
+    columns = {"id": np.arange(4), "price": ["1.50"] * 4}
+    table = tt.write_table(url, columns, index=["id", "price"], properties={"petastorm.schema": {"name": "S", "fields": ["price", "id"]}})
+    kind = {"petastorm.shape": [], "petastorm.nullable": False, "petastorm.codec": None}
+    return table.edit(column_properties={"id": {"petastorm.dtype": "int32", **kind}, "price": {"petastorm.dtype": "Decimal", **kind, "scale": 2}})
+
+
+def test_a_copy_of_a_view_has_the_schema_of_the_tables_behind_it(tmp_path: Path) -> None:
+    table = decimals(str(tmp_path / "t"))
+    view = tt.read_index(tt.read_index(table)[1:].save(str(tmp_path / "view")))[:2].save(str(tmp_path / "of view"))
+    copy_dataset(None, view.url, tmp_path / "copy", None, None, False, None, None)
+    copy = tt.open_table(tmp_path / "copy")
+    assert copy.properties["petastorm.schema"] == table.properties["petastorm.schema"]
+    for name in ("id", "price"):
+        assert copy.column_properties(name) == table.column_properties(name)
+    assert_rows(read(tmp_path / "copy"), [{"price": Decimal("1.50"), "id": np.int32(row)} for row in (1, 2)])
+
+
+def test_a_copy_that_is_killed_names_no_field_without_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decimals(str(tmp_path / "t"))
+    # The table that is overwritten once had other fields, which its schema still names.
+    copy_dataset(None, tmp_path / "t", tmp_path / "before", ["id"], None, False, None, None)
+    tt.open_table(tmp_path / "before").edit(properties={"petastorm.schema": {"name": "S", "fields": ["id", "price"]}})
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    for name, replaces in (("copy", False), ("before", True)):
+        with monkeypatch.context() as patch:
+            patch.setattr(tt.Table, "edit", killed)
+            with pytest.raises(KeyboardInterrupt):
+                copy_dataset(None, tmp_path / "t", tmp_path / name, None, None, replaces, None, None)
+        assert [row["price"] for row in read(tmp_path / name)] == ["1.50"] * 4
+        copy_dataset(None, tmp_path / "t", tmp_path / name, None, None, True, None, None)
+        assert_rows(read(tmp_path / name), read(tmp_path / "t"))
+    # A table without a schema leaves none.
+    tt.write_table(str(tmp_path / "plain"), {"id": np.arange(3)}, index=["id"])
+    copy_dataset(None, tmp_path / "plain", tmp_path / "copy", None, None, True, None, None)
+    assert "petastorm.schema" not in tt.open_table(tmp_path / "copy").properties
 
 
 def test_copies_that_are_refused(drives: str, tmp_path: Path) -> None:

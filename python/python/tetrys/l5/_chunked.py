@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +62,8 @@ class ChunkedDataset:
         self.key = key
         self._table = path if isinstance(path, Table) else None
         self._zarr: _tetrys.L5Zarr | None = None
+        # The files of a local zarr group, as they were when it was opened.
+        self._files: bytes = b""
         self._cache_bytes = 0
         self._native: _tetrys.Level5 | None = None
         # The arrays that `open` made, or the bytes of those in memory that `_native` was made of.
@@ -92,7 +96,7 @@ class ChunkedDataset:
         self._opened = (self.scenes, self.frames, self.agents, self.tl_faces)
         for name in ("frames", "agents", "tl_faces"):
             if isinstance(array := getattr(self, name), LazyRecords):
-                array._file = partial(_name_of, f"{name}-", self._table, self._zarr, self.native())
+                array._file = partial(_name_of, f"{name}-", self._table, self._zarr, self._files, self.native())
         return self
 
     def initialize(
@@ -109,8 +113,10 @@ class ChunkedDataset:
 
         Example:
             >>> from tetrys.l5 import ChunkedDataset
-            >>> copy = ChunkedDataset("copy.zarr").initialize(num_scenes=1, num_frames=len(scene.frames), num_agents=len(scene.agents))
-            >>> copy.scenes[:], copy.frames[:], copy.agents[:] = scene.scenes, scene.frames, scene.agents
+            >>> scene = ChunkedDataset("sample").open().get_scene_dataset(0)
+            >>> sizes = {"num_frames": len(scene.frames), "num_agents": len(scene.agents), "num_tl_faces": len(scene.tl_faces)}
+            >>> copy = ChunkedDataset("copy.zarr").initialize(num_scenes=1, **sizes)
+            >>> copy.scenes[:], copy.frames[:], copy.agents[:], copy.tl_faces[:] = scene.scenes, scene.frames, scene.agents, scene.tl_faces
 
         Raises:
             AssertionError (also a `tetrys.Exists`): something exists at the path.
@@ -162,6 +168,8 @@ class ChunkedDataset:
 
     def _open_zarr(self) -> None:
         zarr = self._zarr = _tetrys.L5Zarr(self.path)
+        # Before records are read: if somebody changes some in the meantime, whoever opens the group then gets another identity.
+        self._files = _files_of(self.path)
         native = self._native = _tetrys.Level5.of_zarr(zarr, self._cache_bytes)
         cache = _ChunkCache(zarr, max(self._cache_bytes, 1))
         self.scenes = cache.array("scenes")[:]
@@ -187,7 +195,7 @@ class ChunkedDataset:
 
     def identity(self) -> str:
         """Not for users: a text that differs for another data set or version at the same place."""
-        return _name_of("", self._table, self._zarr, self.native())
+        return _name_of("", self._table, self._zarr, self._files, self.native())
 
     def is_stored(self) -> bool:
         """Not for users: whether the arrays are those of the table or zarr group, and not others that the caller has set."""
@@ -277,14 +285,26 @@ def of_window(
     return dataset
 
 
-def _name_of(name: str, table: Table | None, zarr: _tetrys.L5Zarr | None, native: _tetrys.Level5) -> str:
+def _name_of(name: str, table: Table | None, zarr: _tetrys.L5Zarr | None, files: bytes, native: _tetrys.Level5) -> str:
     """Returns a name, followed by the identity of a data set."""
     if table is not None:
         return f"{name}{table.info()['uuid']}-{table.version}"
-    digest = hashlib.sha256(zarr.properties().encode() if zarr is not None else b"")
+    digest = hashlib.sha256(files + (zarr.properties().encode() if zarr is not None else b""))
     for column in native.frames():
         digest.update(column.tobytes())
     return f"{name}{digest.hexdigest()[:32]}"
+
+
+def _files_of(path: str) -> bytes:
+    """Returns paths, sizes and times of the chunks of a local zarr group, or of its `.zip`; nothing for a group in an object store."""
+    local = url2pathname(urlsplit(path).path) if path.startswith("file://") else path
+    if "://" in local:
+        return b""
+    root = Path(local).resolve()
+    folders = [folder for name in ("scenes", "frames", "agents", "traffic_light_faces") if (folder := root / name).is_dir()]
+    # Names of chunks are numbers. Other files may be temporary ones of a writer.
+    files = [root] if root.is_file() else sorted(file for folder in folders for file in folder.iterdir() if file.name[0].isdigit())
+    return repr([(str(file), (said := file.stat()).st_size, said.st_mtime_ns) for file in files]).encode()
 
 
 def scene_of(frames: Records, agents: Any, tl_faces: Any = None) -> ChunkedDataset:

@@ -147,6 +147,9 @@ class LazyRecords:
         The map costs no memory until it is used, and processes of a machine share what they read. The file is a `.npy` file, as large
         as all records; Tetrys never deletes it.
 
+        A local zarr group is another version once a chunk has another path, size or time. Of a zarr group in an object store, only the
+        metadata, the scenes, and the times and counts of the frames are compared.
+
         Example:
             >>> from tetrys.l5 import ChunkedDataset
             >>> dataset = ChunkedDataset("sample").open()

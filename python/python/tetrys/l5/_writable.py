@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,11 @@ class ZarrRecords(LazyRecords):
         self._folder = folder
         self.chunks = (chunk,)
         folder.mkdir()
-        self.resize(length)
+        try:
+            self.resize(length)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, str):
@@ -86,7 +92,8 @@ class ZarrRecords(LazyRecords):
             # Records behind the end are zeros, also where the array grows again.
             end = min(-(-now // chunk) * chunk, len(self))
             self._put(now, np.zeros(end - now, self.dtype))
-        for number in range(-(-now // chunk)):
+        # All chunks before the end are there.
+        for number in range(len(self) // chunk, -(-now // chunk)):
             if not (file := self._folder / str(number)).exists():
                 with open(file, "wb") as made:
                     made.truncate(chunk * size)
@@ -153,18 +160,31 @@ def make_group(path: str, mode: object, lengths: Mapping[str, object]) -> dict[s
     folder = Path(path)
     if os.path.lexists(folder) and not (folder.is_dir() and not os.listdir(folder)):
         raise Taken(f"{path}: something exists there; a zarr group is made at a new place")
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / ".zgroup", {"zarr_format": 2})
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
     kinds = {
         "scenes": (SCENE_ARRAY_KEY, SCENE_DTYPE, SCENE_CHUNK_SIZE),
         "frames": (FRAME_ARRAY_KEY, FRAME_DTYPE, FRAME_CHUNK_SIZE),
         "agents": (AGENT_ARRAY_KEY, AGENT_DTYPE, AGENT_CHUNK_SIZE),
         "tl_faces": (TL_FACE_ARRAY_KEY, TL_FACE_DTYPE, TL_FACE_CHUNK_SIZE),
     }
-    made = {}
-    for name, (key, dtype, (chunk,)) in kinds.items():
-        made[name] = ZarrRecords(folder / key, dtype, counts[f"num_{name}"], chunk)
-    _write_json(folder / ".zattrs", {"format_version": FORMAT_VERSION, "labels": PERCEPTION_LABELS})
+    made: dict[str, ZarrRecords] = {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, (key, dtype, (chunk,)) in kinds.items():
+            made[name] = ZarrRecords(folder / key, dtype, counts[f"num_{name}"], chunk)
+        _write_json(folder / ".zattrs", {"format_version": FORMAT_VERSION, "labels": PERCEPTION_LABELS})
+        # The last file makes it a group.
+        _write_json(folder / ".zgroup", {"zarr_format": 2})
+    except BaseException:
+        # What another process made at the same time stays.
+        for array in made.values():
+            shutil.rmtree(array._folder, ignore_errors=True)
+        if len(made) == len(kinds):
+            (folder / ".zattrs").unlink(missing_ok=True)
+        for place in new:
+            with suppress(OSError):
+                place.rmdir()
+        raise
     return made
 
 

@@ -94,7 +94,7 @@ def stored_fields(tables: Sequence[Table]) -> tuple[str, dict[str, Stored]]:
     """
     table = tables[0]
     types = dict(table.index_columns) | {name: kind for _, columns in table.groups for name, kind in columns}
-    behind = _with_sources(table)
+    behind = with_sources(table)
     told = next((one for one in behind if SCHEMA in one.properties), None)
     if told is None:
         return "inferred_schema", _inferred(table, [name for name in types if name != ROW_GROUP], types)
@@ -107,14 +107,15 @@ def stored_fields(tables: Sequence[Table]) -> tuple[str, dict[str, Stored]]:
     taken = {ROW_GROUP}
     for field in names:
         if field in types:
-            fields[field] = _declared(field, types, _properties(behind, field), told.url)
+            fields[field] = _declared(field, types, column_properties(behind, field), told.url)
             taken.update(fields[field].columns)
     # Columns that were added later have no properties.
     return str(name), fields | _inferred(table, [one for one in types if one not in taken and one not in names], types)
 
 
-def _with_sources(table: Table) -> list[Table]:
-    return [table, *(one for source in table.sources() for one in _with_sources(source))] if table.is_view else [table]
+def with_sources(table: Table) -> list[Table]:
+    """Returns a table; for a view, also all tables behind it, since a view does not have their properties."""
+    return [table, *(one for source in table.sources() for one in with_sources(source))] if table.is_view else [table]
 
 
 def _is_stored_decimal(tables: Sequence[Table], column: str) -> bool:
@@ -125,7 +126,9 @@ def _is_stored_decimal(tables: Sequence[Table], column: str) -> bool:
     return False
 
 
-def _properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
+def column_properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
+    """Returns the properties of a column: those of the first table that describes it as a field, else of the first that has some."""
+    some: dict[str, Any] = {}
     for table in tables:
         try:
             properties = table.column_properties(column)
@@ -133,7 +136,8 @@ def _properties(tables: Sequence[Table], column: str) -> dict[str, Any]:
             continue
         if "petastorm.dtype" in properties:
             return properties
-    return {}
+        some = some or properties
+    return some
 
 
 def _declared(name: str, types: dict[str, str], properties: dict[str, Any], url: str) -> Stored:
@@ -209,7 +213,7 @@ def codec_property(codec: Any) -> dict[str, Any] | None:
 def _inferred(table: Table, names: Sequence[str], types: dict[str, str]) -> dict[str, Stored]:
     """Returns fields by the types of their columns. A name that no attribute can have, such as `lidar.points`, gets underscores."""
     fields: dict[str, Stored] = {}
-    behind = _with_sources(table)
+    behind = with_sources(table)
     for name in names:
         element, _, inside = types[name].removesuffix("]").partition("[")
         item = re.fullmatch(r"list<(utf8|categorical)>", types[name])

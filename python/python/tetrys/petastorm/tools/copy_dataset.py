@@ -17,7 +17,7 @@ from ..._table import Table
 from ..._tetrys import NotFound
 from ..._write import write_table
 from .._source import Source, opened
-from .._stored import ROW_GROUP, SCHEMA, Stored
+from .._stored import ROW_GROUP, SCHEMA, Stored, column_properties, with_sources
 from ..errors import NoColumn, WrongType, WrongValue, found
 from ..unischema import match_unischema_fields
 
@@ -111,14 +111,24 @@ def _write(source: Source, fields: Sequence[Stored], rows: RowLoader, target: st
         "groups": {group: kept for group, names in table.groups if (kept := [name for name, _ in names if name in columns])},
         "sequence_by": table.sequence_by if set(table.sequence_by) <= set(index) else [],
         "order_by": table.order_by if set(table.order_by) <= set(index) else [],
-        "properties": {SCHEMA: {"name": source.name, "fields": [stored.field.name for stored in fields]}} if SCHEMA in table.properties else None,
     }
     data: Any = rows.scan(_ROWS, [exactly(name) for name in columns]) if len(rows) else {name: [] for name in columns}
     before = _existing(target) if replaces else None
-    made = write_table(target, data, preset=table.preset, **layout) if before is None else before.overwrite(data, **layout)
-    told = {name: properties for name in columns if (properties := table.column_properties(name))}
-    if told:
-        made.edit(column_properties=told)
+    if before is None:
+        made = write_table(target, data, preset=table.preset, **layout)
+    else:
+        # An overwrite keeps the properties of the table. Until the edit below, no field may be named whose column has no properties.
+        unnamed = {SCHEMA: {"name": source.name, "fields": []}} if SCHEMA in before.properties else None
+        made = before.overwrite(data, properties=unnamed, **layout)
+    behind = with_sources(table)
+    told = {name: properties for name in columns if (properties := column_properties(behind, name))}
+    named: dict[str, Any] = {}
+    if any(SCHEMA in one.properties for one in behind):
+        named = {SCHEMA: {"name": source.name, "fields": [stored.field.name for stored in fields]}}
+    elif SCHEMA in made.properties:
+        named = {SCHEMA: None}
+    if told or named:
+        made.edit(properties=named, column_properties=told)
 
 
 def _existing(url: str) -> Table | None:
