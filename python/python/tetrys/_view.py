@@ -8,9 +8,10 @@ from typing import Any
 
 from . import _tetrys
 from ._arguments import Url, whole
-from ._errors import Invalid, WrongType, found
+from ._errors import WrongType, found
 from ._index import Index, open_table
 from ._table import Table
+from ._tetrys import Invalid
 
 _OPEN: set[Viewer] = set()
 """Keeps viewers alive until they are closed."""
