@@ -207,23 +207,23 @@ mod tests {
         let lists = DataType::FixedSizeList(item, 3);
         for before in 0..9 {
             let padded = Buffer::from_vec([vec![255; before], bytes.clone()].concat()).slice(before);
-            let found = fixed_to_array(&lists, padded.clone(), 4).unwrap();
+            let found = fixed_to_array(&lists, padded.clone(), 4).expect("these rows");
             assert_eq!((found.len(), found.null_count(), found.data_type()), (4, 0, &lists));
             assert_eq!(found.as_fixed_size_list().values().as_ref(), &Float64Array::from(values.clone()));
             let utc = DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into()));
-            let times = fixed_to_array(&utc, padded, 12).unwrap();
+            let times = fixed_to_array(&utc, padded, 12).expect("these rows");
             assert_eq!(times.data_type(), &utc);
             assert_eq!(times.as_primitive::<arrow_array::types::TimestampNanosecondType>().values().len(), 12);
             assert!(times.as_any().is::<TimestampNanosecondArray>());
         }
         let whole = Buffer::from_vec(bytes);
         let at = whole.as_ptr();
-        let found = fixed_to_array(&DataType::Float64, whole.clone(), 12).unwrap();
+        let found = fixed_to_array(&DataType::Float64, whole.clone(), 12).expect("these rows");
         assert_eq!(found.as_primitive::<arrow_array::types::Float64Type>().values().as_ptr().cast(), at, "no copy");
         let wrong =
             [(DataType::Float64, 11), (lists.clone(), 3), (lists, usize::MAX), (DataType::Boolean, 12), (DataType::Utf8, 1)];
         for (ty, rows) in wrong {
-            let error = fixed_to_array(&ty, whole.clone(), rows).unwrap_err();
+            let error = fixed_to_array(&ty, whole.clone(), rows).expect_err("wrong rows");
             assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("of type"), "{ty} {rows}: {error}");
         }
     }
