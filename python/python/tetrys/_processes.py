@@ -355,7 +355,7 @@ def _main_module() -> dict[str, str]:
 def _pickled(transform: Callable[..., Any], has_main: bool, by_threads: str) -> bytes:
     """Pickles a transform: by its name, or with cloudpickle, which takes the code along, if it is installed."""
     try:
-        import cloudpickle  # type: ignore[import-not-found]
+        import cloudpickle
     except ImportError:
         cloudpickle = None
     # Without a file of the main module, its functions are known by name here alone.
