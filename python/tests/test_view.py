@@ -93,8 +93,8 @@ def test_a_notebook_shows_a_link_and_the_rows(drives: str) -> None:
     ("shown", "options", "expected"),
     [
         ((), {}, "view: expected at least one index or table"),
-        ((7,), {}, r"shown\[0\]: expected an Index, a Table, or the URL of a table, found 7"),
-        (("none-such",), {}, "no table at"),
+        ((7,), {}, r"shown\[0\]: expected an Index, a Table, or the URL of a table, found int 7"),
+        (("none-such",), {}, "no table there"),
         (("{drives}",), {"port": 70_000}, "port"),
         (("{drives}",), {"port": "80"}, "port: expected an integer"),
     ],

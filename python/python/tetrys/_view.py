@@ -24,6 +24,7 @@ class Viewer:
     """
 
     def __init__(self, native: _tetrys.Viewer, shown: list[Index | Table]) -> None:
+        """Not for users: `view` makes viewers."""
         self._native = native
         self._shown = shown
 
