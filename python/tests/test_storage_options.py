@@ -91,6 +91,7 @@ def test_both_names_of_the_argument_are_an_error(drives: str) -> None:
         lambda: tt.ingest_logs(drives, drives, {}, **both),
         lambda: tt.logs.info(drives, **both),
         lambda: tt.logs.plan(drives, **both),
+        lambda: tt.view(drives, **both),
         lambda: tt.ingest_petastorm(drives, drives, **both),
         lambda: tt.read_petastorm_metadata(drives, **both),
     ):
@@ -101,7 +102,7 @@ def test_both_names_of_the_argument_are_an_error(drives: str) -> None:
 CALLS = [
     *(tt.open_table, tt.read_index, tt.scan_index, tt.Table, tt.Table.rebind, tt.Table.collect_abandoned, tt.write_table, tt.Writer),
     *(tt.Index.save, tt.run, tt.merge_tables, tt.split_table, tt.ingest_l5, tt.ingest_petastorm, tt.read_petastorm_metadata),
-    *(tt.ingest_logs, tt.logs.info, tt.logs.plan),
+    *(tt.ingest_logs, tt.logs.info, tt.logs.plan, tt.view),
     *(cluster.plan_read, cluster.plan_write, cluster.open_sessions),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from os import PathLike
 from typing import Any
@@ -10,6 +11,7 @@ from . import _tetrys
 from ._arguments import Url, whole
 from ._errors import WrongType, found
 from ._index import Index, open_table
+from ._places import StorageOptions
 from ._table import Table
 from ._tetrys import Invalid
 
@@ -67,7 +69,13 @@ class Viewer:
         return f'<p><a href="{escape(self.url)}" target="_blank" rel="noopener noreferrer">Open the viewer</a></p>{below}'
 
 
-def view(*shown: Index | Table | Url, port: int = 0) -> Viewer:
+def view(
+    *shown: Index | Table | Url,
+    port: int = 0,
+    allow: Url | Iterable[Url] = (),
+    storage_options: StorageOptions = None,
+    store_options: StorageOptions = None,
+) -> Viewer:
     """Serves a page that shows rows with their pictures, points, numbers and texts, and filters and sorts them, as the command
     `tetrys view` does. An index shows exactly its rows, in its order.
 
@@ -78,6 +86,9 @@ def view(*shown: Index | Table | Url, port: int = 0) -> Viewer:
     Args:
         shown: Indexes, tables, and URLs or paths of tables.
         port: Port of the server; 0 for any that is free.
+        allow: URLs that references of the named tables may be followed to; see `tetrys.open_table`.
+        storage_options: Options of the stores of the named tables; see `tetrys.open_table`.
+        store_options: Another name of `storage_options`.
 
     Example:
         >>> viewer = tt.view(tt.read_index("drives")[:5], "drives")
@@ -95,7 +106,7 @@ def view(*shown: Index | Table | Url, port: int = 0) -> Viewer:
         if isinstance(one, Index | Table):
             sources.append(one)
         elif isinstance(one, str | PathLike):
-            sources.append(open_table(one))
+            sources.append(open_table(one, allow=allow, storage_options=storage_options, store_options=store_options))
         else:
             raise WrongType(f"shown[{number}]: expected an Index, a Table, or the URL of a table, found {found(one)}")
     if not sources:
