@@ -49,7 +49,7 @@ def main() -> None:
     positions = dataset.frames["ego_translation"][:, :2]
     print(f"the ego car drove {np.linalg.norm(np.diff(positions, axis=0), axis=1).sum():.0f} m")
 
-    # What the agents are.
+    # The kinds of the agents.
     labels = Counter(np.argmax(dataset.agents["label_probabilities"], axis=1).tolist())
     for label, number in labels.most_common():
         print(f"{PERCEPTION_LABELS[label]:>28}: {number}")

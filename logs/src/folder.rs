@@ -67,7 +67,7 @@ fn names(folder: &str) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// What the metadata of rosbag2 say about its files.
+/// The entries about files in the metadata of rosbag2.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Metadata {
     /// The files of the recording, in their order.

@@ -1,4 +1,4 @@
-//! What a log has, topic by topic: types, rates, both clocks; and a recipe to start from.
+//! Describes a log topic by topic (types, rates, both clocks), and writes a recipe to start from.
 
 use std::fmt::Write as _;
 

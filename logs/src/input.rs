@@ -30,7 +30,7 @@ pub struct Input {
     requests: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
     cancel: Cancel,
-    /// What is wrong with a file that was decompressed or copied: the bytes before the damage are there.
+    /// The damage of a file that was decompressed or copied. The bytes before the damage are there.
     fault: Option<Arc<str>>,
 }
 

@@ -225,7 +225,7 @@ impl Pick {
     }
 }
 
-/// What comes before a row: what `all` takes.
+/// The tick before a row. It bounds the messages that `all` takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since {
     /// The time of the tick before, which has messages of its own, also if its row is left out.

@@ -27,7 +27,7 @@ pub struct Recipe {
     pub defaults: Topic,
 }
 
-/// What makes rows: the messages of a topic, or a rate.
+/// The clock makes rows: from the messages of a topic, or at a rate.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
@@ -49,7 +49,7 @@ pub struct Clock {
     /// Last tick of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Edge>,
-    /// What to do with messages of `topic` that have the same time.
+    /// The rule for messages of `topic` that have the same time.
     #[serde(default)]
     pub on_equal: OnEqual,
     /// A longer gap between two rows begins a new part.
@@ -88,7 +88,7 @@ pub struct Match {
     /// Whether there is a column of differences.
     #[serde(default = "yes")]
     pub dt: bool,
-    /// What to do with a row that gets nothing.
+    /// The rule for a row that gets no message.
     #[serde(default)]
     pub missing: Missing,
     /// Settings of the topic.
@@ -110,16 +110,16 @@ pub struct Topic {
     /// Nanoseconds that are added to the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Nanoseconds>,
-    /// What to do with a message whose stamp is 0.
+    /// The rule for a message whose stamp is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_stamp: Option<ZeroStamp>,
     /// How much older than the newest message before it a message may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_lateness: Option<Bound>,
-    /// What to do with a message that is later.
+    /// The rule for a message that is later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_late: Option<OnLate>,
-    /// What to do where the time steps back from one message to the next, as a clock that is set.
+    /// The rule for a step back of the time from one message to the next, as when somebody sets the clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jump: Option<Jump>,
 }
@@ -145,7 +145,7 @@ words! {
     }
 }
 words! {
-    /// What to do with messages of the clock that have the same time.
+    /// The rule for messages of the clock that have the same time.
     #[derive(Default)]
     OnEqual {
         /// Each makes a row.
@@ -175,7 +175,7 @@ words! {
     }
 }
 words! {
-    /// What to do with a row that gets nothing.
+    /// The rule for a row that gets no message.
     #[derive(Default)]
     Missing {
         /// Its values are null.
@@ -188,7 +188,7 @@ words! {
     }
 }
 words! {
-    /// What to do with a message whose stamp is 0.
+    /// The rule for a message whose stamp is 0.
     ZeroStamp {
         /// It is an error.
         Error,
@@ -199,7 +199,7 @@ words! {
     }
 }
 words! {
-    /// What to do with a late message.
+    /// The rule for a late message.
     OnLate {
         /// It is an error.
         Error,
@@ -223,7 +223,7 @@ pub enum Bound {
     None,
 }
 
-/// What to do where the time of a topic steps back from one message to the next.
+/// The rule for a step back of the time of a topic from one message to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub enum Jump {

@@ -18,7 +18,7 @@ const FREQUENT: usize = 6;
 /// Most characters of a text that is told.
 const SHOWN: usize = 80;
 
-/// What is known of a column after some of its rows.
+/// The summary of a column after some of its rows.
 #[derive(Debug)]
 pub(crate) struct Head {
     rows: u64,

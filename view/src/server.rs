@@ -42,11 +42,11 @@ pub struct Options {
     pub bind: IpAddr,
     /// Further values of the `Host` header that are answered, each with its port: `localhost:9000` for a port that is forwarded.
     pub allow_hosts: Vec<String>,
-    /// What bounds connections.
+    /// The bounds of connections.
     pub limits: Limits,
 }
 
-/// What bounds connections.
+/// The bounds of connections.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {

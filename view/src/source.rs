@@ -1,4 +1,4 @@
-//! What the viewer shows: a table or an index, its rows, and selections of them. Rows are numbers from 0 in the order of the table or index.
+//! The sources of the viewer: a table or an index, its rows, and selections of them. Rows are numbers from 0 in the order of the table or index.
 
 use std::{
     collections::{BTreeSet, VecDeque},

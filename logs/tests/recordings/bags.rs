@@ -58,15 +58,19 @@ fn definitions(folder: &Path) -> Vec<String> {
 }
 
 async fn imported(path: &Path, strict: bool, msgs: Vec<String>) -> tetrys::Result<Ingested> {
-    let open = OpenOptions { strict, msgs, ..OpenOptions::default() };
-    let settings = IngestSettings { open, ..IngestSettings::new(Recipe::parse(RECIPE).unwrap()) };
+    imported_by(RECIPE, path, OpenOptions { strict, msgs, ..OpenOptions::default() }).await
+}
+
+/// Imports the log `drive` by a recipe.
+pub(crate) async fn imported_by(recipe: &str, path: &Path, open: OpenOptions) -> tetrys::Result<Ingested> {
+    let settings = IngestSettings { open, ..IngestSettings::new(Recipe::parse(recipe).unwrap()) };
     let log = LogSource::of(path.to_str().unwrap()).unwrap();
     assert_eq!(log.name, "drive");
     ingest(&[log], Store::open("memory://").unwrap(), &settings, |_| {}).await
 }
 
 /// The values of the column `id`, if the messages were decoded.
-async fn ids(made: &Ingested) -> Vec<i64> {
+pub(crate) async fn ids(made: &Ingested) -> Vec<i64> {
     let mut found = Vec::new();
     for batch in made.table.index_batches().await.unwrap() {
         let batch = batch.unwrap();

@@ -1,10 +1,9 @@
 //! Recordings that rosbag2 compressed: whole files, and each message.
 
-use arrow_array::{cast::AsArray, types::Int64Type};
-use tetrys::Store;
-use tetrys_logs::{IngestSettings, Ingested, LogSource, OpenOptions, Recipe, info, ingest};
+use tetrys_logs::{Ingested, LogSource, OpenOptions, info};
 
 use crate::{
+    bags::{ids, imported_by},
     rows::{STAMPED, stamped, topic},
     writing::{Message, Parts, Topic, write},
 };
@@ -16,19 +15,7 @@ fn messages() -> Vec<Message> {
 }
 
 async fn imported(path: &std::path::Path, strict: bool) -> tetrys::Result<Ingested> {
-    let open = OpenOptions { strict, ..OpenOptions::default() };
-    let settings = IngestSettings { open, ..IngestSettings::new(Recipe::parse(RECIPE).unwrap()) };
-    let log = LogSource::of(path.to_str().unwrap()).unwrap();
-    assert_eq!(log.name, "drive");
-    ingest(&[log], Store::open("memory://").unwrap(), &settings, |_| {}).await
-}
-
-async fn ids(made: &Ingested) -> Vec<i64> {
-    let mut found = Vec::new();
-    for batch in made.table.index_batches().await.unwrap() {
-        found.extend(batch.unwrap().column_by_name("a.id").unwrap().as_primitive::<Int64Type>().values().to_vec());
-    }
-    found
+    imported_by(RECIPE, path, OpenOptions { strict, ..OpenOptions::default() }).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
