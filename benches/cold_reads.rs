@@ -1,5 +1,6 @@
 //! Measures reads from a local directory with an empty page cache, as training does on data larger than memory: `take` of 64
-//! random rows, against plain files of the same bytes that are read by one thread and by 16 threads.
+//! random rows, with `cold_reads` = `cached` (the default) and `direct`, against plain files of the same bytes that are read by one
+//! thread and by 16 threads.
 //!
 //! `cargo bench --bench cold_reads [-- ROWS]`: 1,000 rows by default. Needs about 850 MB in a temporary directory. A pass reads
 //! each row once, in random order or in the order of the table, 64 rows at a time. Before each pass the page cache is emptied: all of it where this process may
@@ -18,7 +19,7 @@ use std::{
 
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Int64Array, LargeBinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field};
-use tetrys::{Preset, Schema, Table, WriteOptions};
+use tetrys::{Preset, Schema, StoreOptions, Table, WriteOptions};
 
 const POINTS: usize = 20_000;
 const IMAGE: usize = 80 << 10;
@@ -33,8 +34,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::create_dir(&files)?;
     let table = runtime.block_on(write(&table.display().to_string(), &files, rows))?;
     println!("{rows} rows, {} threads; page cache: {}\n", std::thread::available_parallelism()?, empty_cache(folder.path())?);
-    println!("| read | ours /s | 16 threads, files /s | 1 thread, files /s | ours / 16 threads | ours / 1 thread |");
-    println!("|---|---|---|---|---|---|");
+    let direct = StoreOptions::new([("cold_reads", "direct")]);
+    let direct = runtime.block_on(Table::open_with(table.url(), &direct))?;
+    println!(
+        "| read | cached /s | direct /s | 16 threads, files /s | 1 thread, files /s | of 16 threads: cached; direct | cached, of 1 thread |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     let cases = [
         ("random sweeps of 320 KB", "lidar.points", true),
         ("random images of 80 KB", "camera.jpeg", true),
@@ -43,29 +48,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     for (name, column, random) in cases {
         let mut order: Vec<u64> = (0..rows as u64).collect();
-        let mut speeds = [const { Vec::new() }; 3];
+        let mut speeds = [const { Vec::new() }; 4];
         for round in 0..ROUNDS {
             if random {
                 fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
             }
-            let loader = table.row_loader().columns([column])?.cache_bytes(0);
-            // Everything but the payload is in memory: layouts are read once a process.
-            runtime.block_on(loader.take(&order[..1]))?;
+            let loader_of = |table: &Table| table.row_loader().columns([column]).map(|loader| loader.cache_bytes(0));
+            let loaders = [loader_of(&table)?, loader_of(&direct)?];
+            for loader in &loaders {
+                // Everything but the payload is in memory: layouts are read once a process.
+                runtime.block_on(loader.take(&order[..1]))?;
+            }
             for (contender, speeds) in speeds.iter_mut().enumerate() {
                 empty_cache(folder.path())?;
                 let start = Instant::now();
                 for batch in order.chunks(BATCH) {
                     match contender {
-                        0 => drop(std::hint::black_box(runtime.block_on(loader.take(batch))?)),
-                        1 => read_files(&files, column, batch, 16)?,
+                        0 | 1 => drop(std::hint::black_box(runtime.block_on(loaders[contender].take(batch))?)),
+                        2 => read_files(&files, column, batch, 16)?,
                         _ => read_files(&files, column, batch, 1)?,
                     }
                 }
                 speeds.push(rows as f64 / start.elapsed().as_secs_f64());
             }
         }
-        let [ours, many, one] = speeds.map(median);
-        println!("| {name} | {ours:.0} | {many:.0} | {one:.0} | {:.2} | {:.2} |", ours / many, ours / one);
+        let [cached, direct, many, one] = speeds.map(median);
+        let (of_many, of_one) = ([cached / many, direct / many], cached / one);
+        println!(
+            "| {name} | {cached:.0} | {direct:.0} | {many:.0} | {one:.0} | {:.2}; {:.2} | {of_one:.2} |",
+            of_many[0], of_many[1]
+        );
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ use std::{
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use tetrys::{
-    Recipe, Schema, Store, StoreOptions, Table, WriteOptions,
+    Recipe, Schema, Store, StoreOptions, Table, ViewOptions, WriteOptions,
     commit::{self, SegmentIndex},
     format::{
         ChunkSeed, GroupSegment, HashesWriter, LayoutRun, LayoutWriter, Manifest, PackedLengths, Segment, SequenceTracker,
@@ -44,7 +44,7 @@ use tetrys::{
         frame::{Frame, FrameSettings, ingest},
     },
     recipe::{Output, Several, Source},
-    table::{Cuts, DiffOptions, GcSettings, now_ms},
+    table::{Cuts, DiffOptions, GcSettings, Storage, now_ms},
 };
 use tetrys_s3_server::Server;
 use uuid::Uuid;
@@ -269,7 +269,7 @@ impl Bench {
             self.runtime.block_on(async { append(&Table::open(url).await?, shape, shape.rows + FEW * number).await })?;
         }
         let of = self.runtime.block_on(Table::open(url))?;
-        eprintln!("{shape:?}, {versions} versions, {} segments: made in {:.0?}", of.segment_count(), start.elapsed());
+        eprintln!("{shape:?}, {versions} versions, {} segments: made in {:.0?}", of.storage().segment_count(), start.elapsed());
         Ok(())
     }
 
@@ -433,7 +433,7 @@ impl Bench {
     /// Prints the requests of a new table.
     fn create(&self, rows: u64) -> Outcome<()> {
         let shape = Shape { wide: false, random: false, rows };
-        frame(&self.url("frame.parquet"), shape)?;
+        let _ = frame(&self.url("frame.parquet"), shape)?;
         let name = format!("created-{rows}");
         let cost = self.remote("create", shape, &name)?;
         fs::remove_file(self.url("frame.parquet"))?;
@@ -504,7 +504,7 @@ async fn generate(url: &str, template: &str, shape: Shape) -> Outcome<()> {
         partition.write(&shape.batch(start..start + 500)?).await?;
     }
     let made = writer.commit([partition.finish().await?]).await?;
-    let layout = made.layout(0).await?;
+    let layout = made.storage().layout(0).await?;
     let group = made.manifest().segments[0].groups[0].clone();
     let name = group.hashes.name_in("hashes");
     let hashes = read_hashes(made.store().get_exact(&name, group.hashes.bytes).await?, group.blocks)?;
@@ -644,7 +644,7 @@ async fn run(command: &str, shape: Shape, url: &str, options: &StoreOptions) -> 
                 output: Some(Output { view: format!("{url}-view"), update: false }),
                 ..Recipe::default()
             };
-            assert_eq!(recipe.run(options, false).await?[0].size.rows, 1);
+            assert_eq!(recipe.run(options, &ViewOptions::default()).await?[0].size.rows, 1);
         }
         "append" => {
             let table = open().await?;
@@ -664,13 +664,13 @@ async fn run(command: &str, shape: Shape, url: &str, options: &StoreOptions) -> 
             let found = now.diff_with(&before, &["id"], &settings).await?;
             assert!(!found.is_empty());
         }
-        "versions" => drop(open().await?.recent_history(usize::MAX).await?),
-        "du" => drop(Table::usage(open().await?.store()).await?),
+        "versions" => drop(open().await?.versions().recent(usize::MAX).await?),
+        "du" => drop(Storage::of(open().await?.store()).usage().await?),
         "gc" => {
             let settings = GcSettings { keep_versions: 5, age: Duration::from_secs(3600) };
-            Table::plan_garbage(&Store::open_with(url, options)?, settings, now_ms() + 7_200_000).await?;
+            Storage::of(&Store::open_with(url, options)?).plan_garbage(settings, now_ms() + 7_200_000).await?;
         }
-        "verify" => assert!(open().await?.verify(|_, _| {}).await?.damage.is_empty()),
+        "verify" => assert!(open().await?.storage().verify(|_, _| {}).await?.damage.is_empty()),
         other => return Err(format!("no command `{other}`").into()),
     }
     Ok(())

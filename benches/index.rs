@@ -12,7 +12,7 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, RecordBatch};
 use polars::prelude::{col, lit};
-use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking};
+use tetrys::{Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, block_on};
 
 const LOGS: i64 = 1024;
 const STEPS: i64 = 1024;
@@ -21,15 +21,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let url = |name: &str| folder.path().join(name).display().to_string();
     let (left, right) = (write(&url("left"), "sweep", 0)?, write(&url("right"), "boxes", 7)?);
-    println!("{} rows, index of {} bytes", LOGS * STEPS, index_bytes(left.as_async()));
+    println!("{} rows, index of {} bytes", LOGS * STEPS, index_bytes(&left));
 
-    best("open the table", || Ok(blocking::Table::open(&url("left"))?.as_async().version() as usize))?;
-    best("open it and load its index", || Ok(blocking::Table::open(&url("left"))?.index()?.len()))?;
+    best("open the table", || Ok(block_on(Table::open(&url("left")))?.version() as usize))?;
+    best("open it and load its index", || Ok(block_on(block_on(Table::open(&url("left")))?.index())?.len()))?;
     best("the same, 2 of 8 columns", || {
-        let table = blocking::Table::open(&url("left"))?;
-        block(table.as_async().index_columns(["log_id", "timestamp"])).map(|index| index.len())
+        let table = block_on(Table::open(&url("left")))?;
+        block_on(table.index_columns(["log_id", "timestamp"])).map(|index| index.len())
     })?;
-    let (a, b) = (left.index()?, right.index()?);
+    let (a, b) = (block_on(left.index())?, block_on(right.index())?);
     println!("frame: {} bytes", a.frame().estimated_size());
     let busy = |index: &Index| index.filter(col("agents").gt(lit(95)).and(col("speed").lt(lit(10.0))));
     best("filter", || Ok(busy(&a)?.len()))?;
@@ -41,11 +41,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(a.merge(&b, &Merge::on(["log_id"]).as_of("timestamp", Pick::Nearest).tolerance("50ms")?)?.len())
     })?;
     let chosen = busy(&a)?.sample(1000, 2)?;
-    let loader = blocking::RowLoader::new(&chosen)?;
+    let loader = RowLoader::new(&chosen)?;
     let positions: Vec<u64> = (0..loader.len()).collect();
-    loader.take(&positions)?;
-    best("make a loader of 1,000 rows found", || Ok(blocking::RowLoader::new(&chosen)?.len() as usize))?;
-    best("take these 1,000 rows", || Ok(loader.take(&positions)?.len()))?;
+    block_on(loader.take(&positions))?;
+    best("make a loader of 1,000 rows found", || Ok(RowLoader::new(&chosen)?.len() as usize))?;
+    best("take these 1,000 rows", || Ok(block_on(loader.take(&positions))?.len()))?;
     let by_key = Merge::on_pairs([("log_id", "log_id"), ("step", "step")]);
     let before = (status("VmRSS:"), reset_peak());
     let merged = a.merge(&b, &by_key)?;
@@ -54,26 +54,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut saved = 0;
     best("save the merge as a view", || {
         saved += 1;
-        let view = block(merged.save(&url(&format!("view-{saved}"))))?.table;
+        let view = block_on(merged.save(&url(&format!("view-{saved}"))))?.table;
         Ok(view.rows() as usize)
     })?;
-    let view = blocking::Table::open(&url("view-1"))?;
-    let info = block(view.as_async().info())?;
+    let view = block_on(Table::open(&url("view-1")))?;
+    let info = block_on(view.info())?;
     println!("the view: index of {} bytes, join map of {}", info.index_bytes, info.sources[1].join_bytes);
-    best("open the view and load its index", || Ok(blocking::Table::open(&url("view-1"))?.index()?.len()))?;
+    best("open the view and load its index", || Ok(block_on(block_on(Table::open(&url("view-1")))?.index())?.len()))?;
     let few = merged.filter(col("agents").gt(lit(95)))?;
-    block(few.save(&url("few")))?;
-    best("open a view of 5 % of its rows", || Ok(blocking::Table::open(&url("few"))?.index()?.len()))?;
+    block_on(few.save(&url("few")))?;
+    best("open a view of 5 % of its rows", || Ok(block_on(block_on(Table::open(&url("few")))?.index())?.len()))?;
     best("split by log into three", || Ok(a.split(["log_id"], [("train", 0.8), ("val", 0.1), ("test", 0.1)], "")?.len()))?;
     let other = write(&url("other"), "sweep", 1)?;
     best("diff of two versions, on log_id and step", || {
-        let found = block(other.as_async().diff(left.as_async(), ["log_id", "step"]))?;
+        let found = block_on(other.diff(&left, ["log_id", "step"]))?;
         assert_eq!((found.added.len(), found.changed.len() as i64), (0, LOGS * STEPS));
         Ok(found.bytes_read as usize)
     })?;
     best("diff of two views, the same", || {
-        let again = blocking::Table::open(&url("view-2"))?;
-        Ok(block(again.as_async().diff(view.as_async(), ["log_id", "step"]))?.unchanged as usize)
+        let again = block_on(Table::open(&url("view-2")))?;
+        Ok(block_on(again.diff(&view, ["log_id", "step"]))?.unchanged as usize)
     })?;
     Ok(())
 }
@@ -94,10 +94,6 @@ fn best(what: &str, mut work: impl FnMut() -> tetrys::Result<usize>) -> tetrys::
     Ok(())
 }
 
-fn block<T>(work: impl Future<Output = tetrys::Result<T>>) -> tetrys::Result<T> {
-    tokio::runtime::Runtime::new()?.block_on(work)
-}
-
 fn index_bytes(table: &Table) -> u64 {
     table.manifest().segments.iter().map(|segment| segment.index.bytes).sum()
 }
@@ -107,7 +103,7 @@ fn status(field: &str) -> String {
     text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("unknown").trim().to_owned()
 }
 
-fn write(url: &str, name: &str, late: i64) -> Result<blocking::Table, Box<dyn std::error::Error>> {
+fn write(url: &str, name: &str, late: i64) -> Result<Table, Box<dyn std::error::Error>> {
     let value = format!("{name}.value");
     let schema = Schema::builder()
         .index("log_id", "utf8")
@@ -143,5 +139,12 @@ fn write(url: &str, name: &str, late: i64) -> Result<blocking::Table, Box<dyn st
         RecordBatch::try_from_iter(columns)
     });
     let batches = batches.collect::<Result<Vec<_>, _>>()?;
-    Ok(blocking::Table::write(url, schema, WriteOptions::default(), batches)?)
+    Ok(block_on(async {
+        let writer = Table::create(url, schema, WriteOptions::default()).await?;
+        let mut partition = writer.partition()?;
+        for batch in &batches {
+            partition.write(batch).await?;
+        }
+        writer.commit([partition.finish().await?]).await
+    })?)
 }

@@ -11,9 +11,10 @@ use std::{path::Path, process::Command, sync::Arc, time::Instant};
 use tetrys::{
     Preset, Store, Table, WriteOptions,
     format::{BlockDirectory, CanonicalPage, PagePlace, decode_page, encode_page, page_range},
+    ingest::IngestOptions,
 };
 use tetrys_l5::{
-    Dataset, GeneratorSettings, IngestSettings, ingest,
+    Dataset, GeneratorSettings, ingest,
     zarr::array::{Array, Cursor},
     zarr::source::ZarrGroup,
 };
@@ -76,7 +77,7 @@ fn peak(source: &str, target: &str, workers: usize) -> Outcome<()> {
 fn take_in(dataset: &Dataset, target: &Path, workers: usize, preset: Preset) -> Outcome<Table> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let write = WriteOptions::default().preset(preset);
-    let settings = IngestSettings { write, workers, ..IngestSettings::default() };
+    let settings = IngestOptions { write, workers, ..IngestOptions::default() };
     let store = Store::open(target.to_str().ok_or("not UTF-8")?)?;
     Ok(runtime.block_on(ingest(dataset, store, &settings, |_| {}))?)
 }
@@ -146,7 +147,7 @@ fn encode_again(table: &Table) -> Outcome<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut seconds = 0.0;
     for (number, group) in table.schema().groups().iter().enumerate() {
-        let layout = runtime.block_on(table.layout(number))?;
+        let layout = runtime.block_on(table.storage().layout(number))?;
         let columns = group.columns.iter().filter_map(|id| table.schema().column(*id));
         let types: Vec<_> = columns.map(|column| column.ty.clone()).collect();
         let root = table.url().trim_start_matches("file://").to_owned();

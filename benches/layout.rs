@@ -21,7 +21,7 @@ use tetrys::{
         ChunkSeed, ChunkWriter, ColumnBytes, EncodedBlock, GroupSegment, IndexStatistics, IndexWriter, LayoutRun, LayoutWriter,
         MAX_SEGMENT_ROWS, Manifest, PackedLengths, PageBuilder, Segment, encode_page, logical_block_hash,
     },
-    id::{ChunkId, Hash, ObjectRef},
+    id::{ChunkId, Hash, ObjectRef, Salt},
     table::Cuts,
 };
 use uuid::Uuid;
@@ -88,7 +88,7 @@ async fn open(url: &str) -> Outcome<()> {
     }
     let mut memory = 0;
     for group in 0..GROUPS {
-        memory += table.layout(group).await?.memory_bytes();
+        memory += table.storage().layout(group).await?.memory_bytes();
     }
     let mut random = fastrand::Rng::with_seed(5);
     let planned = Instant::now();
@@ -231,7 +231,7 @@ async fn real_run(store: &Store, group: usize) -> Outcome<LayoutRun> {
     });
     let pages: Vec<_> = pages.collect();
     let hashes: Vec<Hash> = pages.iter().map(|page| logical_block_hash(1, [("binary", page)].into_iter())).collect();
-    let mut writer = ChunkWriter::new(&[(ty, Chain::PLAIN)], &hashes, 0)?;
+    let mut writer = ChunkWriter::new(&[(ty, Chain::PLAIN)], &hashes, 0, Salt::NONE)?;
     for page in &pages {
         writer.push(&EncodedBlock { rows: 1, pages: vec![encode_page(&Chain::PLAIN, page)?] })?;
     }

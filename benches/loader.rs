@@ -144,7 +144,7 @@ async fn from_s3() -> Outcome<()> {
     let store = Store::open_with("s3://data/wide", &options)?;
     let table = write_wide(Table::create_in(store.clone(), wide_schema()?, fast()).await?, 4_000).await?;
     let rows = table.row_loader().columns(["camera.*"])?;
-    let layout = table.layout(1).await?;
+    let layout = table.storage().layout(1).await?;
     let payload: u64 = layout.runs().iter().map(|run| run.stored_bytes()).sum();
     let mut chunks = Vec::new();
     for run in layout.runs() {

@@ -1,15 +1,16 @@
 //! Measures reads from a local directory with a warm page cache against their lower bound: positioned reads of the same bytes,
 //! with the same checksums and the same decompression, and nothing else.
 //!
-//! `cargo bench --bench local_reads [-- ROWS [ONLY]]`: 2,000 rows by default; ONLY runs the reads whose name has these words.
-//! Needs about 1.3 GB in a temporary directory. Each row is {camera.a..d: 80 KB of noise, camera.intrinsics f64[3,3]},
-//! {lidar.points f32[20000,4] in millimetres}, {radar.points}. Both sides alternate for five rounds; a ratio is the ratio of the
-//! medians.
+//! `cargo bench --bench local_reads [-- ROWS [ONLY] [rounds=N]]`: 2,000 rows by default; ONLY runs the reads whose name has these
+//! words. Needs about 1.5 GB in a temporary directory. Each row is {camera.a..d: 80 KB of noise, camera.intrinsics f64[3,3]},
+//! {lidar.points f32[20000,4] in millimetres}, {boxes.a..d f32[64,80]: 80 KB}, {radar.points: 1.3 KB}. Both sides alternate for N
+//! rounds (nine); a ratio is the ratio of the medians. The lower bound reads into one buffer that it keeps.
 
-use std::{fs::File, os::unix::fs::FileExt, sync::Arc, time::Instant};
+use std::{cell::RefCell, fs::File, os::unix::fs::FileExt, sync::Arc, time::Instant};
 
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, LargeBinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field};
+use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use tetrys::{
     Preset, RowLoader, Schema, Table, WriteOptions,
@@ -20,21 +21,21 @@ use tetrys::{
 
 const POINTS: usize = 20_000;
 const JPEG: usize = 80 << 10;
-const ROUNDS: usize = 5;
-/// Number of rows of a window.
-const WINDOW: u64 = 10;
+/// Number of rows of a window: ten before the row, and the row.
+const WINDOW: u64 = 11;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(2000);
-    let only: String =
-        std::env::args().skip(1).filter(|argument| argument.parse::<usize>().is_err() && argument != "--bench").collect();
+    let rounds = std::env::args().find_map(|argument| argument.strip_prefix("rounds=")?.parse().ok()).unwrap_or(9);
+    let is_name = |argument: &String| argument.parse::<usize>().is_err() && argument != "--bench" && !argument.contains('=');
+    let only: String = std::env::args().skip(1).filter(is_name).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     println!("{rows} rows, {} threads\n", std::thread::available_parallelism()?);
     println!("| preset | read | ours /s | floor /s | ratio |\n|---|---|---|---|---|");
     for preset in [Preset::Fast, Preset::Balanced] {
         let folder = tempfile::tempdir()?;
         let table = runtime.block_on(write(folder.path().to_str().ok_or("not UTF-8")?, rows, preset))?;
-        runtime.block_on(measure(&table, preset, &only))?;
+        runtime.block_on(measure(&table, preset, &only, rounds))?;
     }
     Ok(())
 }
@@ -47,6 +48,7 @@ async fn write(url: &str, rows: usize, preset: Preset) -> tetrys::Result<Table> 
         .index("frame", "i64")
         .group("camera", cameras.into_iter().chain(intrinsics))
         .group("lidar", [("lidar.points", format!("f32[{POINTS},4]"))])
+        .group("boxes", ["a", "b", "c", "d"].map(|name| (format!("boxes.{name}"), "f32[64,80]")))
         .group("radar", [("radar.points", "f32[64,5]")])
         .sequence_by(["log"])
         .build()?;
@@ -84,86 +86,87 @@ fn batch(start: usize, rows: usize, random: &mut fastrand::Rng) -> RecordBatch {
     let (lidar, radar) = (meters(rows * POINTS * 4), meters(rows * 64 * 5));
     columns.push(("camera.intrinsics".into(), tensor(Arc::new(Float64Array::from(vec![1.5; rows * 9])), 9)));
     columns.push(("lidar.points".into(), tensor(lidar, POINTS * 4)));
+    for name in ["a", "b", "c", "d"] {
+        columns.push((format!("boxes.{name}"), tensor(meters(rows * 64 * 80), 64 * 80)));
+    }
     columns.push(("radar.points".into(), tensor(radar, 64 * 5)));
     debug_assert_eq!(columns[0].1.data_type(), &DataType::Int64);
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-async fn measure(table: &Table, preset: Preset, only: &str) -> Result<(), Box<dyn std::error::Error>> {
+async fn measure(table: &Table, preset: Preset, only: &str, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     let mut random = fastrand::Rng::with_seed(3);
     let rows: Vec<u64> = (0..1000).map(|_| random.u64(0..table.rows())).collect();
-    let asked = |what: &str| what.contains(only);
-    for (group, name) in [("lidar", "lidar"), ("camera", "camera (4 images)"), ("radar", "radar")] {
-        let loader = table.row_loader().columns([format!("{group}.*")])?.cache_bytes(0);
-        let floor = Floor::open(table, group).await?;
-        let wide = group != "radar";
-        let each = || rows.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?));
-        let what = format!("one row of {name}");
-        if asked(&what) {
-            let ours = async || {
+    let windows: Vec<u64> = rows.iter().copied().filter(|row| *row + 1 >= WINDOW).take(200).collect();
+    // Reads a repeated row once, as the engine does.
+    let mut sorted = rows.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    for (columns, name) in [
+        ("lidar.points", "lidar (320 KB)"),
+        ("camera.*", "camera (4 images, 330 KB)"),
+        ("camera.a", "one image (80 KB)"),
+        ("boxes.*", "boxes (4 columns, 80 KB)"),
+        ("radar.points", "radar (1.3 KB)"),
+    ] {
+        let loader = table.row_loader().columns([columns])?.cache_bytes(0);
+        let floor = Floor::open(table, columns).await?;
+        let floor_of = |row: u64| floor.read(&floor.layout.locate(row)?);
+        let compare = async |what: &str, count: usize, ours: Ours<'_>, floor: &dyn Fn() -> Outcome| {
+            let what = format!("{what}{name}");
+            match what.contains(only) {
+                true => compare(preset, &what, count, rounds, ours, floor).await,
+                false => Ok(()),
+            }
+        };
+        let (loader, floor) = (&loader, &floor);
+        let each = || rows.iter().try_for_each(|row| floor_of(*row));
+        let ours = || -> Read<'_> {
+            Box::pin(async {
                 for row in &rows {
                     std::hint::black_box(loader.get_row(*row).await?);
                 }
                 Ok(())
-            };
-            compare(preset, &what, rows.len(), ours, each).await?;
-        }
-        let what = format!("window of ten rows of {name}");
-        if asked(&what) && wide {
-            let windows: Vec<u64> = rows.iter().copied().filter(|row| *row >= WINDOW).take(200).collect();
-            let ours = async || {
+            })
+        };
+        compare("one row, ", rows.len(), &ours, &each).await?;
+        let each = || windows.iter().flat_map(|row| row + 1 - WINDOW..=*row).try_for_each(floor_of);
+        let ours = || -> Read<'_> {
+            Box::pin(async {
                 for row in &windows {
                     std::hint::black_box(loader.get_rows(*row, 1 - WINDOW as i64..=0).await?);
                 }
                 Ok(())
-            };
-            let each = || {
-                let mut read = windows.iter().flat_map(|row| row + 1 - WINDOW..=*row);
-                read.try_for_each(|row| floor.read(&floor.layout.locate(row)?))
-            };
-            compare(preset, &what, windows.len() * WINDOW as usize, ours, each).await?;
-        }
-        let what = format!("take of 1,000 rows of {name}");
-        if asked(&what) && wide {
-            let ours = async || loader.take(&rows).await.map(|rows| drop(std::hint::black_box(rows)));
-            // Reads a repeated row once, as the engine does.
-            let mut sorted = rows.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            compare(preset, &what, rows.len(), ours, || {
-                sorted.iter().try_for_each(|row| floor.read(&floor.layout.locate(*row)?))
             })
-            .await?;
-        }
-        let what = format!("scan of {name}");
-        if asked(&what) && wide {
-            let every = || {
-                let mut last = None;
-                for row in 0..table.rows() {
-                    let place = floor.layout.locate(row)?;
-                    if last != Some(place.block) {
-                        floor.read(&place)?;
-                    }
-                    last = Some(place.block);
+        };
+        compare("window of 11 rows, ", windows.len() * WINDOW as usize, &ours, &each).await?;
+        let each = || sorted.iter().try_for_each(|row| floor_of(*row));
+        let ours = || -> Read<'_> { Box::pin(async { loader.take(&rows).await.map(|rows| drop(std::hint::black_box(rows))) }) };
+        compare("take of 1,000 rows, ", rows.len(), &ours, &each).await?;
+        let each = || {
+            let mut last = None;
+            for row in 0..table.rows() {
+                let place = floor.layout.locate(row)?;
+                if last != Some(place.block) {
+                    floor.read(&place)?;
                 }
-                Ok(())
-            };
-            compare(preset, &what, table.rows() as usize, async || scan(&loader).await, every).await?;
-        }
+                last = Some(place.block);
+            }
+            Ok(())
+        };
+        compare("scan, ", table.rows() as usize, &|| Box::pin(scan(loader)), &each).await?;
     }
     Ok(())
 }
 
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Ours<'a> = &'a dyn Fn() -> Read<'a>;
+type Read<'a> = std::pin::Pin<Box<dyn Future<Output = tetrys::Result<()>> + 'a>>;
+
 /// Alternates both sides; prints the rows per second of each, and the ratio of the medians.
-async fn compare(
-    preset: Preset,
-    what: &str,
-    rows: usize,
-    ours: impl AsyncFn() -> tetrys::Result<()>,
-    floor: impl Fn() -> Result<(), Box<dyn std::error::Error>>,
-) -> Result<(), Box<dyn std::error::Error>> {
+async fn compare(preset: Preset, what: &str, rows: usize, rounds: usize, ours: Ours<'_>, floor: &dyn Fn() -> Outcome) -> Outcome {
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let start = Instant::now();
         ours().await?;
         left.push(rows as f64 / start.elapsed().as_secs_f64());
@@ -187,41 +190,64 @@ async fn scan(loader: &RowLoader) -> tetrys::Result<()> {
 fn print(preset: Preset, what: &str, mut ours: Vec<f64>, mut floor: Vec<f64>) {
     ours.sort_by(f64::total_cmp);
     floor.sort_by(f64::total_cmp);
-    let (ours, floor) = (ours[ROUNDS / 2], floor[ROUNDS / 2]);
+    let (ours, floor) = (ours[ours.len() / 2], floor[floor.len() / 2]);
     println!("| {preset} | {what} | {ours:.0} | {floor:.0} | {:.2} |", ours / floor);
 }
 
-/// The lower bound: one thread, one positioned read for each block into a new buffer, checksums, decompression.
+/// The lower bound: one thread, one positioned read for each block or page into one buffer, checksums, decompression.
 struct Floor {
     layout: Arc<Layout>,
     types: Vec<tetrys::ColumnType>,
+    /// The page that is read, if that is not the whole block.
+    page: Option<usize>,
     files: std::collections::HashMap<tetrys::id::ChunkId, File>,
+    buffer: RefCell<BytesMut>,
 }
 
 impl Floor {
-    async fn open(table: &Table, group: &str) -> Result<Self, Box<dyn std::error::Error>> {
-        let number = table.schema().groups().iter().position(|other| other.name == group).ok_or("no such group")?;
-        let layout = table.layout(number).await?;
+    async fn open(table: &Table, pattern: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let first = table.schema().select([pattern])?.into_iter().next().ok_or("no such column")?.id;
+        let groups = table.schema().groups();
+        let number = groups.iter().position(|group| group.columns.contains(&first)).ok_or("no such group")?;
+        let layout = table.storage().layout(number).await?;
         let root = std::path::Path::new(table.url().trim_start_matches("file://"));
         let files = layout.runs().iter().map(|run| Ok((run.chunk, File::open(root.join(run.chunk.object_name()))?)));
         let files = files.collect::<std::io::Result<_>>()?;
-        let columns = &table.schema().groups()[number].columns;
+        let columns = &groups[number].columns;
         let types = columns.iter().filter_map(|id| table.schema().column(*id)).map(|column| column.ty.clone()).collect();
-        Ok(Self { layout, types, files })
+        let is_one = columns.len() > 1 && !pattern.contains('*');
+        let page = if is_one { columns.iter().position(|id| *id == first) } else { None };
+        Ok(Self { layout, types, page, files, buffer: RefCell::default() })
     }
 
-    fn read(&self, place: &RowPlace) -> Result<(), Box<dyn std::error::Error>> {
+    fn read(&self, place: &RowPlace) -> Outcome {
         let run = self.layout.run(place.block)?;
-        let range = self.layout.byte_range(place.block)?;
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.files[&run.chunk].read_exact_at(&mut bytes, range.start)?;
-        let bytes = bytes::Bytes::from(bytes);
+        let block = self.layout.byte_range(place.block)?;
+        let range = match self.page {
+            Some(page) => run.page_range(place.block.block, page).ok_or("the layout has no page lengths")?,
+            None => block,
+        };
+        let mut buffer = self.buffer.take();
+        buffer.resize((range.end - range.start) as usize, 0);
+        self.files[&run.chunk].read_exact_at(&mut buffer, range.start)?;
+        let bytes = buffer.freeze();
         let ordinal = run.first_block + place.block.block as u32;
-        let directory = BlockDirectory::parse(&bytes, run.seed, ordinal, self.types.len())?;
-        for (page, (ty, chain)) in self.types.iter().zip(run.chains.iter()).enumerate() {
-            let place = PagePlace { seed: run.seed, ordinal, page: page as u16, rows: directory.rows, ty, chain };
-            std::hint::black_box(decode_page(bytes.slice(page_range(&directory, page)?), place)?);
+        let rows = run.block_rows.get(place.block.block);
+        let decode = |page: usize, bytes: Bytes| {
+            let (ty, chain) = (&self.types[page], &run.chains[page]);
+            let place = PagePlace { seed: run.seed, ordinal, page: page as u16, rows, ty, chain };
+            decode_page(bytes, place).map(|page| drop(std::hint::black_box(page)))
+        };
+        match self.page {
+            Some(page) => decode(page, bytes.clone())?,
+            None => {
+                let directory = BlockDirectory::parse(&bytes, run.seed, ordinal, self.types.len())?;
+                for page in 0..self.types.len() {
+                    decode(page, bytes.slice(page_range(&directory, page)?))?;
+                }
+            }
         }
+        self.buffer.replace(bytes.try_into_mut().unwrap_or_default());
         Ok(())
     }
 }

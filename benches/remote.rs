@@ -21,7 +21,7 @@ use tetrys::{
     Preset, Schema, Store, StoreOptions, Table, WriteOptions,
     ingest::frame::{Frame, FrameSettings, ingest},
     store::CacheFolder,
-    table::{Cuts, GcSettings, now_ms},
+    table::{Cuts, GcSettings, Storage, now_ms},
 };
 use tetrys_s3_server::{Latency, Server, dependent};
 
@@ -264,12 +264,12 @@ async fn costs(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn Er
                 table.row_loader().take(&rows).await
             };
             count(versions, "head").of(head).await?;
-            count(versions, "versions").of(async || open().await?.recent_history(usize::MAX).await).await?;
-            count(versions, "du").of(async || Table::usage(open().await?.store()).await).await?;
+            count(versions, "versions").of(async || open().await?.versions().recent(usize::MAX).await).await?;
+            count(versions, "du").of(async || Storage::of(open().await?.store()).usage().await).await?;
             let settings = GcSettings { keep_versions: 5, ..GcSettings::default() };
             let later = now_ms() + 8 * 86_400_000;
-            count(versions, "gc, dry run").of(async || Table::plan_garbage(&store()?, settings, later).await).await?;
-            count(versions, "verify").of(async || open().await?.verify(|_, _| {}).await).await?;
+            count(versions, "gc, dry run").of(async || Storage::of(&store()?).plan_garbage(settings, later).await).await?;
+            count(versions, "verify").of(async || open().await?.storage().verify(|_, _| {}).await).await?;
             count(versions, "append").of(async || append_narrow(&open().await?).await).await?;
             let value = Arc::new(Float64Array::from(vec![versions as f64])) as ArrayRef;
             let patch = RecordBatch::try_from_iter([("id", key(row)), ("x.value", value)])?;
@@ -377,18 +377,18 @@ async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn
         };
         server.take_requests();
         let begun = Instant::now();
-        Table::usage(&store).await?;
+        Storage::of(&store).usage().await?;
         said("du", begun);
         let settings = GcSettings { keep_versions: 5, ..GcSettings::default() };
         let begun = Instant::now();
-        let plan = Table::plan_garbage(&store, settings, now_ms() + 8 * DAY_MS).await?;
+        let plan = Storage::of(&store).plan_garbage(settings, now_ms() + 8 * DAY_MS).await?;
         said(&format!("dry gc of {} objects", plan.condemn.len()), begun);
         if number < 300 {
             continue;
         }
         for days in [8, 16] {
             let begun = Instant::now();
-            let plan = Table::collect_garbage(&store, settings, now_ms() + days * DAY_MS).await?;
+            let plan = Storage::of(&store).collect_garbage(settings, now_ms() + days * DAY_MS).await?;
             said(
                 &format!("gc --keep 5, {} condemned, {} deleted", plan.condemn.len(), plan.delete.len() + plan.sweep.len()),
                 begun,

@@ -29,7 +29,7 @@ use std::{
 use arrow_array::{ArrayRef, Float32Array, Int64Array, LargeStringArray, RecordBatch};
 use object_store::local::LocalFileSystem;
 use tetrys::{
-    Merge, Pick, Preset, Receipt, Schema, Store, Table, WriteOptions,
+    Merge, Pick, Preset, Receipt, Schema, Store, Table, ViewOptions, WriteOptions,
     codec::Chain,
     commit::{self, SegmentIndex},
     format::{
@@ -39,7 +39,7 @@ use tetrys::{
     id::{ChunkId, Hash, ObjectRef},
     schema::BLOOM_FILTER,
     store::{CountingStore, Counts},
-    table::{Cuts, GcSettings, IndexRequest, Reuse, now_ms},
+    table::{Cuts, GcSettings, IndexRequest, Reuse, Storage, now_ms},
     write::{PartGroup, PartObjects},
 };
 use uuid::Uuid;
@@ -195,7 +195,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
         "open" => {
             let start = Instant::now();
             let table = Table::open(url).await?;
-            said("open", start.elapsed(), &format!("{} rows, {} segments", table.rows(), table.segment_count()));
+            said("open", start.elapsed(), &format!("{} rows, {} segments", table.rows(), table.storage().segment_count()));
         }
         "columns" => {
             let four = |request: IndexRequest| request.columns(["log_id", "time", "speed", "yaw"]).categorical();
@@ -267,7 +267,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let table = Table::open(url).await?;
             let table = table.edit().set_column_property("id", BLOOM_FILTER, Some(true.into())).commit().await?;
             let start = Instant::now();
-            let next = table.compact(MAX_SEGMENT_ROWS).await?;
+            let next = table.storage().compact(MAX_SEGMENT_ROWS).await?;
             let bytes = |table: &Table| table.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() as f64;
             let added = (bytes(&next) - bytes(&table)) / next.rows() as f64;
             said("add bloom filters of id", start.elapsed(), &format!("{added:.2} B a row"));
@@ -286,7 +286,8 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let before = status("VmRSS:")?;
             fs::write("/proc/self/clear_refs", "5")?;
             let start = Instant::now();
-            let view = left.merge_writer(&right, merge).memory_limit(1 << 30).save(what[3]).await?.table;
+            let options = ViewOptions { memory_limit: Some(1 << 30), ..ViewOptions::default() };
+            let view = left.merge(&right, merge).save(what[3], &options).await?.table;
             let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
             let (rows, of_left, of_right) = (view.rows(), left.rows(), right.rows());
             said(what[5], took, &format!("{of_left} x {of_right}: {rows} rows; peak {:.0} MB", peak as f64 / 1e6));
@@ -298,28 +299,28 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             said(
                 "open the newest version",
                 start.elapsed(),
-                &format!("version {}, {} segments", table.version(), table.segment_count()),
+                &format!("version {}, {} segments", table.version(), table.storage().segment_count()),
             );
         }
         "history" => {
             let table = Table::open(url).await?;
             let start = Instant::now();
-            let versions = table.history().await?.len();
+            let versions = table.versions().list().await?.len();
             said("history", start.elapsed(), &format!("{versions} versions; peak {:.0} MB", status("VmHWM:")? as f64 / 1e6));
         }
         "garbage" => {
             let store = Store::open(url)?;
             let start = Instant::now();
             let settings = GcSettings { keep_versions: 10, age: Duration::ZERO };
-            let plan = Table::plan_garbage(&store, settings, now_ms() + 1).await?;
+            let plan = Storage::of(&store).plan_garbage(settings, now_ms() + 1).await?;
             let (objects, peak) = (plan.condemn.len(), status("VmHWM:")? as f64 / 1e6);
             said("plan of a garbage collection", start.elapsed(), &format!("condemns {objects} objects; peak {peak:.0} MB"));
         }
         "compact" => {
             let table = Table::open(url).await?;
             let start = Instant::now();
-            let next = table.compact(MAX_SEGMENT_ROWS).await?;
-            let (before, after) = (table.segment_count(), next.segment_count());
+            let next = table.storage().compact(MAX_SEGMENT_ROWS).await?;
+            let (before, after) = (table.storage().segment_count(), next.storage().segment_count());
             said("compact --index", start.elapsed(), &format!("{before} segments to {after}"));
         }
         other => return Err(format!("no figure `{other}`").into()),
@@ -373,7 +374,14 @@ async fn petabyte(url: &str) -> Outcome<()> {
     counting.reset();
     let start = Instant::now();
     let table = open().await?;
-    report("open the newest version", format!("{} segments", table.segment_count()), start, counting.reset(), false, true);
+    report(
+        "open the newest version",
+        format!("{} segments", table.storage().segment_count()),
+        start,
+        counting.reset(),
+        false,
+        true,
+    );
     let start = Instant::now();
     let explained = table.row_loader().explain(rows / 2, 0..=0).await?;
     let layouts = sum(&|segment| segment.groups.iter().map(|group| group.layout.bytes).sum());
@@ -643,8 +651,8 @@ async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
         let (index, layout, hashes) = (put(index.finish(&[u32::try_from(each)?])?)?, put(layout)?, put(hashes.finish()?)?);
         let group = PartGroup { layout, hashes, blocks: each, runs, owners: Vec::new(), stored_bytes, columns };
         let parts = Some(PartObjects { index, groups: vec![group] });
-        let (attempt, label, sharing) = (Uuid::from_u128(random.u128(..)), None, Default::default());
-        all.push(Receipt { session, partition, attempt, label, rows: each, parts, sharing });
+        let (attempt, label, note, sharing) = (Uuid::from_u128(random.u128(..)), None, None, Default::default());
+        all.push(Receipt { session, partition, attempt, label, note, rows: each, parts, sharing });
     }
     said("write the parts", start.elapsed(), &format!("{receipts} partitions of {each} rows"));
     let before = status("VmRSS:")?;
@@ -658,7 +666,7 @@ async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
         &format!(
             "{} rows in {} segments; peak {:.0} MB, of which the receipts {:.0} MB",
             table.rows(),
-            table.segment_count(),
+            table.storage().segment_count(),
             peak as f64 / 1e6,
             before as f64 / 1e6
         ),

@@ -255,7 +255,7 @@ async fn random_rows(seed: u64) -> Outcome<()> {
     }
     let (again, sharing, _) = write(create(folder.path(), "again", &schema, &options, &[&first]).await?, &groups, &rows).await?;
     let starts = |row: u64| row.is_multiple_of(150);
-    let worst = worst_windows(again.layout(0).await?.runs(), starts, Locality::default());
+    let worst = worst_windows(again.storage().layout(0).await?.runs(), starts, Locality::default());
     said(
         "1 % of the rows of a wide group changed at random: new bytes of all; the worst window",
         "3 %; +1 range, 150 %",

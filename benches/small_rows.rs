@@ -137,6 +137,6 @@ async fn scan(loader: &RowLoader) -> tetrys::Result<()> {
 /// Returns the bytes of all chunks of a group.
 async fn stored(table: &Table, group: &str) -> tetrys::Result<u64> {
     let number = table.schema().groups().iter().position(|other| other.name == group);
-    let layout = table.layout(number.unwrap_or_default()).await?;
+    let layout = table.storage().layout(number.unwrap_or_default()).await?;
     Ok(layout.runs().iter().map(|run| run.chunk_bytes).sum())
 }

@@ -16,7 +16,7 @@ use object_store::memory::InMemory;
 use tetrys::{
     Merge, Result, Schema, Store, Table, WriteOptions,
     polars::prelude::{col, lit},
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 
 /// Rows of a log, and of a batch.
@@ -85,8 +85,8 @@ async fn measure(rows: i64) -> Result<()> {
     let of_labels = other.index().await?;
     let on = Merge::on(keys);
     let merged = step("merge of two indexes", async { index.merge(&of_labels, &on) }).await?;
-    step("save a view", merged.view_writer().save_in(memory("view"))).await?;
-    step("verify", table.verify(|_, _| {})).await?;
+    step("save a view", merged.save(memory("view"))).await?;
+    step("verify", table.storage().verify(|_, _| {})).await?;
     let z = Arc::new(Float64Array::from_iter_values((0..table.rows()).map(|row| row as f64))) as ArrayRef;
     let z = RecordBatch::try_from_iter([("z", z)]).expect("one column");
     step("add a group", async {
@@ -98,8 +98,8 @@ async fn measure(rows: i64) -> Result<()> {
     })
     .await?;
     let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
-    step("gc", Table::collect_garbage(&store, settings, now_ms())).await?;
-    step("gc that deletes", Table::collect_garbage(&store, settings, now_ms())).await?;
+    step("gc", Storage::of(&store).collect_garbage(settings, now_ms())).await?;
+    step("gc that deletes", Storage::of(&store).collect_garbage(settings, now_ms())).await?;
     Ok(())
 }
 

@@ -34,7 +34,7 @@ LEFT_OUT = {".github/ISSUE_TEMPLATE/missing.md", ".github/ISSUE_TEMPLATE/wrong.m
 SHOWN = {"", ".py", ".rs", ".sh", ".toml", ".yml"}
 
 # Packages whose documentation `cargo doc` makes.
-CRATES = ["tetrys", "tetrys-images", "tetrys-l5", "tetrys-logs", "tetrys-petastorm", "tetrys-view"]
+CRATES = ["tetrys", "tetrys-images", "tetrys-l5", "tetrys-logs", "tetrys-petastorm", "tetrys-view", "tetrys-l5-view"]
 
 LINK = re.compile(r"(?P<code>(`+)[^`].*?\2)|(?P<image>!?)\[(?P<text>(?:`[^`]*`|[^\[\]`])*)\]\((?P<target>[^()\s]+)\)", re.DOTALL)
 FENCED = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.MULTILINE | re.DOTALL)
@@ -111,7 +111,7 @@ limit-results = 30
 
 
 def order() -> dict[str, list[str]]:
-    """Returns the pages of each part of the site, in reading order: that of the tables in the guide and in the format."""
+    """Returns the pages of each part of the site, in reading order: that of the tables in the guide, in the format and in the decisions."""
     return {
         "": ["README.md"],
         "Guide": ["docs/guide/README.md", *rows_of("docs/guide/README.md")],
@@ -121,6 +121,9 @@ def order() -> dict[str, list[str]]:
         "Project": [
             "docs/roadmap.md",
             "ARCHITECTURE.md",
+            *(f"{crate}/ARCHITECTURE.md" for crate in ("l5", "logs", "petastorm", "images", "view", "python")),
+            "docs/decisions/README.md",
+            *rows_of("docs/decisions/README.md"),
             "docs/protocol.md",
             "CONTRIBUTING.md",
             "RELEASING.md",
@@ -131,7 +134,7 @@ def order() -> dict[str, list[str]]:
 
 
 def rows_of(page: str) -> list[str]:
-    """Returns the page that each row of a page's first table begins with."""
+    """Returns the page that each row of the tables of a page begins with."""
     return [normpath(join(dirname(page), found)) for found in re.findall(r"^\| \[[^\]]+\]\(([^)#]+\.md)\)", read(page), re.MULTILINE)]
 
 
@@ -187,7 +190,8 @@ def gather(parts: dict[str, list[str]], source: Path, sources: str, interfaces: 
         for page in pages:
             text = rewritten(read(page), lambda target, page=page: target_of(page, target))  # type: ignore[misc]
             write(source / place(page), text)
-            below = page.startswith("format-spec/") and page != "format-spec/README.md"
+            is_listed = page.startswith(("format-spec/", "docs/decisions/")) and not page.endswith("/README.md")
+            below = is_listed or page.endswith("/ARCHITECTURE.md")
             name = title(text) if part else "Tetrys"
             summary.append(f"{'  ' if below else '- ' if part else ''}{'- ' if below else ''}[{name}]({place(page)})")
         if part == "Reference":

@@ -23,7 +23,7 @@ async fn main() -> Result<()> {
         // As another process does after this one has died. A request of the commit may still be under way: an edit takes the number that it
         // asks for. What the table says after that is final.
         let table = Table::open(&url).await?.edit().set_property("looked", waits).commit().await?;
-        let is_made = table.manifest().properties.contains_key("last_job");
+        let is_made = table.properties().contains_key("last_job");
         assert!(is_made || !is_done);
         let table = match is_made {
             true => table,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tetrys::{Store, Table};
+use tetrys::{Store, Table, ingest::IngestOptions};
 use tetrys_l5::{
-    Dataset, GeneratorSettings, IngestSettings, export_table, ingest,
+    Dataset, GeneratorSettings, export_table, ingest,
     zarr::array::{Array, Cursor},
     zarr::source::ZarrGroup,
 };
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((dataset.frames_len(), dataset.scenes().len()), (150, 3));
 
     // Each frame becomes a row, each scene a sequence.
-    let table = ingest(&dataset, Store::open(&url)?, &IngestSettings::default(), |_| {}).await?;
+    let table = ingest(&dataset, Store::open(&url)?, &IngestOptions::default(), |_| {}).await?;
     assert_eq!((table.rows(), table.sequence_count()), (150, 3));
 
     // The four columns of the poses are in one byte range.

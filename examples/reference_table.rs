@@ -57,8 +57,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(Some(found.column("camera.jpeg")?), rows(2)?.column_by_name("camera.jpeg"));
 
     // `materialize` copies the shared chunks, so that the table no longer needs `march`.
-    let alone = april.materialize(|_, _| {}).await?;
+    let alone = april.storage().materialize(|_, _| {}).await?;
     std::fs::remove_dir_all(url("march"))?;
-    assert!(alone.verify(|_, _| {}).await?.damage.is_empty());
+    assert!(alone.storage().verify(|_, _| {}).await?.damage.is_empty());
     Ok(())
 }

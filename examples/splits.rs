@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
-use tetrys::{Index, Schema, Table, WriteOptions};
+use tetrys::{Index, Schema, Table, ViewOptions, WriteOptions};
 
 const SHARES: [(&str, f64); 3] = [("train", 0.8), ("val", 0.1), ("test", 0.1)];
 
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parts = drives.index().await?.split(["log_id"], SHARES, "")?;
     for (name, part) in &parts {
         println!("{name}: {} frames of {} drives", part.len(), logs(part).len());
-        part.view_writer().lineage("part", name.as_str()).save(&url(&format!("splits/{name}"))).await?;
+        part.save_with(&url(&format!("splits/{name}")), &ViewOptions::default().lineage("part", name.as_str())).await?;
     }
     assert_eq!(parts.iter().map(|(_, part)| part.len()).sum::<usize>(), 200 * 20);
     assert!((140..=180).contains(&logs(&parts[0].1).len()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use polars::prelude::{col, lit};
-use tetrys::{Merge, RowLoader, Schema, Table, WriteOptions};
+use tetrys::{Merge, RowLoader, Schema, Table, ViewOptions, WriteOptions};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,8 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let merged = sweeps.index().await?.merge(&labels.index().await?, &Merge::on(["log_id", "timestamp"]).left())?;
     let late =
         merged.filter(col("timestamp").gt_eq(lit(5000)))?.with_columns([(col("timestamp") / lit(1000)).alias("second")])?;
-    let size = late.view_writer().size().await?;
-    late.view_writer().lineage("made by", "examples/views.rs").save(&url("late")).await?;
+    let size = late.view_size().await?;
+    late.save_with(&url("late"), &ViewOptions::default().lineage("made by", "examples/views.rs")).await?;
     println!("{} rows: {} bytes of index and {} of join maps", size.rows, size.index_bytes, size.join_bytes);
     assert_eq!((size.rows, size.payload_bytes), (50, 0));
     assert!(!folder.path().join("late/chunks").exists());
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // New labels make the next version of the view. The old version does not change.
     let better = table(&url("better"), "boxes", 100, 100).await?;
     let merged = sweeps.index().await?.merge(&better.index().await?, &Merge::on(["log_id", "timestamp"]))?;
-    let second = merged.view_writer().save_over(&late).await?.table;
+    let second = merged.save(&late).await?.table;
     assert_eq!((second.version(), second.rows()), (2, 100));
     assert_eq!(Table::open(&format!("{}@1", url("late"))).await?.rows(), 50);
 

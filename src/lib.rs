@@ -33,34 +33,76 @@
 //! |---|---|
 //! | [`table`] | arguments and results of table methods: write options, diffs, history, usage, garbage collection, layouts |
 //! | [`schema`] | columns, types, column groups, column patterns |
-//! | [`blocking`] | the same methods without `async` |
+//! | [`blocking`] | waiting for these methods without `async`: [`block_on`] |
 //! | [`store`] | directories, S3, Google Cloud Storage, Azure, HTTP; the local cache |
-//! | [`ingest`] | import and export of Parquet, Arrow, CSV, JSON and Level 5 data |
+//! | [`ingest`] | import of Parquet, Arrow, CSV and JSON; export of Parquet and Arrow |
+//! | [`extension`] | what crates need that import other formats |
 //! | [`loader`] | batches for training: shuffled, shared between ranks, resumable |
 //! | `recipe` | merges and views described in a TOML file |
 //! | [`error`] | the error type, whose kind says what to do next |
 //! | [`arrow`], [`polars`], [`ndarray`], [`half`], [`object_store`] | crates whose types are part of this API |
 //!
+//! The feature `testing` adds stores that count, delay and fail to [`store`], for tests of crates that use this one.
 //! The feature `unstable` makes the internal modules (`codec`, `commit`, `format`, ..) public for tests and fuzz targets.
 //! Internal modules change without notice.
-#![cfg_attr(
-    not(feature = "unstable"),
-    allow(dead_code, unreachable_pub, unused_imports, reason = "public with the feature `unstable`")
-)]
+#![cfg_attr(not(feature = "unstable"), allow(unreachable_pub, reason = "public with the feature `unstable`"))]
+#![cfg_attr(not(feature = "frame"), allow(dead_code, unused_imports, reason = "the frame uses it"))]
 
-mod ahead;
+/// Makes a method public with the feature `unstable` alone: its types are those of internal modules.
+macro_rules! internal {
+    ($(#[$attribute:meta])* $kind:ident $($rest:tt)*) => {
+        #[cfg(feature = "unstable")]
+        $(#[$attribute])*
+        pub $kind $($rest)*
+        #[cfg(not(feature = "unstable"))]
+        #[allow(dead_code, reason = "some are called by tests alone")]
+        $(#[$attribute])*
+        pub(crate) $kind $($rest)*
+    };
+}
+
 pub mod arrow;
 pub mod blocking;
 mod environment;
 pub mod error;
-mod flight;
-#[cfg(feature = "frame")]
-mod hints;
+pub mod extension {
+    //! For crates that import another format. The crates `tetrys-l5`, `tetrys-logs` and `tetrys-petastorm` are written with this module.
+    //!
+    //! [`writer`] begins a new table, more rows or other rows, as [`IngestOptions`](crate::ingest::IngestOptions) say, and
+    //! [`write_partitions`] writes sources in parallel. [`LocalFile`] reads ranges of a file that a data set names, and [`npy`] its
+    //! arrays of numpy. [`blocking`] runs work that computes off the executor, [`threads`] says how many threads a call may use, and
+    //! [`guarded`] makes an error of a panic of another crate. [`check_columns`] and [`check_setting`] compare rows and settings with the
+    //! table that they are added to.
+    //!
+    //! ```no_run
+    //! # async fn example(batches: Vec<tetrys::arrow::array::RecordBatch>) -> tetrys::Result<()> {
+    //! use tetrys::{Schema, Store, extension::writer, ingest::IngestOptions};
+    //! let schema = Schema::builder().index("id", "i64").group("image", [("image", "binary")]).build()?;
+    //! let writer = writer(Store::open("pictures")?, None, schema, &IngestOptions::default()).await?;
+    //! let mut partition = writer.partition()?;
+    //! for batch in &batches {
+    //!     partition.write(batch).await?;
+    //! }
+    //! writer.commit([partition.finish().await?]).await?;
+    //! # Ok(()) }
+    //! ```
+    pub use crate::{
+        error::panics::guarded,
+        ingest::{
+            local::LocalFile,
+            partitions::write_partitions,
+            target::{check_columns, check_setting, writer},
+        },
+        work::{blocking, threads},
+    };
+
+    pub mod npy {
+        //! Arrays of numpy in files: what their headers say, and their elements in the order of C.
+        pub use crate::ingest::npy::*;
+    }
+}
 pub mod ingest;
 pub mod loader;
-mod offload;
-mod once;
-mod panics;
 mod progress;
 mod ranges;
 #[cfg(feature = "frame")]
@@ -68,9 +110,7 @@ pub mod recipe;
 pub mod schema;
 pub mod store;
 pub mod table;
-mod threads;
-mod waves;
-mod words;
+mod work;
 
 #[cfg(not(feature = "unstable"))]
 mod codec;
@@ -112,6 +152,7 @@ pub use object_store;
 #[cfg(feature = "frame")]
 pub use polars;
 
+pub use blocking::block_on;
 pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "frame")]
@@ -121,7 +162,7 @@ pub use read::{Edge, Explain, Offsets, Pick, Split, SplitSize, TimeOffsets, Wind
 pub use recipe::Recipe;
 pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
-pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableWriter, Tensor, Ticket, Windows, WritePlan};
+pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableUrl, TableWriter, Tensor, Ticket, Windows, WritePlan};
 #[cfg(feature = "frame")]
-pub use table::{Index, IndexExplain, IndexRequest, MergeWriter, SavedView, SplitWriter, ViewWriter};
+pub use table::{Index, IndexExplain, IndexRequest, SavedView, TableMerge, TableSplit, ViewOptions, ViewTarget};
 pub use write::{IndexTails, PartitionWriter, Receipt, WriteOptions};

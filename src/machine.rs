@@ -39,6 +39,7 @@ struct Simulated {
 #[derive(Debug)]
 pub struct Simulation(PhantomData<*const ()>);
 
+#[cfg_attr(not(feature = "unstable"), expect(dead_code, reason = "tests start it"))]
 impl Simulation {
     /// Starts to simulate.
     pub fn start(seed: u64) -> Self {
@@ -74,7 +75,7 @@ pub(crate) fn time_of_day() -> SystemTime {
 }
 
 /// Returns the time of this machine in milliseconds since 1970-01-01T00:00Z, for `now` of
-/// [`Table::plan_garbage`](crate::Table::plan_garbage).
+/// [`Storage::plan_garbage`](crate::table::Storage::plan_garbage).
 pub fn now_ms() -> i64 {
     let since = time_of_day().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -28,8 +28,11 @@ use common::{
 use futures::{FutureExt, StreamExt, TryStreamExt, future::try_join_all};
 use peak_alloc::PeakAlloc;
 use tetrys::{
-    Edge, ErrorKind, Offsets, Preset, Result, Rows, Schema, Table, WriteOptions, blocking,
-    ingest::frame::{Frame, FrameSettings, ingest},
+    Edge, ErrorKind, Offsets, Preset, Result, Rows, Schema, Store, Table, WriteOptions, blocking,
+    ingest::{
+        IngestOptions,
+        frame::{Frame, FrameSettings, ingest},
+    },
     store::{CountingStore, Latency, LatencyStore, release_buffers},
     table::{Coalesce, Cuts},
 };
@@ -383,7 +386,7 @@ fn senseless_arguments_are_errors_or_nothing_and_never_a_panic() {
         assert_eq!(some.column("none").unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(loader.clone().columns(["none"]).unwrap_err().kind(), ErrorKind::NotFound);
         for group in [3, usize::MAX] {
-            invalid(table.layout(group).await.map(|_| 0), "a group that is none");
+            invalid(table.storage().layout(group).await.map(|_| 0), "a group that is none");
         }
         // Extreme settings do not change the result.
         let wild = Coalesce { max_gap: u64::MAX, max_bridged: u64::MAX, max_range: u64::MAX };
@@ -402,13 +405,12 @@ fn senseless_arguments_are_errors_or_nothing_and_never_a_panic() {
     });
     let folder = tempfile::tempdir().unwrap();
     let (schema, partitions) = two_partitions(9);
-    let table =
-        blocking::Table::write(&folder.path().join("t").display().to_string(), schema, WriteOptions::default(), partitions);
-    let loader = table.unwrap().row_loader();
-    invalid(loader.scan(0).map(|batches| batches.count()), "blocking scan(0)");
-    invalid(loader.rows([0], 0).map(|rows| rows.count()), "blocking rows(0)");
+    let store = Store::open(&folder.path().join("t").display().to_string()).unwrap();
+    let loader = tetrys::block_on(write(store, schema, WriteOptions::default(), &partitions)).unwrap().row_loader();
+    invalid(blocking::iter(loader.scan(0)).next().unwrap().map(|rows| rows.len()), "blocking scan(0)");
+    invalid(blocking::iter(loader.rows([0], 0)).next().unwrap().map(|_| 1), "blocking rows(0)");
     let found: Vec<_> =
-        loader.rows([3, 20, 0], 2).unwrap().map(|row| row.map(|row| row.as_rows().table_rows()[0]).ok()).collect();
+        blocking::iter(loader.rows([3, 20, 0], 2)).map(|row| row.map(|row| row.as_rows().table_rows()[0]).ok()).collect();
     assert_eq!(found, [Some(Some(3)), None, Some(Some(0))]);
 }
 
@@ -418,8 +420,8 @@ fn local(rows: i64, bytes: usize, preset: Preset) -> (tempfile::TempDir, Table) 
     let url = folder.path().join("t").display().to_string();
     let schema = sizes();
     let options = WriteOptions::default().preset(preset);
-    let table = blocking::Table::write(&url, schema, options, [sized(rows, bytes)]).unwrap();
-    (folder, table.as_async().clone())
+    let table = tetrys::block_on(write(Store::open(&url).unwrap(), schema, options, &[sized(rows, bytes)])).unwrap();
+    (folder, table)
 }
 
 fn sizes() -> Schema {
@@ -688,7 +690,8 @@ fn taking_a_large_parquet_file_in_leaves_the_executor_to_others() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     let frame = Frame::parquet(&path).unwrap();
-    let settings = FrameSettings { workers: 1, partition_rows: 1 << 20, ..FrameSettings::default() };
+    let options = IngestOptions { workers: 1, partition_rows: 1 << 20, ..IngestOptions::default() };
+    let settings = FrameSettings { options, ..FrameSettings::default() };
     let settings = settings.index(["log", "time"]).sequence_by(["log"]).order_by(["time"]);
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -3,6 +3,10 @@
 
 #[path = "tidy/cycles.rs"]
 mod cycles;
+#[path = "tidy/imports.rs"]
+mod imports;
+#[path = "tidy/structs.rs"]
+mod structs;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,24 +15,10 @@ use std::{
     process::Command,
 };
 
-/// The floors of `src/`, lowest first (see `ARCHITECTURE.md`). A module may use itself and lower floors.
+/// The floors of `src/`, lowest first (see the section `Floors` of `ARCHITECTURE.md`). A module may use itself and lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["error", "machine", "words"],
-    &[
-        "ahead",
-        "arrow",
-        "environment",
-        "flight",
-        "hints",
-        "id",
-        "offload",
-        "once",
-        "panics",
-        "progress",
-        "ranges",
-        "threads",
-        "waves",
-    ],
+    &["error", "machine"],
+    &["arrow", "environment", "id", "progress", "ranges", "work"],
     &["schema"],
     &["codec"],
     &["format"],
@@ -39,13 +29,36 @@ const FLOORS: &[&[&str]] = &[
 ];
 
 /// Modules that use another module of their own floor, `(user, used)`. `ARCHITECTURE.md` lists each as "`user` uses `used`".
-const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("once", "flight"), ("threads", "environment")];
+const SIDEWAYS: &[(&str, &str)] = &[("commit", "write"), ("index", "read"), ("work", "environment")];
 
 /// The modules that may use polars.
 const POLARS: &[&str] = &["index", "recipe", "table"];
 
 /// The modules that are public only with the feature `unstable`.
 const UNSTABLE: &[&str] = &["codec", "commit", "format", "id", "index", "machine", "read", "write"];
+
+/// The structs that users build field by field, `module::Name`. Each has `Default`, so that a literal ends with `..`, and a new field
+/// breaks nobody.
+const OPTIONS: &[&str] = &[
+    "format::Cuts",
+    "ingest::ExportSettings",
+    "ingest::FrameSettings",
+    "ingest::IngestOptions",
+    "ingest::Roles",
+    "ingest::TextSettings",
+    "recipe::Join",
+    "recipe::Output",
+    "recipe::Recipe",
+    "recipe::Split",
+    "table::DiffOptions",
+    "table::GcSettings",
+    "table::VerifyReach",
+    "table::ViewOptions",
+    "write::Locality",
+];
+
+/// Structs without `Default` whose literals need every field: two coordinates, and settings whose constants have the usual values.
+const COMPLETE: &[&str] = &["read::BlockPlace", "read::Coalesce", "store::Latency"];
 
 /// The most lines of a file under `src/`.
 const MAX_LINES: usize = 700;
@@ -55,6 +68,12 @@ const MAX_WIDTH: usize = 160;
 
 /// Pages whose lines are not wrapped yet.
 const NOT_WRAPPED: &[&str] = &["format-spec"];
+
+/// The most bytes of `ARCHITECTURE.md`, which a newcomer reads from the first line to the last.
+const MAX_ARCHITECTURE: usize = 16 << 10;
+
+/// The headings of a decision, in their order.
+const PARTS_OF_A_DECISION: [&str; 4] = ["Context", "Decision", "Consequences", "Measured"];
 
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 1_000_000;
@@ -88,11 +107,19 @@ fn modules_use_lower_floors_only() {
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let mut complaints = Vec::<String>::new();
-    for folder in ["src", "cli/src", "l5/src", "logs/src", "python/src", "view/src"] {
-        let below = |file: &PathBuf| file.strip_prefix(folder).map(|file| file.display().to_string()).unwrap_or_default();
-        let files: Vec<_> = sources(folder).into_iter().map(|file| (below(&file), code_of(&read(&file)))).collect();
-        assert!(files.len() > 4, "{folder}: {} files", files.len());
-        complaints.extend(cycles::cycles(&files).into_iter().map(|group| format!("{folder}: {}", group.join(" "))));
+    for folder in ["src", "cli/src", "images/src", "l5/src", "l5/view/src", "logs/src", "petastorm/src", "python/src", "view/src"]
+    {
+        let files: Vec<_> = sources(folder).into_iter().map(|file| (below(folder, &file), code_of(&read(&file)))).collect();
+        assert!(files.len() > 3, "{folder}: {} files", files.len());
+        complaints
+            .extend(cycles::cycles(&cycles::uses(&files)).into_iter().map(|group| format!("{folder}: {}", group.join(" "))));
+    }
+    for folder in ["python/python", "python/reader"] {
+        let files = walk(Path::new(folder)).into_iter().filter(|file| has_extension(file, &["py", "pyi"]));
+        let files: Vec<_> = files.map(|file| (below(folder, &file), read(&file))).collect();
+        assert!(files.len() > 10, "{folder}: {} files", files.len());
+        complaints
+            .extend(cycles::cycles(&imports::uses(&files)).into_iter().map(|group| format!("{folder}: {}", group.join(" "))));
     }
     assert_eq!(complaints, Vec::<String>::new(), "files that use each other in a circle");
 }
@@ -129,10 +156,78 @@ fn the_time_and_random_ids_are_asked_for_in_one_place() {
 }
 
 #[test]
+fn every_module_stands_on_its_floor_in_architecture() {
+    let floors = section(&read(Path::new("ARCHITECTURE.md")), "Floors");
+    // A row without a number is on the floor of the row above.
+    let (mut named, mut number) = (BTreeMap::<String, String>::new(), String::new());
+    for row in floors.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        number = cells.next().filter(|cell| !cell.is_empty()).map_or(number, str::to_owned);
+        named.extend(spans(cells.next().unwrap_or_default()).map(|module| (module.to_owned(), number.clone())));
+    }
+    let tested = FLOORS.iter().enumerate().flat_map(|(number, modules)| modules.iter().map(move |module| (*module, number)));
+    let tested: BTreeMap<String, String> = tested.map(|(module, number)| (module.to_owned(), number.to_string())).collect();
+    assert_eq!(named, tested, "the table of floors in ARCHITECTURE.md, and `FLOORS` in tests/tidy.rs");
+}
+
+#[test]
+fn process_ids_are_asked_for_in_one_place() {
+    let asks = |file: &PathBuf| !file.ends_with("work/process.rs") && code_of(&read(file)).contains("process::id(");
+    none(sources("src").into_iter().filter(asks).map(|file| format!("{}: use `work::Process`", file.display())).collect());
+}
+
+#[test]
+fn the_number_of_threads_is_asked_for_in_one_place() {
+    let folders =
+        ["src", "cli/src", "images/src", "l5/src", "l5/view/src", "logs/src", "petastorm/src", "python/src", "view/src"];
+    let asks = |file: &PathBuf| {
+        let text = read(file);
+        code_of(text.split("#[cfg(test)]").next().unwrap_or_default()).contains("available_parallelism")
+    };
+    let found: Vec<PathBuf> = folders.into_iter().flat_map(sources).filter(asks).collect();
+    assert_eq!(found, [PathBuf::from("src/work/threads.rs")], "`extension::threads` reads `TETRYS_THREADS`");
+}
+
+#[test]
 fn every_sideways_use_is_explained_in_architecture() {
-    let text = read(Path::new("ARCHITECTURE.md"));
+    let floors = section(&read(Path::new("ARCHITECTURE.md")), "Floors");
     let sentence = |(user, used): &(&str, &str)| format!("`{user}` uses `{used}`");
-    none(SIDEWAYS.iter().map(sentence).filter(|sentence| !text.contains(sentence)).collect());
+    let missing: Vec<String> = SIDEWAYS.iter().map(sentence).filter(|sentence| !floors.contains(sentence)).collect();
+    none(missing);
+    let listed = floors.lines().filter(|line| line.starts_with("- `") && line.contains("` uses `")).count();
+    assert_eq!(listed, SIDEWAYS.len(), "ARCHITECTURE.md explains uses that `SIDEWAYS` in tests/tidy.rs does not have");
+}
+
+#[test]
+fn architecture_is_short_and_names_tests_that_exist() {
+    let text = read(Path::new("ARCHITECTURE.md"));
+    assert!(text.len() <= MAX_ARCHITECTURE, "ARCHITECTURE.md: {} bytes, at most {MAX_ARCHITECTURE}", text.len());
+    let is_test = |name: &&str| name.matches('_').count() > 2 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let tests: BTreeSet<&str> = spans(&text).filter(is_test).collect();
+    let code: String = tracked().into_iter().filter(|file| has_extension(file, &["rs", "py"])).map(|file| read(&file)).collect();
+    let is_there = |name: &&str| code.contains(&format!("fn {name}(")) || code.contains(&format!("def {name}("));
+    none(tests.into_iter().filter(|name| !is_there(name)).map(|name| format!("ARCHITECTURE.md: no test `{name}`")).collect());
+}
+
+#[test]
+fn every_decision_has_its_parts_and_is_listed() {
+    let list = Path::new("docs/decisions/README.md");
+    let listed = links(&read(list));
+    let (mut complaints, mut count) = (Vec::new(), 0);
+    for page in tracked().into_iter().filter(|file| file.starts_with("docs/decisions") && file != list) {
+        count += 1;
+        let text = read(&page);
+        let parts: Vec<&str> = prose(&text).filter_map(|line| line.strip_prefix("## ")).collect();
+        if parts != PARTS_OF_A_DECISION {
+            complaints.push(format!("{}: its parts are {parts:?}, expected {PARTS_OF_A_DECISION:?}", page.display()));
+        }
+        let name = page.file_name().unwrap_or_default().display().to_string();
+        if listed.iter().filter(|link| **link == name).count() != 1 {
+            complaints.push(format!("{}: not listed once in {}", page.display(), list.display()));
+        }
+    }
+    assert!(count > 20, "{count} decisions");
+    none(complaints);
 }
 
 #[test]
@@ -176,6 +271,58 @@ fn every_source_file_opens_by_saying_what_it_is() {
 }
 
 #[test]
+fn a_new_field_of_a_struct_breaks_no_user() {
+    let (mut complaints, mut options, mut count) = (Vec::new(), BTreeSet::new(), 0);
+    let code: String = sources("src").iter().map(|file| read(file)).collect();
+    for (module, found) in seen_structs() {
+        count += usize::from(found.public_fields > 0);
+        let path = format!("{module}::{}", found.name);
+        if !found.is_literal() {
+            continue;
+        }
+        match (OPTIONS.contains(&path.as_str()), COMPLETE.contains(&path.as_str())) {
+            (true, _) if !found.has_default(&code) => complaints.push(format!("{path}: users build it, so it needs `Default`")),
+            (false, false) => complaints.push(format!("{path}: `#[non_exhaustive]`, or `Default` and a place in `OPTIONS`")),
+            _ => {
+                options.insert(path);
+            }
+        }
+    }
+    none(complaints);
+    let listed: BTreeSet<String> = OPTIONS.iter().chain(COMPLETE).map(|path| (*path).to_owned()).collect();
+    assert_eq!(options, listed, "structs that can be built by a literal, and the lists of tests/tidy.rs");
+    assert!(count > 50, "{count} structs with public fields");
+}
+
+#[test]
+fn a_builder_that_is_dropped_is_a_warning() {
+    let builders: BTreeSet<String> = sources("src").into_iter().flat_map(|file| structs::builders(&read(&file))).collect();
+    assert!(builders.len() > 10, "{builders:?}");
+    // An error is a value, not a builder.
+    let is_lost = |found: &structs::Struct| {
+        builders.contains(&found.name)
+            && found.name != "Error"
+            && !found.attributes.iter().any(|attribute| attribute.starts_with("#[must_use"))
+    };
+    let lost = seen_structs().into_iter().filter(|(_, found)| is_lost(found));
+    none(lost.map(|(module, found)| format!("{module}::{}: a builder without `#[must_use]`", found.name)).collect());
+}
+
+/// Returns the structs that users of the stable modules see, each with its module.
+fn seen_structs() -> Vec<(String, structs::Struct)> {
+    let is_stable = |file: &PathBuf| module_of(file).is_none_or(|module| !UNSTABLE.contains(&module.as_str()));
+    let given: BTreeSet<String> =
+        sources("src").into_iter().filter(is_stable).flat_map(|file| structs::given(&read(&file))).collect();
+    let of_file = |file: PathBuf| {
+        let is_stable = is_stable(&file);
+        let module = module_of(&file).unwrap_or_default();
+        let found = structs::structs(&read(&file)).into_iter().filter(|found| is_stable || given.contains(&found.name));
+        found.map(|found| (module.clone(), found)).collect::<Vec<_>>()
+    };
+    sources("src").into_iter().flat_map(of_file).collect()
+}
+
+#[test]
 fn polars_is_named_where_frames_are_made_alone() {
     // The crate's front page gives polars out again.
     let names_it = |file: &PathBuf| code_of(&read(file)).replace("pub use polars;", "").contains("polars");
@@ -203,7 +350,8 @@ fn no_message_names_a_function_of_rust() {
     // Users of the command line and of Python read the same messages. Their tests check the messages that they see against
     // tests/rust_words.txt.
     let mut complaints = Vec::new();
-    let folders = ["src", "cli/src", "images/src", "l5/src", "logs/src", "petastorm/src", "python/src", "view/src"];
+    let folders =
+        ["src", "cli/src", "images/src", "l5/src", "l5/view/src", "logs/src", "petastorm/src", "python/src", "view/src"];
     // The viewer writes a selection as Rust, for users who ask for it.
     for file in folders.into_iter().flat_map(sources).filter(|file| !file.ends_with("view/src/copies.rs")) {
         let text = read(&file);
@@ -260,11 +408,14 @@ fn no_file_is_too_large_to_be_kept_for_ever() {
 fn no_file_names_a_path_of_the_machine_it_was_written_on() {
     // Each path is written in two parts, so that this file does not contain it.
     let paths = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+    // A folder of the repository may have such a name: its path is relative, so a name stands in front.
+    let names =
+        |text: &str, path: &str| text.match_indices(path).any(|(at, _)| !text[..at].ends_with(|c: char| c.is_alphanumeric()));
     let mut complaints = Vec::new();
     for file in tracked() {
         let Ok(text) = fs::read_to_string(root().join(&file)) else { continue };
         complaints
-            .extend(paths.iter().filter(|path| text.contains(**path)).map(|path| format!("{}: names `{path}`", file.display())));
+            .extend(paths.iter().filter(|path| names(&text, path)).map(|path| format!("{}: names `{path}`", file.display())));
     }
     none(complaints);
 }
@@ -349,9 +500,12 @@ fn the_chapters_of_the_guide_lead_from_one_to_the_next() {
             complaints.push(format!("{}: the last line is not: {expected}", page.display()));
         }
     }
-    // Every page is a chapter or stands below the chapters, and the front page and llms.txt name all of them.
+    // Every page is a chapter or stands below the chapters, and the front page and llms.txt name all of them. Decisions have a list of
+    // their own.
     let beside: Vec<PathBuf> = links(&text).iter().map(|page| path_of(page)).collect();
+    let is_decision = |file: &PathBuf| file.starts_with("docs/decisions") && !file.ends_with("README.md");
     let written = tracked().into_iter().filter(|file| file.starts_with("docs") && has_extension(file, &["md"]) && file != guide);
+    let written = written.filter(|file| !is_decision(file));
     for page in written {
         if !beside.contains(&page) {
             complaints.push(format!("{}: no link in {}", page.display(), guide.display()));
@@ -519,8 +673,34 @@ fn the_checks_see_what_they_should_see() {
             "const TEXT: &str = \"super::c::g\"; use super::{c::g, super::b::c};\n#[cfg(test)]\nmod tests { use crate::a; }",
         ),
     ]);
-    assert_eq!(cycles::cycles(&circle), [["a.rs", "b/c.rs"]]);
-    assert_eq!(cycles::cycles(&circle[2..]), Vec::<Vec<String>>::new());
+    assert_eq!(cycles::cycles(&cycles::uses(&circle)), [["a.rs", "b/c.rs"]]);
+    assert_eq!(cycles::cycles(&cycles::uses(&circle[2..])), Vec::<Vec<String>>::new());
+    let package = files(&[
+        (
+            "p/__init__.py",
+            "from . import _native, a as a\nfrom .b import (\n    Given,  # from .c import x\n    Other as Another,\n)\n",
+        ),
+        ("p/_native.pyi", "from .a import f"),
+        ("p/a.py", "from ._native import g\ndef f():\n    if g():\n        from .b import Given\n    return Given"),
+        ("p/b/__init__.py", "if TYPE_CHECKING:\n    from ..a import f\n\n    from .. import a\nfrom .c import Given"),
+        ("p/b/c.py", "\"\"\"It's\nfrom ..d import text\n\"\"\"\nimport os, p.a as a\nx = 'from p import d'"),
+        ("p/d.py", "import p.b.c as c, p.d\nfrom p import a\nfrom p.b import nothing"),
+    ]);
+    assert_eq!(cycles::cycles(&imports::uses(&package)), [["p/a.py", "p/b/__init__.py", "p/b/c.py"]]);
+    let of_one = |file: &str| imports::uses(&package)[file].iter().copied().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(of_one("p/__init__.py"), ["p/_native.pyi", "p/a.py", "p/b/__init__.py"]);
+    assert_eq!(of_one("p/d.py"), ["p/a.py", "p/b/__init__.py", "p/b/c.py"]);
+    let code = "/// A result.\n#[derive(Default)]\n#[non_exhaustive]\npub struct A {\n    /// b: c\n    pub b: u64,\n}\n\npub struct C {\n    pub d: u64,\n    \
+                pub(super) e: u64,\n    f: u64,\n}\n\npub struct G {\n    pub h: u64,\n}\n\nimpl<'a> C {\n    pub fn i(mut self) -> Self {\n        self\n    }\n\n    pub fn j(\n        \
+                mut self,\n    ) -> Result<Self> {\n    }\n}\n";
+    let found = structs::structs(code);
+    let said: Vec<_> = found.iter().map(|found| (found.name.as_str(), found.public_fields, found.private_fields)).collect();
+    assert_eq!(said, [("A", 1, 0), ("C", 1, 2), ("G", 1, 0)]);
+    assert_eq!(found.iter().map(structs::Struct::is_literal).collect::<Vec<_>>(), [false, false, true]);
+    assert!(found[0].has_default(code) && !found[1].has_default(code));
+    assert_eq!(structs::builders(code), ["C".to_owned()].into());
+    let given = "pub use a::{B, c::D};\n#[cfg(feature = \"unstable\")]\npub use e::F;\npub(crate) use g::H;";
+    assert!(structs::given(given).is_superset(&["B", "D"].map(str::to_owned).into()) && !structs::given(given).contains("F"));
     assert!(sources("src").len() > 4 && tracked().contains(&PathBuf::from("Cargo.toml")));
 }
 
@@ -616,6 +796,11 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Returns the path of a file below a folder, as text.
+fn below(folder: &str, file: &Path) -> String {
+    file.strip_prefix(folder).map(|file| file.display().to_string()).unwrap_or_default()
+}
+
 fn sources(folder: &str) -> Vec<PathBuf> {
     walk(Path::new(folder)).into_iter().filter(|file| has_extension(file, &["rs"])).collect()
 }
@@ -693,6 +878,12 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
         fenced ^= fence;
         !fenced && !fence
     })
+}
+
+/// Returns the text below a heading `## name`, up to the next heading of that level.
+fn section(text: &str, name: &str) -> String {
+    let below = text.split(&format!("\n## {name}\n")).nth(1).and_then(|rest| rest.split("\n## ").next());
+    below.unwrap_or_default().to_owned()
 }
 
 /// Returns the anchors of the headings of a Markdown text, as GitHub makes them.

@@ -16,7 +16,8 @@ follow each other in a process, as a share of that of a perfect shuffle. 1.00 is
 "local" reads from a folder with a warm page cache. "s3" reads from the S3 server of the tests on the loopback, 30 ms and 90 MB/s a
 stream away. The server counts requests and bytes over all processes, of the first epoch with those that open the data, of the second
 with those that prepare a third. Loaders with a cache on disk have a row for each share of the data that it may hold: `--cached`. It is
-empty before the first epoch, and all processes share its folder. Tetrys' cache in memory holds at most a twentieth of the data, over all
+empty before the first epoch, and all processes share its folder. Caches stay until all is measured: ext4 looks for a free inode for a
+long time where thousands were just deleted. Tetrys' cache in memory holds at most a twentieth of the data, over all
 processes. "memory" is the most that all processes of a measurement had at a time (PSS, sampled; mapped files count).
 
 "plain ranges" is the limit of a global shuffle: the same bytes as ranges of one object, at the same concurrency, nothing checked.
@@ -62,7 +63,7 @@ examples:
 
 Petastorm needs an old pyarrow, so a python of its own (loaders_petastorm.txt). The S3 server is a program that prints its address;
 its default is `{COMMAND}`.
-Pictures need 0.32 MB a row and format on disk, on s3 as much memory again, and as much disk for each cache.
+Pictures need 0.32 MB a row and format on disk, on s3 as much memory again, and as much disk for each cache and round.
 """
 
 
@@ -165,21 +166,19 @@ class Contender:
             arguments += ["--cache-bytes", str(int(self.cached * self.written.bytes))]
         figures: dict[str, float] = {"rows": len(expected)}
         epochs = []
-        try:
-            if server:
-                server.command("far")
-            with Node([self.written.python, __file__, "--one", self.kind.name, *arguments], self.processes, LIMIT) as node:
-                for name in ("first", "second"):
-                    node.ready()
-                    node.go()
-                    epoch = Epoch.of(node.said(), expected)
-                    traffic = server.command("far") if server else {}
-                    figures |= {name: epoch.rows / epoch.seconds} | {f"{what}_{name}": number for what, number in traffic.items()}
-                    epochs.append(epoch)
-            self.notes |= {epoch.note for epoch in epochs if epoch.note}
-            return figures | {"mixing": statistics.mean(epoch.mixing for epoch in epochs), "memory": node.memory.peak}
-        finally:
-            shutil.rmtree(own)
+        os.sync()
+        if server:
+            server.command("far")
+        with Node([self.written.python, __file__, "--one", self.kind.name, *arguments], self.processes, LIMIT) as node:
+            for name in ("first", "second"):
+                node.ready()
+                node.go()
+                epoch = Epoch.of(node.said(), expected)
+                traffic = server.command("far") if server else {}
+                figures |= {name: epoch.rows / epoch.seconds} | {f"{what}_{name}": number for what, number in traffic.items()}
+                epochs.append(epoch)
+        self.notes |= {epoch.note for epoch in epochs if epoch.note}
+        return figures | {"mixing": statistics.mean(epoch.mixing for epoch in epochs), "memory": node.memory.peak}
 
     def row(self) -> Row:
         figures = {name: statistics.median(values) for name, values in self.found.items()}

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeSet,
     fs, io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
@@ -27,10 +27,6 @@ impl Staged {
         let (created, path) = create()?;
         staged.insert(path.clone());
         Ok((created, Self(path)))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
     }
 
     /// Runs `publish`, which renames what is staged, so that an interrupt removes nothing meanwhile.

@@ -2,6 +2,8 @@
 
 use std::{fmt::Display, ops::RangeInclusive, str::FromStr};
 
+use tetrys::store::parse_size;
+
 /// Returns a parser of whole numbers in a range.
 pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
 where
@@ -19,6 +21,11 @@ pub(crate) fn number(text: &str) -> Result<f64, String> {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err("expected a number, as in 0.25".to_owned()),
     }
+}
+
+/// Parses a size in bytes: `1000000`, `16MiB`, `4GB`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).ok_or_else(|| "expected a size, such as 512MiB or 4GB".to_owned())
 }
 
 /// Parses a number above 0.

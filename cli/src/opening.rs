@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tetrys::{Error, ErrorKind, Store, StoreOptions, Table, store::allow_flag};
+use tetrys::{Error, ErrorKind, Store, StoreOptions, Table, TableUrl, store::allow_flag};
 
 use crate::text;
 
@@ -20,22 +20,10 @@ pub(crate) fn keep(options: &[String], allowed: &[String]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Whether a URL is `abfss://container@account.host` without a path: then the text after `@` is not a version.
-fn is_container(url: &str) -> bool {
-    let rest = url.strip_prefix("abfss://").or_else(|| url.strip_prefix("abfs://"));
-    rest.is_some_and(|rest| !rest.contains('/'))
-}
-
-/// Cuts off a version or a tag; `abfss://container@account.host` has none.
-fn without_version(url: &str) -> Option<&str> {
-    let (root, version) = url.rsplit_once('@')?;
-    (!root.is_empty() && !version.contains('/') && !is_container(url)).then_some(root)
-}
-
 /// Allows references to these tables, which the command names. Call it before any of them is opened.
 pub(crate) fn named<'a>(urls: impl IntoIterator<Item = &'a String>) {
-    let root = |url: &String| without_version(url).unwrap_or(url).to_owned();
-    NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(urls.into_iter().map(root));
+    let roots = urls.into_iter().map(|url| TableUrl::new(url).root().to_owned());
+    NAMED.lock().unwrap_or_else(PoisonError::into_inner).extend(roots);
 }
 
 static ALLOW_UNPINNED: OnceLock<bool> = OnceLock::new();
@@ -81,7 +69,11 @@ pub(crate) fn store(url: &str) -> Result<Store, Error> {
 /// - Errors of the store.
 pub(crate) async fn all_versions(url: &str) -> Result<Store, Error> {
     let here = store(url)?;
-    let Some(root) = without_version(url) else { return Ok(here) };
+    let named = TableUrl::new(url);
+    if named.name().is_none() {
+        return Ok(here);
+    }
+    let root = named.root();
     // A folder may have a name such as `drives@3`.
     let is_empty = |opened: Result<Table, Error>| opened.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     if is_empty(Table::open_in(here.clone()).await) && !is_empty(Table::open_in(store(root)?).await) {

@@ -23,13 +23,12 @@ impl StagedFile {
     /// # Errors
     /// Errors of the file system.
     pub(crate) fn new(target: &Path) -> io::Result<Self> {
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         // The umask of the process is applied to these permissions.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let (file, staged) = Staged::create(|| {
-            let file = builder.tempfile_in(folder)?;
+            let file = builder.tempfile_in(folder_above(target))?;
             let path = file.path().to_owned();
             Ok((file, path))
         })?;
@@ -56,7 +55,7 @@ impl StagedFile {
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     folder: tempfile::TempDir,
-    _staged: Staged,
+    staged: Staged,
 }
 
 impl TemporaryFolder {
@@ -66,14 +65,17 @@ impl TemporaryFolder {
     /// Errors of the file system.
     pub(crate) fn new(above: Option<&Path>) -> Result<Self> {
         let above = above.map_or_else(std::env::temp_dir, Path::to_owned);
-        let created = Staged::create(|| {
-            let folder = tempfile::tempdir_in(&above)?;
+        let created = Self::made(&tempfile::Builder::new(), &above);
+        created.map_err(|error| Error::from(error).at(format!("a temporary folder in {}", above.display())))
+    }
+
+    fn made(name: &tempfile::Builder<'_, '_>, above: &Path) -> io::Result<Self> {
+        let (folder, staged) = Staged::create(|| {
+            let folder = name.tempdir_in(above)?;
             let path = folder.path().to_owned();
             Ok((folder, path))
-        });
-        let (folder, staged) =
-            created.map_err(|error| Error::from(error).at(format!("a temporary folder in {}", above.display())))?;
-        Ok(Self { folder, _staged: staged })
+        })?;
+        Ok(Self { folder, staged })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -84,9 +86,8 @@ impl TemporaryFolder {
 /// A folder that is not published yet.
 #[derive(Debug)]
 pub(crate) struct Staging {
-    folder: Staged,
+    folder: TemporaryFolder,
     target: PathBuf,
-    published: bool,
 }
 
 impl Staging {
@@ -100,10 +101,10 @@ impl Staging {
         require_empty(target)?;
         let name = target.file_name();
         let name = name.ok_or_else(|| Error::invalid(format!("{}: expected the name of a new folder", target.display())))?;
-        let folder = target.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-        let created = Staged::create(|| fs::create_dir(&folder).map(|()| ((), folder.clone())));
-        let ((), folder) = created.map_err(|error| Error::from(error).at(folder.display()))?;
-        Ok(Self { folder, target: target.to_owned(), published: false })
+        let prefix = format!(".{}.", name.to_string_lossy());
+        let folder = TemporaryFolder::made(tempfile::Builder::new().prefix(&prefix).suffix(".tmp"), folder_above(target));
+        let folder = folder.map_err(|error| Error::from(error).at(target.display()))?;
+        Ok(Self { folder, target: target.to_owned() })
     }
 
     /// Returns the temporary folder to write into.
@@ -116,26 +117,23 @@ impl Staging {
     /// # Errors
     /// - `Exists`: something appeared at the target in the meantime.
     /// - Errors of the file system.
-    pub(crate) fn publish(mut self) -> Result<()> {
+    pub(crate) fn publish(self) -> Result<()> {
         require_empty(&self.target)?;
         // Some systems cannot rename over an empty folder.
         if self.target.is_dir() {
             fs::remove_dir(&self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
         }
-        let renamed = self.folder.publishing(|| fs::rename(self.folder.path(), &self.target));
+        let renamed = self.folder.staged.publishing(|| fs::rename(self.folder(), &self.target));
         renamed.map_err(|error| Error::from(error).at(self.target.display()))?;
-        self.published = true;
+        // There is nothing left to remove at its old name.
+        let _ = self.folder.folder.keep();
         Ok(())
     }
 }
 
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if !self.published {
-            // A failure is ignored: the name of the folder ends in `.tmp`, so that users can tell what it is.
-            let _ = fs::remove_dir_all(self.folder());
-        }
-    }
+/// Returns the folder of a file or folder.
+fn folder_above(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Lets `write` make the new folder `target`, which it publishes itself, inside of a temporary folder. So an interrupt removes also
@@ -152,7 +150,7 @@ pub(crate) async fn folder_of(target: &Path, write: impl AsyncFnOnce(&Path) -> R
     let staging = Staging::new(target)?;
     let made = staging.folder().join("new");
     write(&made).await?;
-    staging.folder.publishing(|| fs::rename(&made, target)).map_err(|error| Error::from(error).at(target.display()))
+    staging.folder.staged.publishing(|| fs::rename(&made, target)).map_err(|error| Error::from(error).at(target.display()))
 }
 
 /// Checks that `path` is missing or an empty folder.

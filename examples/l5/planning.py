@@ -3,7 +3,7 @@
     L5KIT_DATA_FOLDER=/data python examples/l5/planning.py work
 
 The data folder has the files that `config.yaml` names. In place of a network, a linear model of the past positions learns from all batches.
-Needs PyYAML and SciPy.
+Needs PyYAML.
 """
 
 import argparse

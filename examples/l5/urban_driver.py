@@ -3,7 +3,7 @@
     L5KIT_DATA_FOLDER=/data python examples/l5/urban_driver.py work
 
 The data folder has the files that `config.yaml` names. In place of a network, the driver keeps its speed.
-Needs PyYAML and SciPy.
+Needs PyYAML.
 """
 
 import argparse

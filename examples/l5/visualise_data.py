@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import tetrys as tt
-from PIL import Image, ImageDraw
+from PIL import Image
 from tetrys.l5 import PERCEPTION_LABELS, AgentDataset, ChunkedDataset, EgoDataset, LocalDataManager, build_rasterizer, load_config_data
-from tetrys.l5.geometry import transform_points
+from tetrys.l5.visualization import draw_sample, draw_scene, write_gif
 
 
 def table_of(zarr: str, folder: Path) -> str:
@@ -22,16 +22,6 @@ def table_of(zarr: str, folder: Path) -> str:
     if not table.exists():
         tt.ingest_l5(zarr, table)
     return str(table)
-
-
-def drawn(dataset: EgoDataset, index: int) -> Image.Image:
-    """Returns the raster of a sample with its future: pixels of the raster are those of `raster_from_agent`."""
-    sample = dataset[index]
-    picture = Image.fromarray(dataset.rasterizer.to_rgb(sample["image"].transpose(1, 2, 0)))
-    future = sample["target_positions"][sample["target_availabilities"] > 0]
-    for x, y in transform_points(future, sample["raster_from_agent"]):
-        ImageDraw.Draw(picture).ellipse((x - 1, y - 1, x + 1, y + 1), fill=(255, 0, 255))
-    return picture
 
 
 def main() -> None:
@@ -60,18 +50,19 @@ def main() -> None:
         cfg["raster_params"]["map_type"] = map_type
         rasterizer = build_rasterizer(cfg, data)
         ego = EgoDataset(cfg, dataset, rasterizer)
-        drawn(ego, 50).save(output / f"ego {map_type}.png")
+        Image.fromarray(draw_sample(ego, 50)).save(output / f"ego {map_type}.png")
         ego.plot(50).save(output / f"plot {map_type}.png")
     agents = AgentDataset(cfg, dataset, rasterizer)
-    drawn(agents, 0).save(output / "agent py_satellite.png")
+    Image.fromarray(draw_sample(agents, 0)).save(output / "agent py_satellite.png")
     print(f"{len(agents)} samples of agents")
 
     # A scene as a moving picture: every fifth frame.
     cfg["raster_params"]["map_type"] = "py_semantic"
     ego = EgoDataset(cfg, dataset, build_rasterizer(cfg, data))
-    frames = [drawn(ego, index) for index in ego.get_scene_indices(0)[::5]]
-    frames[0].save(output / "scene.gif", save_all=True, append_images=frames[1:], duration=100, loop=0)
-    assert {frame.size for frame in frames} == {tuple(cfg["raster_params"]["raster_size"])}
+    frames = list(draw_scene(ego, 0, step=5))
+    width, height = cfg["raster_params"]["raster_size"]
+    assert {frame.shape for frame in frames} == {(height, width, 3)}
+    write_gif(output / "scene.gif", frames, (width, height), fps=10)
     print(f"{len(frames)} frames in {output / 'scene.gif'}")
 
 

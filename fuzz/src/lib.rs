@@ -18,7 +18,7 @@ use tetrys::{
         TRAILER_LEN, decode_page, directory_len, encode_page, index_arrow_schema, index_reader, logical_block_hash, page_range,
         read_hashes, read_join, read_layout, read_lists, read_sequences, write_join,
     },
-    id::Hash,
+    id::{Hash, Salt},
     read::Layout,
     schema::ColumnPattern,
 };
@@ -41,7 +41,7 @@ pub mod petastorm;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 25] = [
     ("manifest", manifest),
     ("index", index),
     ("tail", tail),
@@ -60,9 +60,13 @@ pub const TARGETS: [Target; 21] = [
     ("petastorm_pickle", petastorm::pickle),
     ("petastorm_footer", petastorm::footer),
     ("mcap", logs::file),
+    ("ros_bag", logs::ros_bag),
+    ("ros_idl", logs::idl),
     ("ros_definition", logs::definition),
     ("ros_message", logs::message),
     ("point_cloud", logs::points),
+    ("sqlite_bag", logs::sqlite_bag),
+    ("bag_folder", logs::bag_folder),
 ];
 
 /// Checks that an error blames the bytes (`Corrupt`) or the build (`Unsupported`), not the caller or the library.
@@ -293,7 +297,7 @@ pub fn join(data: &[u8]) {
     let Some(partners) = sound(read_join(parquet, left, right)) else { return };
     assert_eq!(partners.len() as u64, left);
     assert!(partners.iter().flatten().all(|row| *row < right));
-    let written = write_join(&partners).expect("what was read can be written");
+    let written = write_join(&partners, Salt::NONE).expect("what was read can be written");
     assert_eq!(read_join(written.into(), left, right).expect("what was written can be read"), partners);
 }
 
@@ -328,7 +332,7 @@ pub fn chunk(data: &[u8]) {
     let names = |pages: &[CanonicalPage]| texts.iter().map(String::as_str).zip(pages.to_vec()).collect::<Vec<_>>();
     let hashes: Vec<Hash> =
         blocks.iter().map(|(rows, pages)| logical_block_hash(*rows, names(pages).iter().map(|(ty, page)| (*ty, page)))).collect();
-    let mut writer = ChunkWriter::new(&header.columns, &hashes, 0).expect("what was parsed can be written");
+    let mut writer = ChunkWriter::new(&header.columns, &hashes, 0, Salt::NONE).expect("what was parsed can be written");
     for (rows, pages) in &blocks {
         let encode = |((_, chain), page): (&(ColumnType, Chain), &CanonicalPage)| encode_page(chain, page).expect("a page");
         let pages = header.columns.iter().zip(pages).map(encode).collect();

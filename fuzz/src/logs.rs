@@ -1,8 +1,11 @@
-//! The targets of `tetrys-logs`: MCAP files, definitions of ROS messages, messages, and clouds of points.
+//! The targets of `tetrys-logs`: MCAP files, SQLite bags, folders of rosbag2, ROS 1 bags, definitions of ROS messages, messages, and clouds
+//! of points.
 
 use tetrys::{Error, ErrorKind};
 use tetrys_logs::{
-    Input, Log, Recipe,
+    Input, Log, LogSource, OpenOptions, Recipe,
+    bag::BagFile,
+    idl,
     mcap::McapFile,
     msg::{Ros, parse},
     rows,
@@ -14,7 +17,17 @@ use super::sound;
 /// The messages of a file: channel, log time, and bytes.
 type Messages = Vec<(u16, u64, Vec<u8>)>;
 
-/// Reads a file as it is, and a second time strictly. What is read strictly is the same, and nothing is missing then.
+/// Reads messages with `open`, first leniently and then strictly. If the strict reader accepts the file, both find the same messages, and it has
+/// no warnings. `open` returns the messages and the number of warnings.
+fn same_if_strict(open: impl Fn(bool) -> Result<(Messages, usize), Error>) {
+    let found = sound(open(false));
+    if let Some((messages, warnings)) = sound(open(true)) {
+        assert_eq!(warnings, 0, "a strict reader with warnings");
+        assert_eq!(found.map(|(found, _)| found), Some(messages), "a strict reader finds other messages");
+    }
+}
+
+/// Reads an MCAP file leniently and strictly.
 pub fn file(data: &[u8]) {
     let open = |strict: bool| {
         let mut file = McapFile::open(Input::of_bytes("fuzz", data.to_vec()), strict)?;
@@ -26,10 +39,97 @@ pub fn file(data: &[u8]) {
         assert!(messages.iter().all(|(channel, ..)| file.channels().contains_key(channel)), "a message without a channel");
         Ok::<_, Error>((messages, file.warnings().len()))
     };
-    let found = sound(open(false));
-    if let Some((messages, warnings)) = sound(open(true)) {
-        assert_eq!(warnings, 0, "a strict reader with warnings");
-        assert_eq!(found.map(|(found, _)| found), Some(messages), "a strict reader finds other messages");
+    same_if_strict(open);
+}
+
+/// Reads a SQLite bag as it is, and a second time strictly, and makes rows of its topic `/it`. The bag stays as it is, and nothing lies
+/// beside it.
+pub fn sqlite_bag(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("drive.db3");
+    std::fs::write(&path, data).expect("a file");
+    let recipe = Recipe::parse("[clock]\ntopic = \"/it\"\nname = \"it\"\ntime = \"log\"").expect("a recipe");
+    let source = LogSource::of(path.to_str().expect("a path")).expect("a log");
+    let open = |strict: bool| {
+        let log = Log::open(&source, &OpenOptions { strict, ..OpenOptions::default() })?;
+        let (topics, warnings) = (log.topics().len(), log.warnings().len());
+        let batches = match log.topics().iter().any(|(name, _)| *name == "/it") {
+            true => rows(log, &recipe)?.collect::<Result<Vec<_>, _>>()?,
+            false => Vec::new(),
+        };
+        Ok::<_, Error>((topics, warnings, batches))
+    };
+    let [found, strictly] = [false, true].map(|strict| {
+        let kinds = [ErrorKind::Corrupt, ErrorKind::Unsupported, ErrorKind::Invalid];
+        open(strict).inspect_err(|error| assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind())).ok()
+    });
+    if let Some((topics, warnings, batches)) = strictly {
+        let (others, _, all) = found.expect("what a strict reader takes");
+        assert_eq!((topics, warnings, batches), (others, 0, all), "a strict reader finds something else, or warns");
+    }
+    assert_eq!(std::fs::read(&path).expect("the file"), data, "the bag was changed");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "something lies beside the bag");
+}
+
+/// Opens a folder of rosbag2 with this `metadata.yaml` and four recordings, and a second time strictly.
+pub fn bag_folder(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bag = folder.path().join("bag");
+    std::fs::create_dir(&bag).expect("a folder");
+    let recording = recording("here/It", b"uint8 x", &[7], ("ros1msg", "ros1"));
+    // Nothing outside of the folder belongs to the bag.
+    for name in ["bag/drive_0.mcap", "bag/drive_1.mcap", "bag/drive_10.mcap", "bag/other.mcap", "outside.mcap"] {
+        std::fs::write(folder.path().join(name), &recording).expect("a file");
+    }
+    std::fs::write(bag.join("metadata.yaml"), data).expect("a file");
+    let source = LogSource::of(bag.to_str().expect("a path")).expect("a log");
+    let open = |strict: bool| {
+        let log = Log::open(&source, &OpenOptions { strict, ..OpenOptions::default() })?;
+        let files: Vec<String> = log.files().iter().map(|file| file.input().url().to_owned()).collect();
+        Ok::<_, Error>((files, log.warnings().len()))
+    };
+    let [found, strictly] = [false, true].map(|strict| {
+        let kinds = [ErrorKind::NotFound, ErrorKind::Unsupported, ErrorKind::Invalid];
+        open(strict).inspect_err(|error| assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind())).ok()
+    });
+    if let Some((files, _)) = &found {
+        let mut names: Vec<&String> = files.iter().collect();
+        assert!(names.iter().all(|name| std::path::Path::new(name).parent() == Some(&bag)), "{names:?}");
+        names.sort();
+        names.dedup();
+        assert!(!names.is_empty() && names.len() == files.len(), "{files:?}");
+    }
+    if let Some((files, warnings)) = strictly {
+        assert_eq!((Some(files), warnings), (found.map(|(files, _)| files), 0), "a strict reader finds other files, or warns");
+    }
+}
+
+/// Reads a ROS 1 bag leniently and strictly.
+pub fn ros_bag(data: &[u8]) {
+    let open = |strict: bool| {
+        let mut file = BagFile::open(Input::of_bytes("fuzz", data.to_vec()), strict)?;
+        let mut messages = Messages::new();
+        file.for_each(|head, bytes| {
+            messages.push((head.channel, head.log_time, bytes.to_vec()));
+            Ok(())
+        })?;
+        assert!(messages.iter().all(|(channel, ..)| file.channels().contains_key(channel)), "a message without a channel");
+        assert!(
+            file.channels().values().all(|channel| file.schemas().contains_key(&channel.schema_id)),
+            "a channel without a schema"
+        );
+        assert_eq!(file.statistics().messages, messages.len() as u64);
+        Ok::<_, Error>((messages, file.warnings().len()))
+    };
+    same_if_strict(open);
+}
+
+/// Parses a definition in IDL, and walks through its types.
+pub fn idl(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match idl::parse("here/msg/It", text) {
+        Ok(message) => walk(&message, 0, &mut 10_000),
+        Err(error) => assert!(matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Unsupported), "{error}"),
     }
 }
 

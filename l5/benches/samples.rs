@@ -6,9 +6,9 @@
 
 use std::{path::Path, sync::Arc, time::Instant};
 
-use tetrys::Store;
+use tetrys::{Store, ingest::IngestOptions};
 use tetrys_l5::{
-    Dataset, IngestSettings, Sampler, ingest,
+    Dataset, Sampler, ingest,
     map::MapApi,
     mask::{Thresholds, valid_rows},
     raster::{AerialMap, BoxRasterizer, Rasterizer, RenderContext},
@@ -38,7 +38,7 @@ fn main() -> Outcome<()> {
         let forty = folder.path().join("forty.zarr");
         copies(&shared.join("artefacts/single_scene.zarr"), &forty)?;
         let forty = Dataset::open(&forty)?;
-        let table = ingest(&forty, Store::open(&url)?, &IngestSettings::default(), |_| {}).await?;
+        let table = ingest(&forty, Store::open(&url)?, &IngestOptions::default(), |_| {}).await?;
         let stored = FrameTable::open(&table, 1 << 30).await?;
         let blocks = FrameTable::open(&table, 80 << 20).await?;
         let memory = FrameTable::of_zarr(&dataset, 1 << 30)?;

@@ -9,8 +9,9 @@
 //! ```no_run
 //! # async fn example() -> tetrys::Result<()> {
 //! use tetrys::Store;
-//! use tetrys_l5::{Dataset, IngestSettings, ingest};
-//! let table = ingest(&Dataset::open("sample.zarr")?, Store::open("sample")?, &IngestSettings::default(), |_| {}).await?;
+//! use tetrys::ingest::IngestOptions;
+//! use tetrys_l5::{Dataset, ingest};
+//! let table = ingest(&Dataset::open("sample.zarr")?, Store::open("sample")?, &IngestOptions::default(), |_| {}).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -24,6 +25,7 @@
 //! | [`map`](mod@map) | semantic maps |
 //! | [`raster`] | pictures of boxes, lanes and aerial photographs |
 //! | [`picture`] | a sample as a picture |
+//! | [`kinematic`] | the motion of a car, fitted to a trajectory |
 //! | [`vectorized`] | samples as polylines |
 //! | [`evaluation`] | metrics of predictions, and their files |
 //!
@@ -50,4 +52,4 @@ pub mod zarr;
 
 pub use sampler::{Batch, Sampler};
 pub use vector_sampler::{EgoPoses, VectorBatch, VectorPlace, VectorSampler};
-pub use zarr::{Dataset, Exporter, GeneratorSettings, IngestSettings, Scene, export, export_table, ingest};
+pub use zarr::{Dataset, Exporter, GeneratorSettings, Scene, export, export_table, ingest};

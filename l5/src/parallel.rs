@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use tetrys::{Error, Result};
+use tetrys::{Error, Result, extension};
 
 /// Does the work for each part and returns the results in order: for the first part on this thread, for each other one on a thread of
 /// its own.
@@ -22,10 +22,17 @@ pub(crate) fn each<P: Send, T: Send>(parts: impl IntoIterator<Item = P>, work: i
     })
 }
 
-/// Returns the number of threads for a setting: 0 stands for the threads of the machine.
+/// Returns the number of threads for a setting: 0 stands for `TETRYS_THREADS`, or the number of threads of the machine.
 pub(crate) fn threads(setting: usize) -> usize {
-    match setting {
-        0 => thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        threads => threads,
+    if setting == 0 { extension::threads() } else { setting }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_setting_there_are_as_many_threads_as_in_the_library() {
+        assert_eq!([threads(0), threads(3)], [extension::threads(), 3]);
     }
 }

@@ -22,7 +22,7 @@ pub struct Sampler {
     pub rasterizer: Rasterizer,
     /// Whether traffic light faces are read for the raster.
     pub faces: bool,
-    /// Threads that compute a batch.
+    /// Threads that compute a batch. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub threads: usize,
 }
 
@@ -119,7 +119,7 @@ impl Sampler {
         images.truncate(values);
         // Without a picture, a sample takes a few microseconds, and starting a thread takes longer than some hundred samples.
         let least = if self.rasterizer.is_blank() { 512 } else { 1 };
-        let threads = self.threads.clamp(1, (places.len() / least).max(1));
+        let threads = parallel::threads(self.threads).min((places.len() / least).max(1));
         let share = places.len().div_ceil(threads).max(1);
         let (mut rest, mut parts) = (samples.slots(), Vec::new());
         let mut images_left = &mut images[..];

@@ -15,8 +15,8 @@ const READ_AHEAD: usize = 2;
 
 impl FrameTable {
     /// Returns how many frames before and after each agent it stays reliable, in the order of the rows, and how many rows were rejected
-    /// and why: L5Kit's `select_agents`. Scenes are read and computed `workers` at a time; 0 stands for the threads of the machine.
-    /// `progress` receives the number of frames done.
+    /// and why: L5Kit's `select_agents`. Scenes are read and computed `workers` at a time; 0 stands for `TETRYS_THREADS`, or the number
+    /// of threads of the machine. `progress` receives the number of frames done.
     ///
     /// # Errors
     /// - `Corrupt`: stored data is damaged.

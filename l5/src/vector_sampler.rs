@@ -16,7 +16,7 @@ pub struct VectorSampler {
     pub vectorizer: Vectorizer,
     /// Whether traffic light faces are read. Without them, no face is active.
     pub faces: bool,
-    /// Threads that compute a batch.
+    /// Threads that compute a batch. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
     pub threads: usize,
 }
 
@@ -91,7 +91,7 @@ impl VectorSampler {
 
     /// Fills all samples, each thread a part of them.
     fn fill(&self, places: &[VectorPlace], windows: &FrameWindows, slots: &mut [Slot<'_>]) -> Result<()> {
-        let share = places.len().div_ceil(self.threads.clamp(1, places.len().max(1))).max(1);
+        let share = places.len().div_ceil(parallel::threads(self.threads)).max(1);
         let parts = places.chunks(share).zip(slots.chunks_mut(share)).enumerate();
         parallel::each(parts, |(number, (places, slots))| self.fill_part(places, windows, number * share, slots)).map(drop)
     }

@@ -42,6 +42,18 @@ impl Cell {
         }
     }
 
+    /// Returns about how many bytes the value takes in memory.
+    pub(crate) fn memory(&self) -> usize {
+        let content = match self {
+            Self::Null | Self::Fixed(_) => 0,
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) | Self::Tensor(_, bytes) => bytes.len(),
+            Self::Masked(_, bytes, valid) => bytes.len() + valid.len(),
+            Self::List(items) => items.iter().map(Self::memory).sum(),
+        };
+        size_of::<Self>() + content
+    }
+
     /// Makes an array of numbers with the nulls of `valid`, if there are any.
     pub(crate) fn masked(shape: Vec<u32>, bytes: impl Into<Bytes>, valid: Vec<bool>) -> Self {
         match valid.iter().all(|valid| *valid) {

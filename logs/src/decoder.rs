@@ -8,7 +8,8 @@ use tetrys::{Error, Result};
 
 use crate::{
     definitions::Definitions,
-    json,
+    idl, json,
+    limits::MAX_BYTES,
     msg::{self, Ros},
     proto, ros,
     types::{Field, Message, Type, Value},
@@ -16,8 +17,6 @@ use crate::{
 
 /// The first bytes of a zstd frame.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Maximum bytes of a message, decompressed.
-const MAX_MESSAGE: u64 = 1 << 30;
 
 /// Decodes the messages of a topic.
 #[derive(Clone, Debug)]
@@ -59,7 +58,8 @@ pub(crate) struct Described<'a> {
 }
 
 impl Decoder {
-    /// Makes the decoder of a topic. Where the recording has no definition that can be read, that of a folder counts.
+    /// Makes the decoder of a topic. Where the recording has no definition that can be read, that of a `.msg` file of a folder counts, and
+    /// then that of an `.idl` file; where the recording has none at all, and no folder has the type, that of the standard packages of ROS 2.
     pub(crate) fn with_definitions(of: Described<'_>, definitions: &Definitions) -> Self {
         let own = Self::new(of);
         let schema_encoding = match of.message_encoding {
@@ -70,17 +70,29 @@ impl Decoder {
         if own.reason.is_none() {
             return own;
         }
-        match definitions.text_of(of.name) {
+        let standard = of.message_encoding == "cdr" && of.schema.is_empty();
+        let found = match definitions.text_of(of.name, standard) {
             // A file without text defines a type without fields. Without the newline, the definition would count as missing.
             Ok(Some(text)) => Self::new(Described { schema_encoding, schema: format!("{text}\n").as_bytes(), ..of }),
             Ok(None) => own,
             Err(error) => Self { reason: Some(error.to_string()), ..own },
+        };
+        // A type that is only defined in IDL, or that uses one.
+        let idl = match of.message_encoding {
+            "cdr" if found.reason.is_some() => definitions.idl_of(of.name),
+            _ => Ok(None),
+        };
+        match idl {
+            Ok(Some(text)) => Self::new(Described { schema_encoding: "ros2idl", schema: text.as_bytes(), ..of }),
+            Ok(None) => found,
+            Err(error) => Self { reason: Some(error.to_string()), ..found },
         }
     }
 
     /// Makes the decoder of a topic. Messages of an unknown encoding, or with a definition that cannot be read, stay bytes.
     pub(crate) fn new(of: Described<'_>) -> Self {
-        let is_ros = matches!((of.message_encoding, of.schema_encoding), ("ros1", "ros1msg" | "") | ("cdr", "ros2msg" | ""));
+        let is_ros =
+            matches!((of.message_encoding, of.schema_encoding), ("ros1", "ros1msg" | "") | ("cdr", "ros2msg" | "ros2idl" | ""));
         let made = match (of.message_encoding, of.schema_encoding) {
             // An empty text is a definition only for `Empty`: all other usual types have fields, so theirs is missing.
             _ if is_ros && of.schema.is_empty() && !of.name.ends_with("/Empty") => Err(Error::invalid(format!(
@@ -92,6 +104,9 @@ impl Decoder {
             }
             ("cdr", "ros2msg") => {
                 text(of.schema).and_then(|text| Ok((Arc::new(msg::parse(of.name, text, Ros::Two)?), Kind::Ros(Ros::Two))))
+            }
+            ("cdr", "ros2idl") => {
+                text(of.schema).and_then(|text| Ok((Arc::new(idl::parse(of.name, text)?), Kind::Ros(Ros::Two))))
             }
             ("protobuf", "protobuf") => proto::parse(of.name, of.schema).map(|(descriptor, ty)| (ty, Kind::Proto(descriptor))),
             ("json", "jsonschema" | "") => json::parse(of.name, of.schema).map(|ty| (ty, Kind::Json)),
@@ -132,11 +147,18 @@ impl Decoder {
     /// # Errors
     /// - `Corrupt`, `Unsupported`: the payload does not fit its definition.
     pub(crate) fn decode(&self, bytes: &Bytes) -> Result<Value> {
+        self.decode_unpacked(&self.unpacked(bytes)?)
+    }
+
+    /// Decodes a message that is not compressed ([`Decoder::unpacked`]).
+    ///
+    /// # Errors
+    /// - `Corrupt`, `Unsupported`: the payload does not fit its definition.
+    pub(crate) fn decode_unpacked(&self, bytes: &Bytes) -> Result<Value> {
         self.decode_as(&self.ty, bytes)
     }
 
     fn decode_as(&self, ty: &Message, bytes: &Bytes) -> Result<Value> {
-        let bytes = &self.unpacked(bytes)?;
         match &self.kind {
             Kind::Ros(version) => ros::decode(ty, bytes, *version),
             Kind::Proto(descriptor) => proto::decode(descriptor, &self.ty, bytes),
@@ -149,18 +171,18 @@ impl Decoder {
     ///
     /// # Errors
     /// - `Corrupt`: the message is damaged.
-    /// - `Unsupported`: it is larger than 1 GiB, decompressed.
-    fn unpacked(&self, bytes: &Bytes) -> Result<Bytes> {
+    /// - `Unsupported`: it is larger than 512 MiB, decompressed.
+    pub(crate) fn unpacked(&self, bytes: &Bytes) -> Result<Bytes> {
         if !(self.is_cdr && bytes.starts_with(&ZSTD)) {
             return Ok(bytes.clone());
         }
         let mut unpacked = Vec::new();
         // A stated size is only a claim, so memory grows with what is found.
         let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]);
-        let read = decoder.and_then(|decoder| decoder.take(MAX_MESSAGE + 1).read_to_end(&mut unpacked));
+        let read = decoder.and_then(|decoder| decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut unpacked));
         read.map_err(|error| Error::corrupt(format!("a message that rosbag2 compressed: zstd: {error}")))?;
-        match unpacked.len() as u64 > MAX_MESSAGE {
-            true => Err(Error::unsupported(format!("a compressed message of over {MAX_MESSAGE} bytes"))),
+        match unpacked.len() > MAX_BYTES {
+            true => Err(Error::unsupported(format!("a compressed message: expected at most {MAX_BYTES} bytes, found more"))),
             false => Ok(unpacked.into()),
         }
     }
@@ -174,7 +196,7 @@ impl Decoder {
         let Some(stamp) = &self.stamp else {
             return Err(Error::invalid(format!("messages of type {} have no stamp; use time = \"log\"", self.ty.name)));
         };
-        let value = self.decode_as(&stamp.prefix, bytes)?;
+        let value = self.decode_as(&stamp.prefix, &self.unpacked(bytes)?)?;
         let found = value.at(&stamp.path);
         Ok(match (&stamp.first, found) {
             (None, found) => found.as_i64(),

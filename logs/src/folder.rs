@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use tetrys::{Error, ErrorKind, Result, ingest::LocalFile};
+use tetrys::{Error, ErrorKind, Result, extension::LocalFile};
 
-use crate::sqlite::is_bag;
+use crate::{bag, sqlite::is_bag};
 
 /// Ends of the names of recordings.
 const ENDS: [&str; 6] = [".mcap", ".mcap.zstd", ".mcap.zst", ".db3", ".db3.zstd", ".db3.zst"];
@@ -23,7 +23,7 @@ pub(crate) struct Folder {
 
 /// Returns the name of a recording without the end that says what it is.
 pub(crate) fn stem(name: &str) -> &str {
-    ENDS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+    ENDS.iter().chain(&bag::ENDS).find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// Finds the recordings of a folder: those that `metadata.yaml` lists, or all of them by their numbers. A recording that is there and

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use tetrys::{Error, Result};
+use tetrys::{Error, Result, extension::blocking};
 
 use crate::{
     columns::columns,
     input::Cancel,
-    layout::name_of,
     log::{Log, LogSource, Message, OpenOptions, Place},
-    recipe::written,
-    table::blocking,
+    recipe::{name_of, written},
+    video::is_video,
 };
 
 /// Describes a log: its files, its topics and its time span.
@@ -247,9 +246,13 @@ pub fn plan(infos: &[LogInfo]) -> Result<String> {
         let tolerance = topic.period.map(|period| period.saturating_mul(2).div_euclid(1_000_000).max(1) * 1_000_000);
         let tolerance = tolerance.map_or_else(|| "none".to_owned(), written);
         let hertz = topic.rate.map(|rate| format!(", {rate:.1} Hz")).unwrap_or_default();
+        let video = match is_video(&topic.schema) {
+            true => "# Encoded video: a decoder needs all frames. table = \"URL\" keeps them, in a table of their own.\n",
+            false => "",
+        };
         let _ = write!(
             text,
-            "\n[[match]] # {}{hertz}\nname = {}\ntopic = {}\ntime = \"{}\"\npolicy = \"last\"\ntolerance = \"{tolerance}\"\n",
+            "\n[[match]] # {}{hertz}\n{video}name = {}\ntopic = {}\ntime = \"{}\"\npolicy = \"last\"\ntolerance = \"{tolerance}\"\n",
             topic.schema.escape_default(),
             quoted(&name),
             quoted(&topic.topic),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tetrys::{Error, Result, Store, StoreOptions, ingest::LocalFile, store::RangeRequest};
+use tetrys::{Error, Result, Store, StoreOptions, extension::LocalFile, store::RangeRequest};
 use tokio::runtime::Handle;
 
 /// Maximum bytes of one read.
@@ -98,7 +98,8 @@ impl Input {
         }
     }
 
-    fn opened(url: &str, options: &StoreOptions) -> Result<Self> {
+    /// Opens a path or URL as it is, also one of a compressed file. Reads nothing.
+    pub(crate) fn opened(url: &str, options: &StoreOptions) -> Result<Self> {
         let local = match url.split_once("://") {
             None => Some(url),
             Some(("file", path)) => Some(path),
@@ -167,6 +168,12 @@ impl Input {
     /// Returns what is wrong with a file that was decompressed or copied.
     pub(crate) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// Returns a warning for each of these faults of the file, and for its own ([`Input::fault`]), which comes first.
+    pub(crate) fn warnings(&self, faults: Vec<String>) -> Vec<String> {
+        let all = self.fault().map(str::to_owned).into_iter().chain(faults);
+        all.map(|fault| format!("{}: {fault}", self.url())).collect()
     }
 
     /// Returns the path or URL.

@@ -11,7 +11,9 @@ use crate::{
     columns::{Column, are_known, columns, is_telling},
     log::{Log, TopicInfo},
     matching::{Entry, Runs},
-    recipe::{Match, Policy, Recipe, Topic},
+    recipe::{Match, Policy, Recipe, Topic, name_of},
+    slerp::has_quaternions,
+    tf,
     types::Value,
 };
 
@@ -77,6 +79,16 @@ impl Stream {
         self.matched.as_ref().map(|matched| matched.policy)
     }
 
+    /// Whether the messages are in a table of their own: the rows have the time difference alone.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.matched.as_ref().is_some_and(|matched| matched.table.is_some())
+    }
+
+    /// Whether a row gets a value between those of two messages.
+    pub(crate) fn is_between(&self) -> bool {
+        self.policy().is_some_and(Policy::is_between)
+    }
+
     pub(crate) fn has_dt(&self) -> bool {
         self.matched.as_ref().is_some_and(|matched| matched.dt)
     }
@@ -89,7 +101,7 @@ impl Stream {
         if self.has_dt() {
             let ty = if is_all { ColumnType::list(duration.clone()) } else { duration.clone() };
             outputs.push((format!("{}.dt", self.name), ty, Map::new(), !is_all));
-            if self.policy() == Some(Policy::Linear) {
+            if self.is_between() {
                 outputs.push((format!("{}.gap", self.name), duration, Map::new(), true));
             }
         }
@@ -129,17 +141,6 @@ pub(crate) fn streams(recipe: &Recipe) -> Vec<Stream> {
     clock.into_iter().chain(matches).collect()
 }
 
-/// Returns the name of a topic as the beginning of column names: `/lidar/top` is `lidar_top`.
-pub(crate) fn name_of(topic: &str) -> String {
-    let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
-    let name: String = topic.trim_matches('/').chars().map(word).collect();
-    match name.as_str() {
-        "" => "clock".to_owned(),
-        "log" | "part" | "time" => format!("{name}_"),
-        _ => name,
-    }
-}
-
 /// Finds the columns of each stream. `runs` has the messages of each. A stream without messages has the columns of the table, if
 /// there is one already. Before, the messages of another log may say which columns there are.
 ///
@@ -157,6 +158,10 @@ pub(crate) fn find_columns(
     for (stream, runs) in streams.iter_mut().zip(runs) {
         let place = |error: Error| error.at(format!("log {}: topic {}", log.name(), stream.topic));
         let topic = log.topic(&stream.topic)?;
+        if stream.is_apart() {
+            stream.is_silent = false;
+            continue;
+        }
         stream.is_silent = runs.iter().all(Vec::is_empty);
         if let Some(table) = table.filter(|_| stream.is_silent) {
             stream.columns = stream.columns_of(table, &names);
@@ -170,7 +175,7 @@ pub(crate) fn find_columns(
             Some(matched) => matched.fields.as_deref(),
             None => recipe.clock.fields.as_deref(),
         };
-        stream.columns = match chosen(all, fields, stream.policy() == Some(Policy::Linear)) {
+        stream.columns = match chosen(all, fields, stream.policy()) {
             // Messages of another log may say which columns there are.
             Err(error) if stream.is_silent => {
                 stream.unknown = Some(error.to_string());
@@ -219,14 +224,27 @@ fn is_float(ty: &ColumnType) -> bool {
     matches!(element, Primitive::F32 | Primitive::F64)
 }
 
-fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Result<Vec<Column>> {
+/// Chooses columns: those that `fields` names, or the default ones that the policy can interpolate.
+fn chosen(all: Vec<Column>, fields: Option<&[String]>, policy: Option<Policy>) -> Result<Vec<Column>> {
+    let (can, needs): (fn(&ColumnType) -> bool, _) = match policy {
+        Some(Policy::Linear) => (is_float, "linear needs numbers with a fraction"),
+        Some(Policy::Slerp) => (has_quaternions, "slerp needs quaternions"),
+        _ => (|_| true, ""),
+    };
     let listed = |columns: &[Column]| columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(fields) = fields else {
-        let is_good = |column: &Column| column.is_default && (!is_linear || (is_float(&column.ty) && !column.is_rotation));
+        let is_good = |column: &Column| {
+            let is_fit = match policy {
+                Some(Policy::Linear) => !column.is_rotation,
+                Some(Policy::Slerp) => column.is_rotation,
+                _ => true,
+            };
+            column.is_default && is_fit && can(&column.ty)
+        };
         let names = listed(&all);
         let kept: Vec<Column> = all.into_iter().filter(is_good).collect();
-        return match kept.is_empty() && is_linear {
-            true => Err(Error::invalid(format!("linear needs numbers with a fraction; there are: {names}"))),
+        return match kept.is_empty() && policy.is_some_and(Policy::is_between) {
+            true => Err(Error::invalid(format!("{needs}; there are: {names}"))),
             false => Ok(kept),
         };
     };
@@ -241,9 +259,13 @@ fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Resul
                 listed(&all)
             )));
         }
-        if let Some(column) = matching.iter().find(|column| is_linear && !is_float(&column.ty)) {
+        if let Some(column) = matching.iter().find(|column| !can(&column.ty)) {
+            let (name, choice) = match policy {
+                Some(Policy::Slerp) => ("slerp", "f32[4] or f64[4]"),
+                _ => ("linear", "f32 or f64"),
+            };
             return Err(Error::invalid(format!(
-                "fields: linear cannot interpolate `{}` of type {}; choose fields of f32 or f64, or another policy",
+                "fields: {name} cannot interpolate `{}` of type {}; choose fields of {choice}, or another policy",
                 column.name, column.ty
             )));
         }
@@ -260,7 +282,7 @@ fn chosen(all: Vec<Column>, fields: Option<&[String]>, is_linear: bool) -> Resul
 ///
 /// # Errors
 /// - `Invalid`: two columns have the same name.
-pub(crate) fn schema(streams: &[Stream]) -> Result<Schema> {
+pub(crate) fn schema(streams: &[Stream], recipe: &Recipe) -> Result<Schema> {
     let mut builder = Schema::builder()
         .index(LOG, ColumnType::Utf8)
         .index(PART, ColumnType::Scalar(Primitive::U32))
@@ -281,6 +303,7 @@ pub(crate) fn schema(streams: &[Stream]) -> Result<Schema> {
         }
         groups.extend((!group.is_empty()).then(|| (stream.name.clone(), group)));
     }
+    groups.extend(recipe.tf.keys().map(|name| (name.clone(), tf::outputs(name).to_vec())));
     for (name, group) in groups {
         builder = builder.group(name, group);
     }

@@ -18,22 +18,28 @@
 //! | module | content |
 //! |---|---|
 //! | [`recipe`] | clocks, matches and their settings |
+//! | [`cluster`] | imports that several processes carry out |
+//! | [`bag`] | ROS 1 bags: channels, messages |
 //! | [`mcap`] | MCAP files: channels, blocks, messages |
-//! | [`msg`] | definitions of ROS messages |
+//! | [`msg`], [`idl`] | definitions of ROS messages |
 //! | [`types`] | types of messages of all encodings |
 //!
 //! [`info()`] says what a log has, [`plan`] writes a recipe to start from, and [`rows()`] gives rows without a table.
 
+pub mod bag;
 mod cells;
+pub mod cluster;
 mod columns;
 mod decoder;
 mod definitions;
 mod folder;
+pub mod idl;
 mod images;
 mod info;
 mod input;
 mod json;
 mod layout;
+mod limits;
 mod log;
 mod matching;
 pub mod mcap;
@@ -41,20 +47,30 @@ pub mod msg;
 mod points;
 mod proto;
 pub mod recipe;
+mod recording;
+mod resume;
 mod ros;
 mod rows;
+mod slerp;
 mod sqlite;
 mod table;
+mod tables;
+mod tf;
 mod times;
+mod transforms;
 pub mod types;
+mod video;
 
 pub use info::{FileInfo, LogInfo, TopicReport, info, plan};
 pub use input::Input;
 pub use layout::{LOG, PART, TIME};
 pub use log::{Log, LogSource, OpenOptions};
 pub use recipe::Recipe;
+pub use recording::Recording;
 pub use rows::{LogReport, MatchReport, rows};
-pub use table::{IngestSettings, Ingested, RECIPE, REPORT, Report, ingest};
+pub use table::{IngestSettings, Ingested, RECIPE, REPORT, Report};
+pub use tables::ingest;
+pub use tf::TfReport;
 pub use times::parse_time;
 
 // Numbers of messages are little-endian and are copied as they lie.

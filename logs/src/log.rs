@@ -15,8 +15,8 @@ use crate::{
     folder::{self, Folder},
     input::{Cancel, Input},
     matching::Entry,
-    mcap::McapFile,
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
+    recording::Recording,
     sqlite,
 };
 
@@ -36,7 +36,7 @@ pub struct OpenOptions {
     pub strict: bool,
     /// Options of the store of the files.
     pub store: StoreOptions,
-    /// Folders of `.msg` files: the definitions of types that a recording lacks.
+    /// Folders of `.msg` and `.idl` files: the definitions of types that a recording lacks.
     pub msgs: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct OpenOptions {
 #[derive(Debug)]
 pub struct Log {
     name: String,
-    pub(crate) files: Vec<McapFile>,
+    pub(crate) files: Vec<Recording>,
     pub(crate) topics: BTreeMap<String, TopicInfo>,
     cache: BlockCache,
     warnings: Vec<String>,
@@ -79,8 +79,8 @@ pub(crate) struct Message {
 }
 
 impl LogSource {
-    /// Returns the log of one file or folder. Its name is that of the file, without `.mcap` or `.db3` and without a `.zst` or
-    /// `.zstd` behind it.
+    /// Returns the log of one file or folder. Its name is that of the file, without `.mcap`, `.db3`, `.bag` or `.bag.active`, and
+    /// without a `.zst` or `.zstd` behind it.
     ///
     /// # Errors
     /// - `Invalid`: there is no name in the path.
@@ -104,7 +104,7 @@ impl LogSource {
     }
 
     /// Returns the files, with folders replaced by the recordings in them, and what is left out there.
-    fn expanded(&self, strict: bool) -> Result<Folder> {
+    pub(crate) fn expanded(&self, strict: bool) -> Result<Folder> {
         let mut all = Folder::default();
         for url in &self.files {
             if url.contains("://") || !Path::new(url).is_dir() {
@@ -137,21 +137,21 @@ impl Log {
         let open = |url: &String| {
             let input = Input::open_with(url, &options.store, cancel)?;
             let input = if sqlite::is_bag(url) { sqlite::converted(&input)? } else { input };
-            McapFile::open(input, options.strict)
+            Recording::open(input, options.strict)
         };
         let definitions = Definitions::find(&options.msgs).map_err(|error| error.at("msgs"))?;
         Self::new(&source.name, files.iter().map(open).collect::<Result<_>>()?, warnings, definitions)
     }
 
-    /// Makes a log of open files.
+    /// Makes a log of open files: MCAP files, or ROS 1 bags.
     ///
     /// # Errors
     /// - `Invalid`: there are no files.
-    pub fn of_files(name: &str, files: Vec<McapFile>) -> Result<Self> {
-        Self::new(name, files, Vec::new(), Definitions::default())
+    pub fn of_files(name: &str, files: Vec<impl Into<Recording>>) -> Result<Self> {
+        Self::new(name, files.into_iter().map(Into::into).collect(), Vec::new(), Definitions::default())
     }
 
-    fn new(name: &str, files: Vec<McapFile>, left_out: Vec<String>, definitions: Definitions) -> Result<Self> {
+    fn new(name: &str, files: Vec<Recording>, left_out: Vec<String>, definitions: Definitions) -> Result<Self> {
         if files.is_empty() {
             return Err(Error::not_found(format!("log {name}: expected recordings, found none")));
         }
@@ -171,7 +171,7 @@ impl Log {
 
     fn find_topics(&mut self) {
         let mut topics: BTreeMap<String, TopicInfo> = BTreeMap::new();
-        self.warnings = self.files.iter().flat_map(McapFile::warnings).cloned().collect();
+        self.warnings = self.files.iter().flat_map(Recording::warnings).cloned().collect();
         for (number, file) in (0_u32..).zip(&self.files) {
             for (id, channel) in file.channels() {
                 let messages = file.statistics().by_channel.get(id).copied().unwrap_or(0);
@@ -216,7 +216,7 @@ impl Log {
     }
 
     /// Returns the files.
-    pub fn files(&self) -> &[McapFile] {
+    pub fn files(&self) -> &[Recording] {
         &self.files
     }
 
@@ -285,7 +285,7 @@ impl Log {
 
     /// Whether the index of a file is used, so that [`Log::scan`] may find messages that the index does not lead to.
     pub(crate) fn is_indexed(&self) -> bool {
-        self.files.iter().any(McapFile::is_indexed)
+        self.files.iter().any(Recording::is_indexed)
     }
 
     /// Reads all files that have an index from front to back. Places of messages that were found before are no longer valid.
@@ -294,7 +294,7 @@ impl Log {
     /// - `Corrupt`: with `strict`, a file is cut or damaged.
     /// - Errors of the file system or the store.
     pub(crate) fn scan(&mut self) -> Result<()> {
-        self.files.iter_mut().filter(|file| file.is_indexed()).try_for_each(McapFile::scan)?;
+        self.files.iter_mut().filter(|file| file.is_indexed()).try_for_each(Recording::scan)?;
         self.cache = BlockCache::default();
         self.unchecked = Mutex::default();
         self.find_topics();
@@ -316,16 +316,16 @@ impl Log {
         let mut counts: HashMap<(u32, u16), u64> = wanted.keys().map(|channel| (*channel, 0)).collect();
         for (file_number, file) in (0_u32..).zip(&self.files) {
             let is_wanted = |channel: u16| wanted.contains_key(&(file_number, channel));
-            for (number, block) in (0_u32..).zip(file.blocks()) {
-                if !block.may_have(&is_wanted) {
+            for number in 0..file.blocks() {
+                if !file.may_have(number, &is_wanted) {
                     continue;
                 }
                 let needs = |channel: u16| {
                     wanted.get(&(file_number, channel)).is_some_and(|topics| topics.iter().any(|topic| payload[*topic]))
                 };
                 let place = |channel, offset| Place { file: file_number, block: number, offset, channel };
-                if !block.may_have(&needs)
-                    && let Some(entries) = file.index_of(block, &is_wanted)?
+                if !file.may_have(number, &needs)
+                    && let Some(entries) = file.index_of(number, &is_wanted)?
                 {
                     for (channel, time, offset) in entries {
                         *counts.entry((file_number, channel)).or_default() += 1;
@@ -336,7 +336,7 @@ impl Log {
                     continue;
                 }
                 let bytes = self.block(file_number, number)?;
-                file.messages(block, &bytes, |offset, head, data| {
+                file.messages(number, &bytes, |offset, head, data| {
                     let Some(topics) = wanted.get(&(file_number, head.channel)) else { return Ok(()) };
                     *counts.entry((file_number, head.channel)).or_default() += 1;
                     let message =
@@ -407,7 +407,7 @@ impl Log {
             return Ok(bytes);
         }
         let of = &self.files[file as usize];
-        let (bytes, checked) = of.read(&of.blocks()[block as usize])?;
+        let (bytes, checked) = of.read(block)?;
         if !checked {
             self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).insert((file, block));
         }
@@ -423,15 +423,15 @@ impl Log {
     pub(crate) fn message(&self, entry: &Entry) -> Result<Bytes> {
         let bytes = self.block(entry.file, entry.block)?;
         let file = &self.files[entry.file as usize];
-        let block = &file.blocks()[entry.block as usize];
-        let (head, data) = file.message(block, &bytes, entry.offset)?;
+        let (head, data) = file.message(entry.block, &bytes, entry.offset)?;
         if i64::try_from(head.log_time) != Ok(entry.log_time) || head.channel != entry.channel {
-            let place = format!("{}: chunk at byte {}: message at {}", file.input().url(), block.start, entry.offset);
+            let place = format!("{}: chunk at byte {}: message at {}", file.input().url(), file.start(entry.block), entry.offset);
             let (found, expected) = ((head.log_time, head.channel), (entry.log_time, entry.channel));
             let is = format!("log time {} of channel {}, the index says {} of {}", found.0, found.1, expected.0, expected.1);
             return Err(Error::corrupt(format!("{place}: {is}")));
         }
-        Ok(data)
+        // A part of a block keeps all of it in memory.
+        Ok(if 2 * data.len() < bytes.len() { Bytes::copy_from_slice(&data) } else { data })
     }
 }
 

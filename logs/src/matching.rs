@@ -4,7 +4,10 @@ use std::{cmp::Ordering, ops::Range};
 
 use tetrys::{Error, Result};
 
-use crate::recipe::{Bound, Clock, Edge, Jump, Match, OnEqual, OnLate, Policy, Rate, Topic};
+use crate::{
+    recipe::{Bound, Clock, Edge, Jump, Match, OnEqual, OnLate, Policy, Rate, Topic},
+    transforms::Arrival,
+};
 
 /// Maximum rows of a log: those of a partition.
 const MAX_ROWS: usize = 4 << 20;
@@ -24,7 +27,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The place of the message in the order of arrival.
-    fn arrival(&self) -> (i64, u32, u32, u64) {
+    fn arrival(&self) -> Arrival {
         (self.log_time, self.file, self.block, self.offset)
     }
 }
@@ -39,29 +42,32 @@ pub(crate) type Runs = Vec<Vec<Entry>>;
 /// - `Invalid`: a message is too late, or the clock of the topic jumps back.
 pub(crate) fn runs(mut entries: Vec<Entry>, topic: &Topic) -> Result<(Runs, u64)> {
     entries.sort_unstable_by_key(Entry::arrival);
-    let mut runs: Runs = vec![Vec::new()];
-    for entry in entries {
-        let run = runs.last().and_then(|run| run.last());
-        if topic.jump == Some(Jump::Split) && run.is_some_and(|before| !ONE_SECOND.allows(before.time - entry.time)) {
-            runs.push(Vec::new());
+    let is_jump = |pair: &[Entry; 2]| !ONE_SECOND.allows(pair[0].time - pair[1].time);
+    let mut runs: Runs = match topic.jump {
+        Some(Jump::Split) => {
+            let jumps = entries.array_windows::<2>().enumerate().filter(|(_, pair)| is_jump(pair)).map(|(at, _)| at + 1);
+            let starts: Vec<usize> = [0].into_iter().chain(jumps).collect();
+            // From the last one to the first, so that each is cut off where it begins.
+            let mut runs: Runs = starts.into_iter().rev().map(|start| entries.split_off(start)).collect();
+            runs.reverse();
+            runs
         }
-        if let Some(run) = runs.last_mut() {
-            run.push(entry);
-        }
-    }
+        // The messages of a long log are many, so they are not copied.
+        _ => vec![entries],
+    };
     let late = runs.iter_mut().map(|run| settle(run, topic)).sum::<Result<u64>>()?;
     Ok((runs, late))
 }
 
 /// Gives all topics as many runs as the first one that jumps, which is the clock if it does. A topic that does not jump is cut where the
-/// first messages behind the jumps arrived.
+/// first messages behind the jumps arrived. Returns also these places in the order of arrival.
 ///
 /// # Errors
 /// - `Invalid`: a topic has another number of jumps.
-pub(crate) fn aligned(topics: Vec<(&str, Runs)>, has_clock: bool) -> Result<Vec<Runs>> {
+pub(crate) fn aligned(topics: Vec<(&str, Runs)>, has_clock: bool) -> Result<(Vec<Runs>, Vec<Arrival>)> {
     let of_clock = has_clock.then_some(0).filter(|clock| topics.get(*clock).is_some());
     let Some(lead) = of_clock.or_else(|| topics.iter().position(|(_, runs)| runs.len() > 1)) else {
-        return Ok(topics.into_iter().map(|(_, runs)| runs).collect());
+        return Ok((topics.into_iter().map(|(_, runs)| runs).collect(), Vec::new()));
     };
     let (name, runs) = &topics[lead];
     let (name, parts) = ((*name).to_owned(), runs.len());
@@ -86,7 +92,8 @@ pub(crate) fn aligned(topics: Vec<(&str, Runs)>, has_clock: bool) -> Result<Vec<
             parts - 1
         ))),
     };
-    topics.into_iter().map(align).collect()
+    let runs = topics.into_iter().map(align).collect::<Result<_>>()?;
+    Ok((runs, cuts))
 }
 
 /// Sorts the messages of a part, which are in the order of arrival, and checks how late they are. Returns the number left out.
@@ -255,7 +262,7 @@ pub(crate) fn pick(of: &Match, entries: &[Entry], time: i64, since: Since) -> Pi
                 (None, later) => later,
             })
         }
-        Policy::Linear => match (not_after.checked_sub(1), entries.get(not_after)) {
+        Policy::Linear | Policy::Slerp => match (not_after.checked_sub(1), entries.get(not_after)) {
             (Some(a), _) if entries[a].time == time => Pick::One(a),
             (Some(a), Some(b)) if of.max_gap.unwrap_or(Bound::None).allows(b.time - entries[a].time) => {
                 Pick::Between(a, not_after)
@@ -273,7 +280,7 @@ pub(crate) fn pick(of: &Match, entries: &[Entry], time: i64, since: Since) -> Pi
     }
 }
 
-/// Returns the difference of a row to its messages, message - row, and of `linear` the distance of its two messages.
+/// Returns the difference of a row to its messages, message - row, and of `linear` and `slerp` the distance of its two messages.
 pub(crate) fn difference(pick: &Pick, entries: &[Entry], time: i64) -> (Option<i64>, Option<i64>) {
     match pick {
         Pick::One(number) => (Some(entries[*number].time - time), Some(0)),

@@ -11,9 +11,9 @@ use tetrys::{Error, Result, schema::Primitive};
 use crate::types::{Field, MAX_DEPTH, Message, Type};
 
 /// Maximum elements of a fixed array.
-const MAX_FIXED: usize = 1 << 24;
+pub(crate) const MAX_FIXED: usize = 1 << 24;
 /// Maximum fields of a type, counted through its messages: few definitions may name many.
-const MAX_FIELDS: usize = 100_000;
+pub(crate) const MAX_FIELDS: usize = 100_000;
 
 /// Which ROS a definition is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

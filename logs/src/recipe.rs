@@ -1,5 +1,9 @@
 //! Recipes: which messages become which rows. TOML, or the same as JSON, to checked settings.
 
+mod apart;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tetrys::{Error, Result};
 
@@ -22,6 +26,9 @@ pub struct Recipe {
     /// The matches: each adds messages of a topic to the rows.
     #[serde(rename = "match", default, skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<Match>,
+    /// The transforms between coordinate frames, by the names of their columns.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tf: BTreeMap<String, Tf>,
     /// Settings of all topics that do not have their own.
     #[serde(default)]
     pub defaults: Topic,
@@ -73,7 +80,7 @@ pub struct Match {
     /// Maximum distance between the row and the message, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Bound>,
-    /// Maximum distance between the two messages of `linear`, inclusive.
+    /// Maximum distance between the two messages of `linear` and `slerp`, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap: Option<Bound>,
     /// Whether messages after the row may be used.
@@ -91,6 +98,10 @@ pub struct Match {
     /// The rule for a row that gets no message.
     #[serde(default)]
     pub missing: Missing,
+    /// URL or path of a table of its own, with a row for each message of the topic. The table of the import is then a view, which
+    /// joins the rows of both by their times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
     /// Settings of the topic.
     #[serde(flatten)]
     pub of: Topic,
@@ -98,6 +109,37 @@ pub struct Match {
 
 fn yes() -> bool {
     true
+}
+
+/// The transform from one coordinate frame to another, T with p_target = T p_source, at the time of the row or of one of its messages.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tf {
+    /// The frame whose coordinates it gives.
+    pub target: String,
+    /// The frame whose coordinates it takes.
+    pub source: String,
+    /// `row`, or the name of a match: the time of its message.
+    #[serde(default = "row")]
+    pub at: String,
+    /// Maximum time between two samples, and from the last or first one to the row, inclusive.
+    pub tolerance: Bound,
+    /// Topic of the transforms that move. By default `/tf`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// Topic of the transforms that hold always. By default `/tf_static`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub static_topic: Option<String>,
+    /// Which time counts. By default the stamp of each transform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// Nanoseconds that are added to the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Nanoseconds>,
+}
+
+fn row() -> String {
+    "row".to_owned()
 }
 
 /// Settings of a topic, as they stand in `[clock]`, `[[match]]` and `[defaults]`.
@@ -170,6 +212,8 @@ words! {
         Nearest,
         /// A straight line between the last and the next one.
         Linear,
+        /// The rotation between the last and the next one: for quaternions.
+        Slerp,
         /// All since the row before.
         All,
     }
@@ -494,6 +538,11 @@ impl Recipe {
         serde_json::to_value(self).map_err(|error| Error::internal(format!("a recipe: {error}")))
     }
 
+    /// Returns the settings of each topic.
+    fn topics(&self) -> impl Iterator<Item = &Topic> {
+        self.clock.topic.iter().map(|_| &self.clock.of).chain(self.matches.iter().map(|matched| &matched.of))
+    }
+
     /// Checks what types of keys do not say.
     fn checked(self) -> Result<Self> {
         let clock = &self.clock;
@@ -534,17 +583,20 @@ impl Recipe {
                 return fail("`log`, `part` and `time` are names of index columns");
             }
             match (matched.policy, matched.tolerance, matched.max_gap) {
-                (Policy::Linear, None, Some(_)) | (Policy::All, _, None) => {}
-                (Policy::Linear, _, None) => return fail("expected max_gap, such as \"200ms\" or \"none\""),
-                (Policy::Linear, Some(_), _) => return fail("linear has a max_gap instead of a tolerance"),
-                (_, _, Some(_)) => return fail("max_gap belongs to linear"),
+                (Policy::All, _, None) => {}
+                (policy, tolerance, max_gap) if policy.is_between() => match (tolerance, max_gap) {
+                    (None, Some(_)) => {}
+                    (_, None) => return fail("expected max_gap, such as \"200ms\" or \"none\""),
+                    (Some(_), _) => return fail("linear and slerp have a max_gap instead of a tolerance"),
+                },
+                (_, _, Some(_)) => return fail("max_gap belongs to linear and slerp"),
                 (_, None, None) => return fail("expected tolerance, such as \"50ms\" or \"none\""),
                 (_, Some(_), None) => {}
             }
             if timeless(&matched.of) {
                 return fail(no_time);
             }
-            let sees_future = matches!(matched.policy, Policy::Next | Policy::Nearest | Policy::Linear);
+            let sees_future = matches!(matched.policy, Policy::Next | Policy::Nearest) || matched.policy.is_between();
             if sees_future && !matched.future {
                 return fail("this policy uses messages after the row; say so with future = true");
             }
@@ -560,6 +612,21 @@ impl Recipe {
             if matched.fields.as_ref().is_some_and(Vec::is_empty) {
                 return fail("expected patterns of columns in fields, such as [\"position\"]; leave it out for all");
             }
+            self.check_table(matched).map_err(place)?;
+        }
+        for (name, tf) in &self.tf {
+            let fail = |message: &str| Err(Error::invalid(format!("transform `{}`: {message}", name.escape_debug())));
+            let is_taken = names.contains(&name.as_str()) || ["log", "part", "time"].contains(&name.as_str());
+            if name.is_empty() || is_taken {
+                return fail("expected a name that no match, not the clock and no index column has");
+            }
+            if tf.target.is_empty() || tf.source.is_empty() {
+                return fail("expected the names of two frames in target and source");
+            }
+            let is_one = |matched: &Match| matched.name == tf.at && matched.policy != Policy::All;
+            if tf.at != "row" && !self.matches.iter().any(is_one) {
+                return fail("expected at = \"row\", or the name of a match that gives one message");
+            }
         }
         let splits = |topic: &Topic| topic.or(&self.defaults).jump == Some(Jump::Split);
         let has_time = [&clock.start, &clock.end].into_iter().any(|edge| matches!(edge, Some(Edge::At(_))));
@@ -571,6 +638,24 @@ impl Recipe {
             true => Err(Error::invalid("a rate without a [[match]] makes rows without values")),
             false => Ok(self),
         }
+    }
+}
+
+/// Returns the name of a topic as the beginning of column names: `/lidar/top` is `lidar_top`.
+pub(crate) fn name_of(topic: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    let name: String = topic.trim_matches('/').chars().map(word).collect();
+    match name.as_str() {
+        "" => "clock".to_owned(),
+        "log" | "part" | "time" => format!("{name}_"),
+        _ => name,
+    }
+}
+
+impl Policy {
+    /// Whether a row gets a value between those of two messages.
+    pub(crate) fn is_between(self) -> bool {
+        matches!(self, Self::Linear | Self::Slerp)
     }
 }
 
@@ -599,77 +684,4 @@ impl Bound {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CLOCK: &str = "[clock]\ntopic = \"/a\"\ntime = \"log\"\n";
-
-    #[test]
-    fn durations_are_exact_and_rates_are_fractions() {
-        let ns = |text: &str| Nanoseconds::try_from(Written::Text(text.to_owned())).map(|Nanoseconds(ns)| ns).ok();
-        assert_eq!(
-            ["1.5s", "-20ms", "7us", "0.000000001s", "2min", "1 ms"].map(ns).map(Option::unwrap),
-            [1_500_000_000, -20_000_000, 7_000, 1, 120_000_000_000, 1_000_000]
-        );
-        for wrong in ["", "5", "ms", "1.5ns", "0.0000000001s", "1e3ms", "99999999999999h", "5 parsecs"] {
-            assert_eq!(ns(wrong), None, "{wrong}");
-        }
-        let rate = |text: &str| Rate::try_from(Written::Text(text.to_owned())).ok();
-        assert_eq!(rate("30000/1001Hz"), Some(Rate { rows: 30000, seconds: 1001 }));
-        assert_eq!(rate("2.5Hz"), Some(Rate { rows: 5, seconds: 2 }));
-        for wrong in ["0Hz", "-1Hz", "10", "1/0Hz", "2000000000Hz", "1.Hz1", ""] {
-            assert_eq!(rate(wrong), None, "{wrong}");
-        }
-        assert_eq!([1_500_000_000, 20_000_000, 7, 0].map(written), ["1500ms", "20ms", "7ns", "0ns"]);
-    }
-
-    #[test]
-    fn a_recipe_is_the_same_as_toml_and_as_json() {
-        let text = format!(
-            "{CLOCK}gap = \"1s\"\n[defaults]\ntime = \"stamp\"\non_late = \"drop\"\n[[match]]\nname = \"b\"\ntopic = \"/b\"\n\
-             policy = \"linear\"\nmax_gap = 5\nfuture = true\noffset = \"-3ms\"\njump = \"split\"\n"
-        );
-        let recipe = Recipe::parse(&text).unwrap();
-        assert_eq!(recipe.clock.gap, Some(Bound::At(1_000_000_000)));
-        assert_eq!(recipe.matches[0].of.or(&recipe.defaults).time, Some(Time::Stamp));
-        assert_eq!(recipe.matches[0].of.offset, Some(Nanoseconds(-3_000_000)));
-        assert_eq!(Recipe::from_json(&recipe.to_json().unwrap().to_string()).unwrap(), recipe);
-    }
-
-    #[test]
-    fn what_is_wrong_in_a_recipe_is_named() {
-        let of = |lines: &str| format!("{CLOCK}[[match]]\nname = \"b\"\ntopic = \"/b\"\ntime = \"log\"\n{lines}");
-        for (text, expected) in [
-            (String::new(), "clock"),
-            ("[clock]\ntopic = \"/a\"".to_owned(), "[clock]: expected time"),
-            (format!("{CLOCK}rate = \"1Hz\""), "expected either topic or rate"),
-            (format!("{CLOCK}strat = 5"), "strat"),
-            (format!("{CLOCK}start = 5"), "start and end belong to a rate"),
-            (format!("{CLOCK}[tf.lidar]\ntarget = \"map\""), "tf"),
-            (of("policy = \"last\""), "expected tolerance"),
-            (of("policy = \"last\"\ntolerance = -1"), "0 or more"),
-            (of("policy = \"last\"\ntolerance = 1\njump = \"cut\""), "or \"split\""),
-            (of("policy = \"last\"\ntolerance = 1\nfuture = true"), "leave out future"),
-            (of("policy = \"next\"\ntolerance = 1"), "future = true"),
-            (of("policy = \"linear\"\ntolerance = 1\nfuture = true"), "max_gap"),
-            (of("policy = \"slerp\""), "slerp"),
-            (
-                of("policy = \"last\"\ntolerance = 1\njump = \"split\"")
-                    .replace("topic = \"/a\"\ntime = \"log\"", "rate = \"1Hz\"\nend = 5"),
-                "a time may come twice",
-            ),
-            (of("policy = \"last\"\ntolerance = 1\nmax_latness = 5"), "max_latness"),
-            (of("policy = \"last\"\ntolerance = 1\nfields = []"), "expected patterns of columns in fields"),
-            (of("policy = \"all\"\nmissing = \"drop\""), "missing does not belong to all"),
-            (of("policy = \"last\"\ntolerance = 0.05"), "floating point `0.05`, expected a text with a unit such as \"50ms\""),
-            (of(&format!("policy = \"last\"\ntolerance = 1\noffset = {}", i64::MIN)), "expected a duration"),
-            (of(&format!("policy = \"last\"\ntolerance = {}", 1_i64 << 62)), "expected a duration"),
-            (format!("[clock]\nrate = \"1Hz\"\nstart = {}\n", i64::MIN), "nanoseconds since 1970"),
-            ("[clock]\nrate = \"1Hz\"\nend = \"2250-01-01T00:00:00Z\"\n".to_owned(), "nanoseconds since 1970"),
-            (of("policy = \"last\"\ntolerance = 1\n") + &of("policy = \"all\"")[CLOCK.len()..], "no other match"),
-        ] {
-            let error = Recipe::parse(&text).unwrap_err().to_string();
-            assert!(error.contains(expected), "{text}\n{error}");
-        }
-    }
-}
+mod tests;

@@ -11,9 +11,13 @@ use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
     layout::{LOG, PART, Stream, TIME, find_columns, streams},
+    limits::MAX_BYTES,
     log::Log,
     matching::{Entry, Pick, Runs, Since, Tick, aligned, difference, pick, runs, ticks_of_rate, ticks_of_topic, weight},
-    recipe::{Bound, Missing, Policy, Recipe},
+    recipe::{Bound, Missing, OnEqual, Policy, Recipe},
+    slerp,
+    tf::{TfReport, Transforms},
+    video::{self, Frames},
 };
 
 /// Maximum bytes of a batch, before the row that exceeds them.
@@ -63,6 +67,8 @@ pub struct LogReport {
     pub parts: u32,
     /// The clock, if a topic is the clock, and each match.
     pub matches: Vec<MatchReport>,
+    /// Each transform between coordinate frames.
+    pub transforms: Vec<TfReport>,
     /// Sentences about what is missing or damaged.
     pub warnings: Vec<String>,
 }
@@ -93,8 +99,10 @@ pub fn rows(log: Log, recipe: &Recipe) -> Result<impl Iterator<Item = Result<Rec
 pub(crate) struct Rows {
     log: Log,
     builders: Vec<StreamBuilder>,
+    transforms: Transforms,
     ticks: std::vec::IntoIter<Tick>,
     gap: Option<Bound>,
+    on_equal: OnEqual,
     /// Whether the ticks are those of a rate.
     by_rate: bool,
     /// First time of rows. Earlier ticks say only what came before the first row.
@@ -115,22 +123,31 @@ pub(crate) struct Rows {
     bytes: usize,
 }
 
-/// The streams of a log, with the messages and the beginning of the report of each.
-type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>);
+/// The streams of a log, with the messages and the beginning of the report of each, and its transforms.
+type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>, Transforms);
 
 /// Collects the values that a stream has in the rows of a batch.
 struct StreamBuilder {
     stream: Stream,
     decoder: Decoder,
+    /// Whether the messages are frames of encoded video.
+    is_video: bool,
     /// The runs of its messages, one behind the other, and where each begins, with the end of the last.
     entries: Vec<Entry>,
     starts: Vec<usize>,
     used: Vec<bool>,
-    kept: VecDeque<(usize, Arc<Vec<Cell>>)>,
+    kept: VecDeque<(usize, Arc<Decoded>)>,
     dt: Builder,
     gap: Builder,
     columns: Vec<Builder>,
     report: MatchReport,
+}
+
+/// The values of a message.
+struct Decoded {
+    cells: Vec<Cell>,
+    /// Bytes that it keeps in memory.
+    bytes: usize,
 }
 
 impl Rows {
@@ -142,7 +159,7 @@ impl Rows {
             log.scan()?;
             streams = Self::found(&mut log, recipe, table);
         }
-        let (streams, runs, reports) = streams?;
+        let (streams, runs, reports, transforms) = streams?;
 
         let place = |error: Error| error.at(format!("log {}", log.name()));
         let mut ticks = Vec::new();
@@ -158,11 +175,13 @@ impl Rows {
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
         let mut builders = Vec::new();
-        for ((stream, runs), report) in streams.into_iter().zip(runs).zip(reports) {
+        for ((stream, mut runs), report) in streams.into_iter().zip(runs).zip(reports) {
             let types: Vec<ColumnType> = stream.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
             let values = &types[types.len() - stream.columns.len()..];
+            let topic = log.topic(&stream.topic)?;
             builders.push(StreamBuilder {
-                decoder: log.topic(&stream.topic)?.decoder.clone(),
+                decoder: topic.decoder.clone(),
+                is_video: video::is_video(&topic.schema),
                 starts: starts(&runs),
                 used: vec![false; runs.iter().map(Vec::len).sum()],
                 kept: VecDeque::new(),
@@ -170,15 +189,18 @@ impl Rows {
                 gap: Builder::new(&duration),
                 columns: values.iter().map(Builder::new).collect(),
                 stream,
-                entries: runs.concat(),
+                // A log of one part, as most are, is not copied.
+                entries: if runs.len() == 1 { runs.swap_remove(0) } else { runs.concat() },
                 report,
             });
         }
         Ok(Self {
             log,
             builders,
+            transforms,
             ticks: ticks.into_iter(),
             gap: recipe.clock.gap,
+            on_equal: recipe.clock.on_equal,
             by_rate: recipe.clock.rate.is_some(),
             from: span.0,
             before: None,
@@ -196,6 +218,7 @@ impl Rows {
 
     /// Returns the streams with their columns, their messages and the beginnings of their reports.
     fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
+        let mut transforms = Transforms::new(log, recipe)?;
         let mut streams = streams(recipe);
         let wanted: Vec<(&str, &crate::recipe::Topic)> =
             streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
@@ -210,9 +233,11 @@ impl Rows {
             reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
             all.push((stream.topic.as_str(), runs));
         }
-        let runs = aligned(all, recipe.clock.topic.is_some()).map_err(|error| error.at(format!("log {}", log.name())))?;
+        let aligned = aligned(all, recipe.clock.topic.is_some());
+        let (runs, cuts) = aligned.map_err(|error| error.at(format!("log {}", log.name())))?;
+        transforms.settle(cuts);
         find_columns(log, recipe, &mut streams, &runs, table)?;
-        Ok((streams, runs, reports))
+        Ok((streams, runs, reports, transforms))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -223,6 +248,11 @@ impl Rows {
     /// Returns the streams with their columns.
     pub(crate) fn streams(&self) -> Vec<Stream> {
         self.builders.iter().map(|builder| builder.stream.clone()).collect()
+    }
+
+    /// Returns what became of the transforms so far.
+    pub(crate) fn transforms(&self) -> impl Iterator<Item = &TfReport> {
+        self.transforms.reports()
     }
 
     /// Returns why the messages of a topic stay bytes, if they do.
@@ -245,7 +275,16 @@ impl Rows {
         let mut report = self.report.clone();
         report.matches = self.builders.iter().map(StreamBuilder::reported).collect();
         report.parts = if report.rows == 0 { 0 } else { self.part + 1 };
+        report.transforms = self.transforms().cloned().collect();
         report.warnings = self.log.warnings();
+        let videos = self.builders.iter().zip(&report.matches).filter(|(builder, _)| builder.is_video);
+        let of_video = |(builder, found): (&StreamBuilder, &MatchReport)| {
+            let frames = Frames { all: found.messages, skipped: found.skipped, left_out: found.late + found.without_stamp };
+            let warning = video::warning(&builder.stream, &frames, self.on_equal, report.dropped)?;
+            Some(format!("log {}: {warning}", report.log))
+        };
+        let warnings: Vec<String> = videos.filter_map(of_video).collect();
+        report.warnings.extend(warnings);
         report
     }
 
@@ -273,8 +312,8 @@ impl Rows {
         let since = Since { before: self.before, is_first: self.before.is_none() || is_behind_gap };
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
-        for builder in &self.builders {
-            let pick = match (&builder.stream.matched, tick.message) {
+        for builder in &mut self.builders {
+            let mut pick = match (&builder.stream.matched, tick.message) {
                 (None, Some(message)) => Pick::One(message + builder.run(tick.run).0),
                 (None, None) => Pick::None,
                 (Some(matched), _) => {
@@ -282,6 +321,11 @@ impl Rows {
                     pick(matched, entries, time, since).behind(start)
                 }
             };
+            if builder.stream.policy() == Some(Policy::Slerp)
+                && !builder.has_rotation(&self.log, &pick).map_err(|error| place(error, &self.log, builder))?
+            {
+                pick = Pick::None;
+            }
             any |= !matches!(&pick, Pick::None) && !matches!(&pick, Pick::All(range) if range.is_empty());
             picks.push(pick);
         }
@@ -316,9 +360,21 @@ impl Rows {
         if std::mem::take(&mut self.begins_part) && self.report.rows > 0 {
             self.part += 1;
         }
+        let mut left = MAX_BYTES;
         for (builder, pick) in self.builders.iter_mut().zip(&picks) {
-            self.bytes += builder.append(&self.log, pick, time).map_err(|error| place(error, &self.log, builder))?;
+            self.bytes += builder.append(&self.log, pick, time, &mut left).map_err(|error| place(error, &self.log, builder))?;
         }
+        let builders = &self.builders;
+        let time_of = |name: &str| {
+            let at = builders.iter().position(|builder| builder.stream.matched.is_some() && builder.stream.name == name)?;
+            match picks.get(at)? {
+                Pick::One(number) => builders[at].entries.get(*number).map(|entry| entry.time),
+                // A value between two messages is of the time of the row.
+                Pick::Between(..) => Some(time),
+                Pick::None | Pick::All(_) => None,
+            }
+        };
+        self.bytes += self.transforms.append(tick.run, time, &time_of)?;
         self.parts.push(self.part);
         self.times.push(time);
         self.bytes += 16;
@@ -337,7 +393,7 @@ impl Rows {
             let mut names = builder.stream.outputs().into_iter().map(|(name, ..)| name);
             if builder.stream.has_dt() {
                 columns.push((names.next().unwrap_or_default(), builder.dt.finish()?));
-                if builder.stream.policy() == Some(Policy::Linear) {
+                if builder.stream.is_between() {
                     columns.push((names.next().unwrap_or_default(), builder.gap.finish()?));
                 }
             }
@@ -345,6 +401,7 @@ impl Rows {
                 columns.push((name, column.finish()?));
             }
         }
+        columns.extend(self.transforms.finish()?);
         self.bytes = 0;
         let fields = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect::<Vec<_>>();
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
@@ -387,8 +444,8 @@ impl StreamBuilder {
         MatchReport { skipped, ..self.report.clone() }
     }
 
-    /// Appends the values of a row. Returns their bytes.
-    fn append(&mut self, log: &Log, pick: &Pick, time: i64) -> Result<usize> {
+    /// Appends the values of a row, whose messages may have `left` more bytes. Returns the bytes of the values.
+    fn append(&mut self, log: &Log, pick: &Pick, time: i64, left: &mut usize) -> Result<usize> {
         let numbers = match pick {
             Pick::None => 0..0,
             Pick::One(number) => *number..number + 1,
@@ -415,55 +472,105 @@ impl StreamBuilder {
             let cell = |ns: Option<i64>| ns.map_or(Cell::Null, |ns| Cell::Fixed(ns.to_le_bytes()));
             let of_all = || numbers.clone().map(|number| cell(Some(self.entries[number].time - time))).collect();
             self.dt.append(&if is_all { Cell::List(of_all()) } else { cell(dt) })?;
-            if self.stream.policy() == Some(Policy::Linear) {
+            if self.stream.is_between() {
                 self.gap.append(&cell(gap))?;
             }
         }
-        let cells: Arc<Vec<Cell>> = match pick {
-            Pick::None => Arc::new(vec![Cell::Null; self.columns.len()]),
-            Pick::One(number) => self.decoded(log, *number)?,
+        let mut take = |decoded: &Decoded| {
+            let enough = left.checked_sub(decoded.bytes);
+            let too_many = || {
+                let why = format!("the messages of one row have over {MAX_BYTES} bytes: take fewer of them, or more rows");
+                Error::unsupported(why)
+            };
+            enough.map(|enough| *left = enough).ok_or_else(too_many)
+        };
+        let is_slerp = self.stream.policy() == Some(Policy::Slerp);
+        let one;
+        let made;
+        let cells: &[Cell] = match pick {
+            Pick::None => {
+                made = vec![Cell::Null; self.columns.len()];
+                &made
+            }
+            // The messages are in a table of their own.
+            Pick::One(_) if self.stream.is_apart() => &[],
+            Pick::One(number) if is_slerp => {
+                let decoded = self.decoded(log, *number)?;
+                take(&decoded)?;
+                let whole = self.stream.columns.iter().zip(&decoded.cells).map(|(column, a)| slerp::between(&column.ty, a, None));
+                made = whole.collect::<Result<_>>()?;
+                &made
+            }
+            Pick::One(number) => {
+                one = self.decoded(log, *number)?;
+                take(&one)?;
+                &one.cells
+            }
             Pick::Between(a, b) => {
                 let weight = weight(&self.entries, *a, *b, time);
                 let (a, b) = (self.decoded(log, *a)?, self.decoded(log, *b)?);
-                let between = self.stream.columns.iter().zip(a.iter().zip(b.iter()));
+                take(&a).and_then(|()| take(&b))?;
+                let between = self.stream.columns.iter().zip(a.cells.iter().zip(&b.cells));
                 let between = between.map(|(column, (a, b))| {
-                    interpolated(&column.ty, a, b, weight).map_err(|error| error.at(format!("column `{}`", column.name)))
+                    let found = match is_slerp {
+                        true => slerp::between(&column.ty, a, Some((b, weight))),
+                        false => interpolated(&column.ty, a, b, weight),
+                    };
+                    found.map_err(|error| error.at(format!("column `{}`", column.name)))
                 });
-                Arc::new(between.collect::<Result<_>>()?)
+                made = between.collect::<Result<_>>()?;
+                &made
             }
             Pick::All(range) => {
                 let mut lists: Vec<Vec<Cell>> = vec![Vec::with_capacity(range.len()); self.stream.columns.len()];
                 for number in range.clone() {
-                    let cells = self.decoded(log, number)?;
-                    lists.iter_mut().zip(cells.iter()).for_each(|(list, cell)| list.push(cell.clone()));
+                    let decoded = self.decoded(log, number)?;
+                    take(&decoded)?;
+                    lists.iter_mut().zip(&decoded.cells).for_each(|(list, cell)| list.push(cell.clone()));
                 }
-                let stacked = lists.into_iter().zip(&self.stream.columns).map(|(list, column)| stack(&column.ty, list));
-                Arc::new(stacked.collect())
+                made = lists.into_iter().zip(&self.stream.columns).map(|(list, column)| stack(&column.ty, list)).collect();
+                &made
             }
         };
         let mut bytes = 0;
-        for ((builder, cell), column) in self.columns.iter_mut().zip(cells.iter()).zip(&self.stream.columns) {
+        for ((builder, cell), column) in self.columns.iter_mut().zip(cells).zip(&self.stream.columns) {
             bytes += builder.append(cell).map_err(|error| error.at(format!("column `{}`", column.name)))?;
         }
         Ok(bytes)
     }
 
-    fn decoded(&mut self, log: &Log, number: usize) -> Result<Arc<Vec<Cell>>> {
-        if let Some((_, cells)) = self.kept.iter().find(|(kept, _)| *kept == number) {
-            return Ok(Arc::clone(cells));
+    /// Whether the messages of a row have a rotation. A row that only has quaternions that are zero or not finite has got no message.
+    fn has_rotation(&mut self, log: &Log, pick: &Pick) -> Result<bool> {
+        let (a, b) = match pick {
+            Pick::One(number) => (*number, *number),
+            Pick::Between(a, b) => (*a, *b),
+            Pick::None | Pick::All(_) => return Ok(true),
+        };
+        let (a, b) = (self.decoded(log, a)?, self.decoded(log, b)?);
+        let mut cells = self.stream.columns.iter().zip(a.cells.iter().zip(&b.cells));
+        Ok(self.stream.columns.is_empty()
+            || cells.any(|(column, (a, b))| slerp::rotation(&column.ty, a).is_some() && slerp::rotation(&column.ty, b).is_some()))
+    }
+
+    fn decoded(&mut self, log: &Log, number: usize) -> Result<Arc<Decoded>> {
+        if let Some((_, decoded)) = self.kept.iter().find(|(kept, _)| *kept == number) {
+            return Ok(Arc::clone(decoded));
         }
         let entry = &self.entries[number];
         let decode = || {
-            let value = self.decoder.decode(&log.message(entry)?)?;
-            self.stream.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()
+            let message = self.decoder.unpacked(&log.message(entry)?)?;
+            let value = self.decoder.decode_unpacked(&message)?;
+            let cells = self.stream.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()?;
+            // Values may be parts of the message.
+            let bytes = message.len().max(cells.iter().map(Cell::memory).sum());
+            Ok::<_, Error>(Decoded { cells, bytes })
         };
-        let cells = decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?;
-        let cells = Arc::new(cells);
-        self.kept.push_back((number, Arc::clone(&cells)));
+        let decoded = Arc::new(decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?);
+        self.kept.push_back((number, Arc::clone(&decoded)));
         if self.kept.len() > KEPT {
             self.kept.pop_front();
         }
-        Ok(cells)
+        Ok(decoded)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
 use tempfile::TempDir;
-use tetrys::{Error, Result, ingest::LocalFile};
+use tetrys::{Error, Result, extension::LocalFile};
 
 use crate::{
     input::Input,

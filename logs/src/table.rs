@@ -12,18 +12,21 @@ use arrow_array::{Array, cast::AsArray};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tetrys::{
-    Error, ErrorKind, Result, Schema, Store, Table, WriteOptions,
-    ingest::{Target, threads, writer},
+    Error, ErrorKind, Receipt, Result, Schema, Store, StoreOptions, Table, WriteOptions, WritePlan,
+    extension::{blocking, threads, writer},
+    ingest::{IngestOptions, Target},
     table::TableWriter,
 };
 use tokio::task::JoinSet;
 
 use crate::{
-    input::Cancel,
+    input::{Cancel, CancelOnDrop},
     layout::{self, LOG, Stream},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
+    resume::{self, Note, Resumed},
     rows::{LogReport, Rows},
+    tf,
 };
 
 /// Property of the table: the recipe that its rows were made with.
@@ -48,6 +51,8 @@ pub struct IngestSettings {
     pub workers: usize,
     /// Tables whose chunks may be shared: blocks that they have are not stored again.
     pub references: Vec<Table>,
+    /// Options of the stores of the tables that the recipe names ([`Match::table`](crate::recipe::Match::table)).
+    pub tables: StoreOptions,
 }
 
 /// The result of an import.
@@ -61,6 +66,17 @@ pub struct Ingested {
     pub failed: Vec<(String, Error)>,
     /// Logs that the table had already.
     pub present: Vec<String>,
+    /// Logs that an import before this one had written when it was interrupted. They were not read again.
+    pub resumed: Vec<String>,
+    /// If `table` is a view, because matches have tables of their own: these tables in the order of the recipe, and last that of the rows.
+    pub tables: Vec<Table>,
+}
+
+impl Ingested {
+    pub(crate) fn of(table: Table, report: Report) -> Self {
+        let (failed, present, resumed, tables) = Default::default();
+        Self { table, report, failed, present, resumed, tables }
+    }
 }
 
 /// Reports the import of several logs.
@@ -71,6 +87,9 @@ pub struct Report {
     pub logs: Vec<LogReport>,
     /// Logs that failed, and why.
     pub failed: BTreeMap<String, String>,
+    /// Warnings of logs whose rows were there already, and whose messages this import added to the table of a match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -83,37 +102,94 @@ impl Report {
         self.failed.extend(added.failed.clone());
         self
     }
+
+    /// Returns what the lineage of a version says of its import.
+    pub(crate) fn lineage(&self) -> [(&'static str, Json); 2] {
+        let source = json!({"kind": "logs", "logs": self.logs.len(), "failed": self.failed.len()});
+        [("source", source), ("matches", totals(self))]
+    }
 }
 
 impl IngestSettings {
     /// Returns the settings of a recipe, with everything else as it is by default.
     pub fn new(recipe: Recipe) -> Self {
         let (open, write) = (OpenOptions::default(), WriteOptions::default());
-        Self { recipe, open, span: (None, None), write, workers: 0, references: Vec::new() }
+        Self { recipe, open, span: (None, None), write, workers: 0, references: Vec::new(), tables: StoreOptions::from_env() }
     }
 }
 
-/// Imports logs into the table in `store`, which may exist: then only logs are imported whose names it does not have. `progress`
-/// receives the number of rows written so far.
+/// Imports logs into the table in `store`. All of an import but tables of matches: see [`crate::ingest`]. `is_part` says that other
+/// tables follow: then a table that exists stays as it is if none of the logs can be imported, and that is no error.
 ///
 /// # Errors
-/// After an error there is no new table or version.
-/// - `Invalid`: two logs have the same name; the table was made with another recipe, or no log at all could be imported: the
-///   message is that of the first one.
-/// - `NotFound`: a file or a topic is missing.
-/// - `Corrupt`: with `strict`, a file is cut or damaged.
-/// - Errors of the stores.
-pub async fn ingest(
+/// Those of [`crate::ingest`].
+pub(crate) async fn ingest(
     sources: &[LogSource],
     store: Store,
     settings: &IngestSettings,
+    is_part: bool,
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Ingested> {
+    let (work, _guard) = Work::of(settings).await?;
+    let (import, done, mut failed) = match begin(sources, store, &work, is_part).await? {
+        Begun::Present(ingested) => return Ok(ingested),
+        Begun::Import(import, done, failed) => (*import, done, failed),
+    };
+    let resumed: Vec<String> = done.keys().filter_map(|number| import.sources.get(*number)).map(|log| log.name.clone()).collect();
+    let (import, written) = write(import, work, done, &mut failed, progress).await?;
+    finish(import, written, failed, resumed).await
+}
+
+/// An import that has begun.
+pub(crate) enum Begun {
+    /// The table has all of the logs.
+    Present(Ingested),
+    /// Logs that are not in the table, those that are written already, and those that cannot be read as far as that is known.
+    Import(Box<Import>, Written, BTreeMap<String, Error>),
+}
+
+/// Finds out which logs the table lacks, and the session in which they are written: a new one, or that of the same import if it was
+/// interrupted. `is_part` is that of [`ingest`].
+///
+/// # Errors
+/// Those of [`crate::ingest`].
+pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_part: bool) -> Result<Begun> {
     check_names(sources)?;
-    // Work that blocks a thread ends when the caller drops this future, for example because of Ctrl-C.
-    let cancel = Cancel::default();
-    let _guard = cancel.on_drop();
+    let Work { settings, identity, cancel } = work;
     let recipe = settings.recipe.to_json()?;
+    let Before { base, earlier, present } = before(&store, &recipe).await?;
+    let (here, wanted): (Vec<&LogSource>, Vec<&LogSource>) = sources.iter().partition(|source| present.contains(&source.name));
+    let present: Vec<String> = here.into_iter().map(|source| source.name.clone()).collect();
+    if let (true, Some(table)) = (wanted.is_empty(), base.clone()) {
+        return Ok(Begun::Present(Ingested { present, ..Ingested::of(table, Report::default()) }));
+    }
+    let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
+    let kept = base.clone().filter(|_| is_part);
+    let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
+    let (Resumed { plan, writer, done }, failed) = match found {
+        Some(found) => (found, BTreeMap::new()),
+        None => begun(store.clone(), base, &wanted, settings, &recipe, cancel).await?,
+    };
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept };
+    Ok(Begun::Import(Box::new(import), done, failed))
+}
+
+/// The state of a table before an import.
+pub(crate) struct Before {
+    /// The table, if there is one.
+    pub(crate) base: Option<Table>,
+    /// The report of its logs.
+    pub(crate) earlier: Report,
+    /// The names of its logs.
+    pub(crate) present: BTreeSet<String>,
+}
+
+/// Opens the table that gets the logs, if it is there.
+///
+/// # Errors
+/// - `Invalid`: it was made with another recipe.
+/// - Errors of the store.
+pub(crate) async fn before(store: &Store, recipe: &Json) -> Result<Before> {
     let base = match Table::open_in(store.clone()).await {
         Ok(table) => Some(table),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -121,58 +197,130 @@ pub async fn ingest(
     };
     let (mut present, mut earlier) = (BTreeSet::new(), Report::default());
     if let Some(table) = &base {
-        let own = table.properties().get(RECIPE);
-        if own != Some(&recipe) {
-            let which = if own.is_some() { "with another recipe" } else { "without a recipe" };
-            return Err(Error::invalid(format!(
-                "{}: the table was made {which}; logs are added with the recipe that it has",
-                table.url()
-            )));
-        }
+        check_recipe(table, recipe)?;
         earlier = report_of(table).await?;
         present = names_of(table).await?;
         // A log without rows was imported, too.
         present.extend(earlier.logs.iter().filter(|log| log.rows == 0).map(|log| log.log.clone()));
     }
-    let (here, wanted): (Vec<&LogSource>, Vec<&LogSource>) = sources.iter().partition(|source| present.contains(&source.name));
-    let present: Vec<String> = here.into_iter().map(|source| source.name.clone()).collect();
-    if let (true, Some(table)) = (wanted.is_empty(), base.clone()) {
-        return Ok(Ingested { table, report: Report::default(), failed: Vec::new(), present });
+    Ok(Before { base, earlier, present })
+}
+
+/// Checks that a table was made with this recipe.
+///
+/// # Errors
+/// - `Invalid`: it was made with another one, or with none.
+pub(crate) fn check_recipe(table: &Table, recipe: &Json) -> Result<()> {
+    let own = table.properties().get(RECIPE);
+    if own == Some(recipe) {
+        return Ok(());
     }
-    let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
-    let (schema, mut failed) = match &base {
-        Some(table) => (table.schema().clone(), BTreeMap::new()),
-        None => first_schema(&wanted, settings, &cancel).await?,
-    };
-    let target = if base.is_some() { Target::Append } else { Target::New };
-    let writer = writer(store, base, schema, settings.write.clone(), target, &settings.references).await?;
-    let writer = Arc::new(writer);
-    let written = write(&writer, &wanted, settings, &mut failed, progress, &cancel).await?;
-    let (mut receipts, mut logs) = (Vec::new(), Vec::new());
-    for (receipt, report) in written {
-        receipts.push(receipt);
-        logs.push(report);
-    }
-    if receipts.is_empty() {
-        let first = wanted.iter().find_map(|source| failed.remove(&source.name));
+    let which = if own.is_some() { "with another recipe" } else { "without a recipe" };
+    Err(Error::invalid(format!("{}: the table was made {which}; logs are added with the recipe that it has", table.url())))
+}
+
+/// Commits the logs that are written. The others, which have failed, are in no version.
+///
+/// # Errors
+/// Those of [`crate::ingest`].
+pub(crate) async fn finish(
+    import: Import,
+    written: Written,
+    mut failed: BTreeMap<String, Error>,
+    resumed: Vec<String>,
+) -> Result<Ingested> {
+    let Import { store, plan, writer, sources, recipe, earlier, present, kept } = import;
+    if written.is_empty() {
+        // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes.
+        let _ = plan.abort(&store).await;
+        if let Some(table) = kept {
+            let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
+            let report = Report { failed: texts, ..Report::default() };
+            return Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) });
+        }
+        let first = sources.iter().find_map(|source| failed.remove(&source.name));
         return Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")));
     }
+    let (receipts, logs): (Vec<_>, Vec<_>) = written.into_values().unzip();
     let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
-    let report = Report { logs, failed: texts };
+    let mut report = Report { logs, failed: texts, warnings: Vec::new() };
     writer.set_property(RECIPE, recipe);
-    writer.set_lineage("source", json!({"kind": "logs", "logs": report.logs.len(), "failed": report.failed.len()}));
-    writer.set_lineage("matches", totals(&report));
+    for (key, value) in report.lineage() {
+        writer.set_lineage(key, value);
+    }
     let text = serde_json::to_vec(&earlier.and(&report)).map_err(|error| Error::internal(format!("a report: {error}")))?;
-    writer.attach(REPORT, text).await?;
-    let table = writer.commit(receipts).await?;
-    Ok(Ingested { table, report, failed: failed.into_iter().collect(), present })
+    writer.attach(REPORT, text.clone()).await?;
+    let table = match writer.commit(receipts).await {
+        // The session cannot be committed any more, so the same import must not find it again.
+        Err(error) if error.kind() == ErrorKind::Conflict => {
+            let _ = plan.abort(&store).await;
+            return Err(error);
+        }
+        table => table?,
+    };
+    // Another process may have committed the session before.
+    if table.attachment(REPORT).await.is_ok_and(|there| there != text) {
+        leave_out(&table, &mut report, &mut failed).await?;
+    }
+    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) })
+}
+
+/// Returns all settings that rows depend on, with the sizes and times of the files of definitions.
+async fn identity(settings: &IngestSettings) -> Result<Json> {
+    let msgs = settings.open.msgs.clone();
+    let msgs = blocking(move || resume::definition_stamps(&msgs)).await?;
+    let references: Vec<(&str, u64)> = settings.references.iter().map(|table| (table.url(), table.version())).collect();
+    let IngestSettings { open: OpenOptions { strict, .. }, span, write, .. } = settings;
+    let recipe = settings.recipe.to_json()?;
+    Ok(json!({"recipe": recipe, "span": span, "strict": strict, "msgs": msgs, "write": write, "references": references}))
+}
+
+/// Begins a session, and stores its plan, so that the same import finds it if this one is interrupted. Returns also the logs that
+/// cannot be read, as far as the schema takes it.
+async fn begun(
+    store: Store,
+    base: Option<Table>,
+    wanted: &[LogSource],
+    settings: &IngestSettings,
+    recipe: &Json,
+    cancel: &Cancel,
+) -> Result<(Resumed, BTreeMap<String, Error>)> {
+    let (schema, failed) = match &base {
+        Some(table) => (table.schema().clone(), BTreeMap::new()),
+        None => first_schema(wanted, settings, cancel).await?,
+    };
+    let target = if base.is_some() { Target::Append } else { Target::New };
+    // A message may serve several rows.
+    let write = settings.write.clone().share_repeats(true);
+    let options = IngestOptions { write, references: settings.references.clone(), target, ..IngestOptions::default() };
+    let writer = writer(store, base, schema, &options).await?;
+    writer.set_property(RECIPE, recipe.clone());
+    let partitions = u32::try_from(wanted.len()).map_err(|_| Error::invalid("over 2^32 logs"))?;
+    let plan = writer.plan(Some(partitions), wanted.iter().map(|source| source.name.clone()).collect()).await?;
+    Ok((Resumed { plan, writer, done: BTreeMap::new() }, failed))
+}
+
+/// Moves logs that the table does not have from the report to the failed ones: another process was doing the same import, and has
+/// committed it without them.
+async fn leave_out(table: &Table, report: &mut Report, failed: &mut BTreeMap<String, Error>) -> Result<()> {
+    let mut there = names_of(table).await?;
+    there.extend(report_of(table).await?.logs.into_iter().map(|log| log.log));
+    let (here, lacking) = std::mem::take(&mut report.logs).into_iter().partition(|log| there.contains(&log.log));
+    report.logs = here;
+    for LogReport { log, .. } in lacking {
+        let why =
+            "another process was doing the same import, and has committed it without this log; the same import again adds it";
+        report.failed.insert(log.clone(), why.to_owned());
+        failed.insert(log, Error::conflict(why));
+    }
+    Ok(())
 }
 
 /// Returns the report that a table has of its logs. A table whose attachment is no report has none: rows do not depend on it.
 ///
 /// # Errors
 /// - Errors of the store.
-async fn report_of(table: &Table) -> Result<Report> {
+pub(crate) async fn report_of(table: &Table) -> Result<Report> {
     match table.attachment(REPORT).await {
         Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Report::default()),
@@ -202,7 +350,7 @@ fn totals(report: &Report) -> Json {
     totals.into()
 }
 
-fn check_names(sources: &[LogSource]) -> Result<()> {
+pub(crate) fn check_names(sources: &[LogSource]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for source in sources {
         if let Some(other) = seen.insert(&source.name, source.files.first()) {
@@ -222,8 +370,15 @@ fn check_names(sources: &[LogSource]) -> Result<()> {
     }
 }
 
-/// Returns the names of the logs that a table has.
-async fn names_of(table: &Table) -> Result<BTreeSet<String>> {
+/// Returns the names of the logs that a table has, also of those without rows.
+pub(crate) async fn logs_of(table: &Table) -> Result<BTreeSet<String>> {
+    let mut names = names_of(table).await?;
+    names.extend(report_of(table).await?.logs.into_iter().filter(|log| log.rows == 0).map(|log| log.log));
+    Ok(names)
+}
+
+/// Returns the names of the logs that have rows in a table.
+pub(crate) async fn names_of(table: &Table) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for batch in table.index_batches().await? {
         let batch = batch?;
@@ -274,7 +429,7 @@ async fn first_schema(
         )));
     }
     match all.is_empty() {
-        false => Ok((layout::schema(&all)?, failed)),
+        false => Ok((layout::schema(&all, &settings.recipe)?, failed)),
         true => {
             let first = sources.iter().find_map(|source| failed.remove(&source.name));
             Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")))
@@ -282,71 +437,119 @@ async fn first_schema(
     }
 }
 
-type Written = Vec<(tetrys::Receipt, LogReport)>;
+/// The settings with which each log of an import is written.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub(crate) settings: IngestSettings,
+    /// All settings that rows depend on.
+    pub(crate) identity: Json,
+    pub(crate) cancel: Cancel,
+}
 
-/// Writes one partition for each log. Puts those that fail into `failed`.
+impl Work {
+    /// Returns the work of an import, and what ends it when it is dropped, for example because of Ctrl-C.
+    ///
+    /// # Errors
+    /// - `NotFound`: a folder of definitions is missing.
+    pub(crate) async fn of(settings: &IngestSettings) -> Result<(Self, CancelOnDrop)> {
+        // Work that blocks a thread ends when the caller drops its future.
+        let cancel = Cancel::default();
+        let guard = cancel.on_drop();
+        Ok((Self { settings: settings.clone(), identity: identity(settings).await?, cancel }, guard))
+    }
+}
+
+/// An import into a table.
+pub(crate) struct Import {
+    pub(crate) store: Store,
+    pub(crate) plan: WritePlan,
+    pub(crate) writer: TableWriter,
+    /// The logs that the table lacks.
+    pub(crate) sources: Vec<LogSource>,
+    pub(crate) recipe: Json,
+    /// The report of the table before.
+    pub(crate) earlier: Report,
+    /// The logs that the table has.
+    pub(crate) present: Vec<String>,
+    /// The table that is the result if no log can be imported. `None`: that is an error.
+    pub(crate) kept: Option<Table>,
+}
+
+/// The receipt and the report of each log that is written, by its number.
+pub(crate) type Written = BTreeMap<usize, (Receipt, LogReport)>;
+
+/// Writes one partition for each log that is not done. Puts those that fail into `failed`. Returns all that are written.
 async fn write(
-    writer: &Arc<TableWriter>,
-    sources: &[LogSource],
-    settings: &IngestSettings,
+    import: Import,
+    work: Work,
+    mut done: Written,
     failed: &mut BTreeMap<String, Error>,
     progress: impl Fn(u64) + Send + Sync + 'static,
-    cancel: &Cancel,
-) -> Result<Written> {
-    let (next, done, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(progress));
-    let workers = match settings.workers {
+) -> Result<(Import, Written)> {
+    let todo: Vec<usize> = (0..import.sources.len()).filter(|number| !done.contains_key(number)).collect();
+    let rows: u64 = done.values().map(|(_, report)| report.rows).sum();
+    if rows > 0 {
+        progress(rows);
+    }
+    let workers = match work.settings.workers {
         0 => threads().min(4),
         workers => workers,
     };
+    let (import, work, todo) = (Arc::new(import), Arc::new(work), Arc::new(todo));
+    let (next, rows, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(rows)), Arc::new(progress));
     // If the caller is dropped, the set ends the jobs.
     let mut jobs = JoinSet::new();
-    for _ in 0..workers.min(sources.len()) {
-        let (writer, next, done, progress) = (Arc::clone(writer), Arc::clone(&next), Arc::clone(&done), Arc::clone(&progress));
-        let (sources, settings, cancel) = (sources.to_vec(), settings.clone(), cancel.clone());
+    for _ in 0..workers.min(todo.len()) {
+        let (import, work, todo) = (Arc::clone(&import), Arc::clone(&work), Arc::clone(&todo));
+        let (next, rows, progress) = (Arc::clone(&next), Arc::clone(&rows), Arc::clone(&progress));
         jobs.spawn(async move {
             let mut found = Vec::new();
             loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(source) = sources.get(number) else { return found };
-                let report = |rows| progress(done.fetch_add(rows, Ordering::Relaxed) + rows);
-                let written = write_log(&writer, number, source, &settings, report, &cancel).await;
-                found.push((number, written));
+                let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { return found };
+                let report = |more| progress(rows.fetch_add(more, Ordering::Relaxed) + more);
+                let written = write_log(&import.writer, &import.sources[*number], *number, &work, report).await;
+                found.push((*number, written));
             }
         });
     }
-    let mut all = Vec::new();
     while let Some(job) = jobs.join_next().await {
-        all.extend(job.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))?);
-    }
-    all.sort_by_key(|(number, _)| *number);
-    let mut written = Vec::new();
-    for (number, result) in all {
-        match result {
-            Ok(result) => {
-                failed.remove(&sources[number].name);
-                written.push(result);
-            }
-            Err(error) => {
-                writer.abandon(u32::try_from(number).unwrap_or(u32::MAX));
-                failed.insert(sources[number].name.clone(), error);
+        for (number, result) in job.map_err(|error| Error::internal(format!("an ingest worker stopped: {error}")))? {
+            let name = &import.sources[number].name;
+            match result {
+                Ok(written) => {
+                    failed.remove(name);
+                    done.insert(number, written);
+                }
+                Err(error) => {
+                    import.writer.abandon(u32::try_from(number).unwrap_or(u32::MAX));
+                    failed.insert(name.clone(), error);
+                }
             }
         }
     }
-    Ok(written)
+    let import = Arc::into_inner(import).ok_or_else(|| Error::internal("an ingest worker is still writing"))?;
+    Ok((import, done))
 }
 
-async fn write_log(
+/// Writes a log as the partition of its number. `progress` receives the number of rows of each batch.
+///
+/// # Errors
+/// - Errors of the log and of the stores.
+pub(crate) async fn write_log(
     writer: &TableWriter,
-    number: usize,
     source: &LogSource,
-    settings: &IngestSettings,
+    number: usize,
+    work: &Work,
     progress: impl Fn(u64),
-    cancel: &Cancel,
-) -> Result<(tetrys::Receipt, LogReport)> {
+) -> Result<(Receipt, LogReport)> {
+    let Work { settings, identity, cancel } = work;
+    let source = source.clone();
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let schema = writer.schema().clone();
-    let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
-    let name = source.name.clone();
+    let (settings, cancel, name) = (settings.clone(), cancel.clone(), source.name.clone());
+    let (of, options) = (source.clone(), settings.open.clone());
+    // Before the files are read: if they change meanwhile, they are read again.
+    let stamps = blocking(move || resume::stamps(&of, &options)).await?;
     let open = move |scanned: bool| {
         let mut log = Log::open_with(&source, &settings.open, &cancel)?;
         if scanned {
@@ -385,7 +588,9 @@ async fn write_log(
         progress(written.saturating_sub(counted).min(batch.num_rows() as u64));
         counted = counted.max(written);
     }
-    Ok((partition.finish().await?, rows.report()))
+    let report = rows.report();
+    partition.note(Note::text(identity, stamps, &report)?);
+    Ok((partition.finish().await?, report))
 }
 
 /// Checks that the columns of a log are those of the table.
@@ -409,19 +614,11 @@ fn check_types(rows: &Rows, schema: &Schema) -> Result<()> {
             found.insert(column);
         }
     }
+    found.extend(rows.transforms().flat_map(|report| tf::outputs(&report.name)).map(|(name, _)| name));
     let fixed = [LOG, layout::PART, layout::TIME];
     let lacking = schema.columns().iter().find(|column| !fixed.contains(&column.name.as_str()) && !found.contains(&column.name));
     match lacking {
         Some(column) => Err(Error::invalid(format!("log {name}: the column `{}` of the table is missing", column.name))),
         None => Ok(()),
-    }
-}
-
-/// Runs work that blocks on a thread of its own.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(Error::unavailable("the runtime is shutting down")),
     }
 }

@@ -16,7 +16,7 @@ use tetrys::{ColumnType, Error, Result, schema::Primitive};
 
 use crate::{
     cells::Cell,
-    columns::{Array, Column, Stored},
+    columns::{Array, Column, Stored, shape_fits},
     npy::{self, Descr, Header},
     pictures,
 };
@@ -486,17 +486,6 @@ fn texts_fit(header: &Header, bytes: bool, shape: &[Option<u32>]) -> Result<()> 
         return Err(Error::unsupported(format!("an array of {} texts: expected at most {MAX_TEXTS}", header.elements())));
     }
     shape_fits(&header.shape, shape)
-}
-
-/// Checks a shape against the declared one.
-pub(crate) fn shape_fits(found: &[u64], declared: &[Option<u32>]) -> Result<()> {
-    let fits = |(found, declared): (&u64, &Option<u32>)| declared.is_none_or(|declared| u64::from(declared) == *found);
-    if found.len() == declared.len() && found.iter().zip(declared).all(fits) {
-        return Ok(());
-    }
-    let declared: Vec<String> =
-        declared.iter().map(|extent| extent.map_or("?".to_owned(), |extent| extent.to_string())).collect();
-    Err(Error::invalid(format!("expected an array of shape [{}], found {found:?}", declared.join(", "))))
 }
 
 #[cfg(test)]

@@ -272,3 +272,14 @@ fn native(found: &DataType) -> Result<Stored> {
         },
     })
 }
+
+/// Checks a shape against the declared one.
+pub(crate) fn shape_fits(found: &[u64], declared: &[Option<u32>]) -> Result<()> {
+    let fits = |(found, declared): (&u64, &Option<u32>)| declared.is_none_or(|declared| u64::from(declared) == *found);
+    if found.len() == declared.len() && found.iter().zip(declared).all(fits) {
+        return Ok(());
+    }
+    let declared: Vec<String> =
+        declared.iter().map(|extent| extent.map_or("?".to_owned(), |extent| extent.to_string())).collect();
+    Err(Error::invalid(format!("expected an array of shape [{}], found {found:?}", declared.join(", "))))
+}

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use arrow_schema::{DataType, Fields};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use serde_json::{Value, json};
-use tetrys::{Error, Result};
+use tetrys::{Error, Result, extension::blocking};
 
 use crate::{
     footer::{self, TAIL, guarded},
@@ -156,15 +156,6 @@ impl Dataset {
         let indexes = self.row_group_indexes()?;
         let indexes: serde_json::Map<_, _> = indexes.iter().map(|index| (index.name.clone(), index.to_json())).collect();
         Ok(json!({"schema": self.schema().map(Unischema::to_json), "row_groups": self.files(), "indexes": indexes}))
-    }
-}
-
-/// Runs blocking work on a thread for it.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(Error::unavailable("the runtime is shutting down")),
     }
 }
 

@@ -23,7 +23,7 @@ pub type Entry<'a> = (&'a [u8], &'a [u8]);
 pub(crate) fn guarded<T, E: Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     let corrupt =
         |said: String| Error::corrupt(format!("not a valid Parquet file: {}", said.chars().take(200).collect::<String>()));
-    tetrys::ingest::guarded(read).map_err(corrupt)
+    tetrys::extension::guarded(read).map_err(corrupt)
 }
 
 /// Returns the length of the footer from the last [`TAIL`] bytes of a Parquet file of `file_len` bytes.

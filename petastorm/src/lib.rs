@@ -39,6 +39,7 @@ mod pictures;
 mod plain;
 pub mod row_groups;
 mod rows;
+mod settings;
 mod source;
 mod table;
 pub mod unischema;
@@ -46,7 +47,8 @@ pub mod unischema;
 pub use columns::{INDEXES, ROW_GROUP, SCHEMA};
 pub use dataset::Dataset;
 pub use row_groups::RowGroupIndex;
-pub use table::{IngestSettings, ingest, warnings};
+pub use settings::IngestSettings;
+pub use table::{ingest, warnings};
 pub use unischema::Unischema;
 
 // Numbers of arrays are little-endian and are copied as they lie.

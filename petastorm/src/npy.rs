@@ -1,14 +1,14 @@
-//! The `.npz` archives of Petastorm with the one member `arr.npy`, and the texts of numpy. [`tetrys::ingest::npy`] reads the
+//! The `.npz` archives of Petastorm with the one member `arr.npy`, and the texts of numpy. [`tetrys::extension::npy`] reads the
 //! `.npy` files.
 
 use std::io::{Cursor, Read};
 
 use tetrys::{
     Error, Result,
-    ingest::npy::{MAX_HEADER, header},
+    extension::npy::{MAX_HEADER, header},
 };
 
-pub use tetrys::ingest::npy::{Descr, Header, MAX_ARRAY, in_c_order, parse};
+pub use tetrys::extension::npy::{Descr, Header, MAX_ARRAY, in_c_order, parse};
 
 /// The member of the archives that Petastorm writes.
 const MEMBER: &str = "arr.npy";

@@ -6,7 +6,7 @@ use png::{BitDepth, Decoder, Limits, Transformations};
 use tetrys::{Error, Result, loader::Decode, schema::Primitive};
 use tetrys_images::Image;
 
-use crate::{builders::shape_fits, npy::MAX_ARRAY};
+use crate::{columns::shape_fits, npy::MAX_ARRAY};
 
 /// What the header of a picture says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

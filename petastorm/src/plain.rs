@@ -14,17 +14,17 @@ use parquet::file::reader::Length;
 use tempfile::{NamedTempFile, TempPath};
 use tetrys::{
     Error, Result, Store, Table,
+    extension::{blocking, threads, writer},
     ingest::{
         Target,
         frame::{Frame, FrameFormat, FrameSettings, TextSettings, ingest as ingest_frame, write_partition},
-        writer,
     },
 };
 
 use crate::{
-    dataset::{Dataset, Parts, blocking},
+    dataset::{Dataset, Parts},
     footer::guarded,
-    table::IngestSettings,
+    settings::IngestSettings,
 };
 
 /// Rows copied at a time.
@@ -52,11 +52,7 @@ pub(crate) async fn ingest(
         drop: settings.drop.clone(),
         sequence_by: settings.sequence_by.clone(),
         order_by: settings.order_by.clone(),
-        write: settings.write.clone(),
-        workers: settings.workers,
-        partition_rows: settings.partition_rows,
-        references: settings.references.clone(),
-        target: settings.target,
+        options: settings.options.clone(),
         ..FrameSettings::default()
     };
     let folders: Arc<[Folder]> = folders(parts).into();
@@ -64,28 +60,22 @@ pub(crate) async fn ingest(
     if parts.files.len() == 1 {
         return ingest_frame(&first.frame, store, &frames, progress).await;
     }
-    let (base, schema) = match settings.target {
-        Target::New => (None, frames.schema(&first.frame)?),
-        Target::Overwrite => {
-            return Err(Error::unsupported(format!(
-                "{}: a plain Parquet store of {} files cannot replace the rows of a table; import it as a new table, with the old one \
-                 as a reference",
-                parts.source,
-                parts.files.len()
-            )));
-        }
-        Target::Append => {
-            let table = Table::open_in(store.clone()).await?;
-            let schema = frames.schema_for(&first.frame, &table)?;
-            (Some(table), schema)
-        }
+    if settings.options.target == Target::Overwrite {
+        return Err(Error::unsupported(format!(
+            "{}: a plain Parquet store of {} files cannot replace the rows of a table; import it as a new table, with the old one \
+             as a reference",
+            parts.source,
+            parts.files.len()
+        )));
+    }
+    let base = settings.options.base(&store).await?;
+    let schema = match &base {
+        None => frames.schema(&first.frame)?,
+        Some(table) => frames.schema_for(&first.frame, table)?,
     };
     drop(first);
-    let writer = writer(store, base, schema, settings.write.clone(), settings.target, &settings.references).await?;
-    let workers = match settings.workers {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        workers => workers,
-    };
+    let writer = writer(store, base, schema, &settings.options).await?;
+    let workers = if settings.options.workers == 0 { threads() } else { settings.options.workers };
     let mut done = 0;
     let (writer_ref, frames, folders) = (&writer, &frames, &folders);
     let written = futures::stream::iter(0..parts.files.len()).map(|file| async move {

@@ -20,7 +20,7 @@ use parquet::{
 };
 use tetrys::{
     Error, Result,
-    ingest::LocalFile,
+    extension::LocalFile,
     object_store::{self, ObjectStore, ObjectStoreExt, path::Path as ObjectPath},
 };
 use tokio::runtime::Handle;

@@ -12,18 +12,20 @@ use std::{
 use arrow_array::{Array, RecordBatch, cast::AsArray, types::UInt32Type};
 use serde_json::{Map, Value, json};
 use tetrys::{
-    ColumnType, Error, Result, Schema, Store, Table, WriteOptions,
-    ingest::{Target, write_partitions, writer},
+    ColumnType, Error, Result, Schema, Store, Table,
+    extension::{blocking, write_partitions, writer},
+    ingest::Target,
     schema::ColumnPattern,
 };
 
 use crate::{
     cells::Cell,
     columns::{Column, INDEXES, ROW_GROUP, SCHEMA, plan},
-    dataset::{Dataset, blocking, type_of},
+    dataset::{Dataset, type_of},
     plain,
     row_groups::RowGroupIndex,
     rows::Rows,
+    settings::IngestSettings,
     unischema::Unischema,
 };
 
@@ -36,37 +38,6 @@ const ROWS: u64 = 8192;
 const PARTITION_BYTES: std::ops::RangeInclusive<u64> = 32 << 20..=256 << 20;
 /// Maximum rows of a partition.
 const MAX_ROWS: u64 = 1 << 22;
-
-/// How to import a data set. By default every small scalar is an index column, and every other field is a column group of its
-/// own.
-///
-/// Columns are named by [patterns](tetrys::schema::ColumnPattern).
-#[derive(Clone, Debug, Default)]
-pub struct IngestSettings {
-    /// Whether to store pictures as pixels. Otherwise their PNG or JPEG files are stored.
-    pub decode: bool,
-    /// Index columns. `None`: every column of an indexable type that no group takes.
-    pub index: Option<Vec<String>>,
-    /// Column groups and their columns.
-    pub groups: Vec<(String, Vec<String>)>,
-    /// Columns to leave out.
-    pub drop: Vec<String>,
-    /// Columns that define sequences: rows with equal values in them. The rows of a sequence must be consecutive.
-    pub sequence_by: Vec<String>,
-    /// Columns whose values never fall within a sequence.
-    pub order_by: Vec<String>,
-    /// How to store rows.
-    pub write: WriteOptions,
-    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
-    pub workers: usize,
-    /// Minimum rows of a partition; a partition ends where a row group ends, and where a sequence ends. 0 = 8,192 rows or
-    /// at most 256 MiB of Parquet, whichever is less.
-    pub partition_rows: u64,
-    /// Tables whose chunks may be shared: blocks that they have are not stored again.
-    pub references: Vec<Table>,
-    /// Whether the rows become a new table or a version of an existing one.
-    pub target: Target,
-}
 
 /// Imports a data set as a table in `store`, row by row in Petastorm's order: files sorted by path, then row groups. `progress`
 /// receives the number of rows written so far. Memory holds a few batches per worker, and what the write options allow.
@@ -94,17 +65,16 @@ pub async fn ingest(
     let Some(unischema) = dataset.schema() else { return plain::ingest(dataset, store, settings, progress).await };
     let unischema = &kept(unischema, settings)?;
     let columns: Arc<[Column]> = columns(dataset, unischema, settings.decode)?.0.into();
-    let (base, schema, first_group) = match settings.target {
-        Target::New => (None, schema_of(&columns, settings)?, 0),
-        Target::Overwrite => (Some(Table::open_in(store.clone()).await?), schema_of(&columns, settings)?, 0),
-        Target::Append => {
-            let table = Table::open_in(store.clone()).await?;
-            let schema = more(&columns, settings, &table).map_err(|error| error.at(table.url()))?;
-            let first = groups_of(&table).await?;
-            (Some(table), schema, first)
-        }
+    let base = settings.options.base(&store).await?;
+    let appended_to = base.clone().filter(|_| settings.options.target == Target::Append);
+    if let Some(table) = &appended_to {
+        check_more(&columns, settings, table).map_err(|error| error.at(table.url()))?;
+    }
+    let writer = writer(store, base, schema_of(&columns, settings)?, &settings.options).await?;
+    let first_group = match &appended_to {
+        Some(table) => groups_of(table).await?,
+        None => 0,
     };
-    let writer = writer(store, base, schema.clone(), settings.write.clone(), settings.target, &settings.references).await?;
     let fields: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     writer.set_property(SCHEMA, json!({"name": unischema.name, "fields": fields}));
     let indexes = indexes(dataset, &fields);
@@ -115,14 +85,14 @@ pub async fn ingest(
     let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     writer.set_lineage("source", json!({"kind": "petastorm", "file": name}));
     let (cut, keys) = (dataset.clone(), keys(&columns, settings)?);
-    let target = settings.partition_rows;
+    let target = settings.options.partition_rows;
     let partitions = blocking(move || partitions(&cut, &keys, target)).await?;
     let (left, dataset) = (Arc::new(AtomicUsize::new(partitions.len())), dataset.clone());
     let rows = move |range: Range<u64>| {
         let rows = dataset.rows(Arc::clone(&columns), range, first_group);
         Ok(Checked { rows, dataset: dataset.clone(), left: Arc::clone(&left), ended: false })
     };
-    write_partitions(writer, partitions, settings.workers, rows, progress, |_| {}).await
+    write_partitions(writer, partitions, settings.options.workers, rows, progress, |_| {}).await
 }
 
 /// Returns the names, classes and fields of the row-group indexes over these fields. Rows do not need them: indexes that cannot be
@@ -289,8 +259,8 @@ fn schema_of(columns: &[Column], settings: &IngestSettings) -> Result<Schema> {
     builder.sequence_by(&settings.sequence_by).order_by(&settings.order_by).build()
 }
 
-/// Checks rows to append. Their schema is the table's.
-fn more(columns: &[Column], settings: &IngestSettings, table: &Table) -> Result<Schema> {
+/// Checks what only rows of Petastorm have, before they are appended: the fields that their columns come from.
+fn check_more(columns: &[Column], settings: &IngestSettings, table: &Table) -> Result<()> {
     let chosen = settings.index.is_some() || !settings.groups.is_empty();
     if chosen || !settings.sequence_by.is_empty() || !settings.order_by.is_empty() {
         return Err(Error::invalid("rows to append have the index, groups and sequences of the table; leave out these settings"));
@@ -307,13 +277,7 @@ fn more(columns: &[Column], settings: &IngestSettings, table: &Table) -> Result<
             }
         }
     }
-    let mut names: Vec<String> = named(columns).into_iter().map(|(name, ..)| name).collect();
-    names.sort();
-    let lacking = table.schema().columns().iter().find(|column| names.binary_search(&column.name).is_err());
-    match lacking {
-        None => schema_of(columns, settings),
-        Some(column) => Err(Error::invalid(format!("rows to append lack the column `{}` of the table", column.name))),
-    }
+    Ok(())
 }
 
 /// Returns the number of row groups that a table has: those of rows to append are counted on.

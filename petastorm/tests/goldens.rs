@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Int32Type}
 use arrow_schema::DataType;
 use futures::{StreamExt, pin_mut};
 use serde_json::Value;
-use tetrys::{Error, ErrorKind, Store, Table};
+use tetrys::{Error, ErrorKind, Store, Table, ingest::IngestOptions};
 use tetrys_petastorm::{Dataset, IngestSettings, ROW_GROUP, SCHEMA, ingest};
 
 fn shared() -> Option<PathBuf> {
@@ -131,7 +131,8 @@ fn every_field_of_every_row_equals_what_petastorm_decodes() {
     run(async {
         for release in ["0.4.0", "0.5.1", "0.7.6"] {
             let store = format!("memory://{release}");
-            let settings = IngestSettings { decode: true, partition_rows: 17, ..IngestSettings::default() };
+            let options = IngestOptions { partition_rows: 17, ..IngestOptions::default() };
+            let settings = IngestSettings { decode: true, options, ..IngestSettings::default() };
             let table = imported(release, &store, &settings).await.unwrap();
             let columns = columns(&table).await;
             let text = std::fs::read_to_string(shared.join(format!("{release}.rows.jsonl"))).unwrap();
@@ -157,7 +158,8 @@ fn a_second_import_beside_the_first_stores_nothing_new() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let table = imported("0.7.6", &at("one"), &IngestSettings::default()).await.unwrap();
-        let settings = IngestSettings { references: vec![table], ..IngestSettings::default() };
+        let options = IngestOptions { references: vec![table], ..IngestOptions::default() };
+        let settings = IngestSettings { options, ..IngestSettings::default() };
         let again = imported("0.7.6", &at("two"), &settings).await.unwrap();
         assert_eq!(again.lineage()["shared"]["new_bytes"], 0, "{:?}", again.lineage());
         let exists = imported("0.7.6", &at("one"), &IngestSettings::default()).await.unwrap_err();

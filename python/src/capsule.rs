@@ -80,7 +80,7 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
         if arrays.is_empty() {
             arrays.push(polars_arrow::array::new_empty_array(field.dtype().clone()));
         }
-        let series = tetrys::ingest::guarded(|| Series::try_from((field, arrays)));
+        let series = tetrys::extension::guarded(|| Series::try_from((field, arrays)));
         let series = series.map_err(|said| {
             // polars panics at types that it was built without.
             let why = if said.contains("feature") { "no index has its type: cast it to another one" } else { &said };

@@ -1,5 +1,7 @@
 //! Reads and writes that many processes carry out; `tetrys.cluster` wraps this module.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::{StreamExt, lock::Mutex as Turns, stream::BoxStream};
@@ -9,11 +11,12 @@ use tetrys::{SplitSize, Window, WritePlan};
 use crate::{
     capsule,
     error::IntoPython,
+    index::Index,
     loader::{RowLoader, Rows, parse_window},
     place::{Place, options_of, store_of},
-    runtime::{wait, wait_long},
+    runtime::{wait, wait_long, with_frames},
     table::Table,
-    write::{Described, Options, Partition, Receipt, TableWriter, schema_of},
+    write::{Described, Options, Partition, Receipt, TableWriter},
 };
 
 /// Opens a table with options of its store.
@@ -38,8 +41,16 @@ fn planned(plan: &WritePlan) -> Planned {
 /// Starts a session that creates a table, in a store with options.
 #[pyfunction]
 pub(crate) fn cluster_create(py: Python<'_>, place: Place, schema: Described, options: Options) -> PyResult<TableWriter> {
-    let (schema, write, (url, stores)) = (schema_of(schema)?, options.write()?, options_of(place));
+    let (schema, write, (url, stores)) = (schema.schema(None)?, options.write()?, options_of(place));
     TableWriter::begun(py, &options, async move { tetrys::Table::create_with(&url, &stores, schema, write).await })
+}
+
+/// Starts a session that adds rows to a table, once their columns and settings agree with those of the table.
+#[pyfunction]
+pub(crate) fn cluster_append(py: Python<'_>, table: &Table, schema: Described, options: Options) -> PyResult<TableWriter> {
+    let (columns, roles) = schema.roles()?;
+    roles.check_appended(&columns, table.table.schema()).map_err(|error| error.at(table.table.url())).py()?;
+    TableWriter::append(py, table, options)
 }
 
 /// Plans the partitions of a session, and stores the plan.
@@ -83,6 +94,27 @@ pub(crate) fn cluster_open_sessions(py: Python<'_>, place: Place) -> PyResult<Ve
     Ok(plans.iter().map(planned).collect())
 }
 
+/// Returns the plan of the session with these labels that has the most finished partitions, if there is one.
+#[pyfunction]
+pub(crate) fn cluster_to_resume(py: Python<'_>, place: Place, labels: Vec<String>) -> PyResult<Option<Planned>> {
+    let store = store_of(place)?;
+    let plan = wait_long(py, async move { WritePlan::to_resume(&store, &labels).await })?;
+    Ok(plan.as_ref().map(planned))
+}
+
+/// Returns the numbers of the planned partitions that have no receipt among these.
+#[pyfunction]
+pub(crate) fn cluster_missing(plan: &str, receipts: Vec<Py<Receipt>>) -> PyResult<Vec<u32>> {
+    Ok(WritePlan::from_json(plan).py()?.missing(receipts.iter().map(|receipt| &receipt.get().0)))
+}
+
+/// Returns the number of partitions to make of rows with so many bytes, if these are known.
+#[pyfunction]
+#[pyo3(signature = (bytes, cores))]
+pub(crate) fn cluster_partitions(bytes: Option<u64>, cores: u64) -> u64 {
+    WritePlan::usual_partitions(bytes, cores)
+}
+
 /// Returns the receipts in the store.
 #[pyfunction]
 pub(crate) fn cluster_found(py: Python<'_>, place: Place, plan: &str) -> PyResult<Vec<Receipt>> {
@@ -117,35 +149,62 @@ pub(crate) fn window_length(window: &Bound<'_, PyAny>) -> PyResult<usize> {
 /// Ranges of rows, as starts and ends.
 type Ranges = Vec<(u64, u64)>;
 
-/// Cuts rows of a loader into splits: the ranges and the bytes of each. `count` is the number of splits, or else `bytes` the size
-/// of each.
+/// Rows, stored bytes, and bytes in memory.
+type Split = (Ranges, u64, u64);
+
+fn ranges_of(rows: &Ranges) -> Vec<Range<u64>> {
+    rows.iter().map(|(start, end)| *start..*end).collect()
+}
+
+fn ends_of(rows: Vec<Range<u64>>) -> Ranges {
+    rows.into_iter().map(|rows| (rows.start, rows.end)).collect()
+}
+
+/// Returns the table of an index, which is the only one without `table`, and the rows as ranges.
 #[pyfunction]
+#[pyo3(signature = (index, table = None))]
+pub(crate) fn cluster_rows(py: Python<'_>, index: &Index, table: Option<&Table>) -> PyResult<(Table, Ranges)> {
+    let (index, table) = (&index.0, table.map(|table| &table.table));
+    let (table, rows) = with_frames(py, || {
+        let table = table.map_or_else(|| index.only_table(), Ok)?;
+        Ok((table.clone(), index.row_ranges(table)?))
+    })?;
+    Ok((Table::from(table), ends_of(rows)))
+}
+
+/// Cuts rows of a loader, or all of them, into splits: at most `count`, or else of about `bytes` each, or else of the usual size.
+#[pyfunction]
+#[pyo3(signature = (loader, rows = None, count = None, bytes = None))]
 pub(crate) fn cluster_splits(
     py: Python<'_>,
     loader: &RowLoader,
-    rows: Ranges,
+    rows: Option<Ranges>,
     count: Option<u64>,
-    bytes: u64,
-) -> PyResult<Vec<(Ranges, u64)>> {
-    let rows: Vec<_> = rows.into_iter().map(|(start, end)| start..end).collect();
-    let size = count.map_or(SplitSize::Bytes(bytes), SplitSize::Count);
+    bytes: Option<u64>,
+) -> PyResult<Vec<Split>> {
     let loader = loader.with(None)?;
+    let rows = rows.map_or_else(|| std::iter::once(0..loader.len()).collect(), |rows| ranges_of(&rows));
+    let size = count.map(SplitSize::Count).or(bytes.map(SplitSize::Bytes)).unwrap_or_default();
     let splits = wait_long(py, async move { loader.splits(&rows, size).await })?;
-    let split = |split: tetrys::Split| (split.rows.into_iter().map(|rows| (rows.start, rows.end)).collect(), split.bytes);
-    Ok(splits.into_iter().map(split).collect())
+    Ok(splits.into_iter().map(|split| (ends_of(split.rows), split.bytes, split.memory_bytes)).collect())
 }
 
-/// The index columns of some rows. Exports them as a stream of Arrow batches.
+/// Returns how many tasks to make of rows with so many bytes in memory.
+#[pyfunction]
+pub(crate) fn cluster_tasks(bytes: u64, cores: u64, least: u64) -> u64 {
+    SplitSize::tasks(bytes, cores, least)
+}
+
+/// The index columns of some rows that a loader reads. Exports them as a stream of Arrow batches.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct IndexRows(SchemaRef, Vec<RecordBatch>);
 
 #[pymethods]
 impl IndexRows {
     #[new]
-    fn new(py: Python<'_>, table: &Table, rows: Ranges) -> PyResult<Self> {
-        let rows: Vec<_> = rows.into_iter().map(|(start, end)| start..end).collect();
-        let table = table.table.clone();
-        wait_long(py, async move { table.index_rows(&rows).await }).map(|(schema, batches)| Self(schema, batches))
+    fn new(py: Python<'_>, loader: &RowLoader, rows: Ranges) -> PyResult<Self> {
+        let loader = loader.with(None)?;
+        wait_long(py, async move { loader.index_rows(&ranges_of(&rows)).await }).map(|(schema, batches)| Self(schema, batches))
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -191,10 +250,7 @@ impl SplitBatches {
             let mut held = self.batches.lock().await;
             let batches = match held.take() {
                 Some(batches) => batches,
-                None => {
-                    let rows = self.rows.iter().map(|(start, end)| *start..*end).collect();
-                    self.loader.batches(rows, self.batch_bytes, self.windows.clone())?.boxed()
-                }
+                None => self.loader.batches(ranges_of(&self.rows), self.batch_bytes, self.windows.clone())?.boxed(),
             };
             held.insert(batches).next().await.transpose()
         });
@@ -211,12 +267,18 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(window_length, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_open_sessions, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_create, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_append, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_plan, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_join, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_partition, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_found, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_commit, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_abort, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_to_resume, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_missing, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_rows, module)?)?;
     module.add_function(wrap_pyfunction!(cluster_splits, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster_tasks, module)?)?;
     Ok(())
 }

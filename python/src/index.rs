@@ -1,16 +1,13 @@
 //! Indexes: their frames, merges and splits, and views saved from them.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use polars::prelude::{DataFrame, PolarsError};
 use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tetrys::{IndexRequest, Merge, Pick, recipe::RunOptions, table};
+use tetrys::{IndexRequest, Merge, Pick, ViewOptions, ViewTarget, table};
 
 use crate::{
     capsule,
@@ -29,7 +26,8 @@ pub(crate) struct Index(pub(crate) tetrys::Index);
 impl Index {
     /// Loads the index of a table: the columns that match any of the patterns, and the rows for which an SQL condition is true; text as
     /// categorical columns if wanted. Leaves out rows for which `predicate` cannot be true: an expression of polars as JSON. `mask` has
-    /// columns and a function that gets a frame of them and returns a frame with one column: whether each row is kept.
+    /// columns and a function that evaluates that expression: it gets a frame of the columns and returns a frame with one column, whether
+    /// each row is kept. It may be left out.
     #[staticmethod]
     #[pyo3(signature = (table, columns = None, categorical = false, condition = None, predicate = None, mask = None))]
     fn of_table(
@@ -42,13 +40,13 @@ impl Index {
         mask: Option<(Vec<String>, Py<PyAny>)>,
     ) -> PyResult<Self> {
         tetrys::Index::check_process().py()?;
-        let mut request = requested(table, columns, condition, predicate);
+        let mut request = requested(table, columns, condition, predicate.clone());
         if categorical {
             request = request.categorical();
         }
         let raised = Arc::new(Mutex::new(None));
         if let Some((columns, mask)) = mask {
-            request = filtered_with(request, columns, mask, Arc::clone(&raised));
+            request = pruned_with(request, columns, predicate.as_deref(), mask, Arc::clone(&raised));
         }
         wait_long(py, request).map(Self).map_err(|error| match error.is_instance_of::<Invalid>(py) {
             true => raised.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error),
@@ -100,6 +98,11 @@ impl Index {
 
     fn column_names(&self) -> Vec<String> {
         self.0.column_names().map(str::to_owned).collect()
+    }
+
+    /// Returns the message for a column that the frame does not have.
+    fn no_column(&self, name: &str) -> String {
+        self.0.no_column(name).to_string()
     }
 
     /// Names of the locator columns, one for each table.
@@ -206,18 +209,16 @@ impl Index {
         allow_unpinned: bool,
     ) -> PyResult<(Table, Untold)> {
         tetrys::Index::check_process().py()?;
-        let mut writer = self.0.view_writer().allow_unpinned(crate::unpinned_if(allow_unpinned));
-        if let Some(properties) = properties {
-            for (key, value) in from_python::<BTreeMap<String, serde_json::Value>>("properties", properties)? {
-                writer = writer.property(key, value);
-            }
-        }
-        let (url, options) = options_of(place);
+        let properties = properties.map(|properties| from_python("properties", properties)).transpose()?.unwrap_or_default();
+        let allow_unpinned = crate::unpinned_if(allow_unpinned);
+        let options = ViewOptions { properties, allow_unpinned, ..ViewOptions::default() };
+        let (index, (url, stores)) = (self.0.clone(), options_of(place));
         let saved = wait_long(py, async move {
-            match update {
-                true => writer.save_over(&tetrys::Table::open_with(&url, &options).await?).await,
-                false => writer.save_with(&url, &options).await,
-            }
+            let target = match update {
+                true => ViewTarget::from(&tetrys::Table::open_with(&url, &stores).await?),
+                false => ViewTarget::New(url, stores),
+            };
+            index.save_with(target, &options).await
         })?;
         let untold = saved.unpinned.into_iter().map(|owner| (owner.url, owner.why)).collect();
         Ok((Table::from(saved.table), untold))
@@ -226,8 +227,8 @@ impl Index {
     /// Returns the size of the view that `save` would write.
     fn view_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         tetrys::Index::check_process().py()?;
-        let writer = self.0.view_writer();
-        to_python(py, &wait_long(py, async move { writer.size().await })?)
+        let index = self.0.clone();
+        to_python(py, &wait_long(py, async move { index.view_size().await })?)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -329,10 +330,11 @@ fn requested(table: &Table, columns: Option<Vec<String>>, condition: Option<Stri
     }
 }
 
-/// Chooses the rows for which a Python function returns true. Keeps its first exception, with its type, in `raised`.
-fn filtered_with(
+/// Leaves out rows for which a Python function does not return true, where that is safe. Keeps its first exception, with its type, in `raised`.
+fn pruned_with(
     request: IndexRequest,
     columns: Vec<String>,
+    expression: Option<&str>,
     mask: Py<PyAny>,
     raised: Arc<Mutex<Option<PyErr>>>,
 ) -> IndexRequest {
@@ -344,7 +346,7 @@ fn filtered_with(
         });
         called.unwrap_or_else(|| Err(Invalid::new_err("the interpreter is shutting down")))
     };
-    request.filter_with(columns, move |frame| {
+    request.prune_with(columns, expression, move |frame| {
         call(frame).map_err(|error| {
             let said = PolarsError::ComputeError(error.to_string().into());
             raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -382,9 +384,14 @@ pub(crate) fn run<'py>(
     };
     let recipe = recipe.py()?;
     let (_, stores) = options_of(place);
-    let allow_unpinned = crate::unpinned_if(allow_unpinned);
-    let options = RunOptions { dry_run, allow_unpinned, memory_limit, temporary_folder: temporary_folder.map(Into::into) };
-    let made = wait_long(py, async move { recipe.run_with(&stores, &options).await })?;
+    let (allow_unpinned, temporary_folder) = (crate::unpinned_if(allow_unpinned), temporary_folder.map(Into::into));
+    let options = ViewOptions { allow_unpinned, memory_limit, temporary_folder, ..ViewOptions::default() };
+    let made = wait_long(py, async move {
+        match dry_run {
+            true => recipe.dry_run(&stores, &options).await,
+            false => recipe.run(&stores, &options).await,
+        }
+    })?;
     let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
     Ok((to_python(py, &made)?, untold))
 }

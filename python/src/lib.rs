@@ -66,6 +66,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     logs::add(module)?;
     petastorm::add(module)?;
     module.add_function(wrap_pyfunction!(loader::restore_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(place::root_of, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::restore_ragged, module)?)?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyCapsule, PyDict, PyList, PyString},
 };
-use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window};
+use tetrys::{Edge, Explain, Offsets, TimeOffsets, Window, table::RangePlace};
 
 use crate::{
     arrays, capsule,
@@ -81,6 +81,18 @@ impl RowLoader {
     #[staticmethod]
     fn of_table(table: &Table, edge: &str, cache_bytes: usize, columns: Option<Vec<String>>) -> PyResult<Self> {
         Self::of(table.table.row_loader(), edge, cache_bytes, columns)
+    }
+
+    /// Makes a loader of the rows of a table that reads these columns, or all columns, with those of the index.
+    #[staticmethod]
+    #[pyo3(signature = (table, columns = None))]
+    fn of_split(table: &Table, columns: Option<Vec<String>>) -> PyResult<Self> {
+        let loader = table.table.row_loader();
+        let chosen = match columns {
+            Some(columns) => loader.clone().columns(columns).py()?,
+            None => loader.clone().all_columns().py()?,
+        };
+        Ok(Self { loader, chosen, last: Mutex::default() })
     }
 
     /// Names of the columns that a call without columns reads.
@@ -161,8 +173,9 @@ impl RowLoader {
         positions: Vec<u64>,
         columns: Option<Vec<String>>,
         parts: Vec<(String, Bound<'py, PyAny>)>,
+        places: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (loader, parts) = (self.with(columns)?, parse_parts(parts)?);
+        let (loader, parts) = (placing(self.with(columns)?, places), parse_parts(parts)?);
         explained(py, &wait(py, loader.explain_parts_of_windows(&positions, parts))?)
     }
 
@@ -188,8 +201,9 @@ impl RowLoader {
         positions: Vec<u64>,
         columns: Option<Vec<String>>,
         window: Option<Bound<'py, PyAny>>,
+        places: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let loader = self.with(columns)?;
+        let loader = placing(self.with(columns)?, places);
         let cost = match window {
             Some(window) => {
                 let window = parse_window(&window)?;
@@ -229,6 +243,9 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
         one.set_item("requests", group.requests)?;
         one.set_item("bytes", group.bytes)?;
         one.set_item("payload_bytes", group.payload_bytes)?;
+        if !group.places.is_empty() {
+            one.set_item("places", group.places.iter().map(|range| place(py, range)).collect::<PyResult<Vec<_>>>()?)?;
+        }
         groups.append(one)?;
     }
     found.set_item("groups", groups)?;
@@ -238,6 +255,26 @@ fn explained<'py>(py: Python<'py>, cost: &Explain) -> PyResult<Bound<'py, PyDict
     found.set_item("payload_bytes", cost.payload_bytes)?;
     found.set_item("hops", cost.hops)?;
     found.set_item("file_reads", cost.file_reads)?;
+    Ok(found)
+}
+
+fn placing(loader: tetrys::RowLoader, places: bool) -> tetrys::RowLoader {
+    if places { loader.explain_places() } else { loader }
+}
+
+fn place<'py>(py: Python<'py>, range: &RangePlace) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("object", &*range.object)?;
+    found.set_item("owner", range.owner)?;
+    found.set_item("bytes", (range.bytes.start, range.bytes.end))?;
+    let blocks = range.blocks.iter().map(|block| {
+        let one = PyDict::new(py);
+        one.set_item("block", block.block)?;
+        one.set_item("rows", block.rows)?;
+        one.set_item("bytes", block.bytes.iter().map(|bytes| (bytes.start, bytes.end)).collect::<Vec<_>>())?;
+        Ok(one)
+    });
+    found.set_item("blocks", blocks.collect::<PyResult<Vec<_>>>()?)?;
     Ok(found)
 }
 

@@ -1,7 +1,7 @@
 //! Petastorm: imports data sets with the crate `tetrys-petastorm`, and shows what their metadata say.
 
 use pyo3::prelude::*;
-use tetrys::ingest::Target;
+use tetrys::ingest::{IngestOptions, Target};
 use tetrys_petastorm::{Dataset, IngestSettings, ingest, warnings};
 
 use crate::{
@@ -48,14 +48,16 @@ fn ingest_petastorm(
         drop: settings.drop,
         sequence_by: settings.sequence_by,
         order_by: settings.order_by,
-        write: options.write()?,
-        workers: settings.workers,
-        partition_rows: settings.partition_rows,
-        references: settings.references.iter().map(|table| table.get().table.clone()).collect(),
-        target: match settings.mode.as_str() {
-            "append" => Target::Append,
-            "overwrite" => Target::Overwrite,
-            _ => Target::New,
+        options: IngestOptions {
+            write: options.write()?,
+            workers: settings.workers,
+            partition_rows: settings.partition_rows,
+            references: settings.references.iter().map(|table| table.get().table.clone()).collect(),
+            target: match settings.mode.as_str() {
+                "append" => Target::Append,
+                "overwrite" => Target::Overwrite,
+                _ => Target::New,
+            },
         },
     };
     let store = store_of(place)?;

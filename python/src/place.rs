@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pyo3::PyResult;
-use tetrys::{Store, StoreOptions};
+use pyo3::{PyResult, pyfunction};
+use tetrys::{Store, StoreOptions, TableUrl};
 
 use crate::error::IntoPython;
 
@@ -20,4 +20,10 @@ pub(crate) fn options_of((url, given, allow): Place) -> (String, StoreOptions) {
 pub(crate) fn store_of(place: Place) -> PyResult<Store> {
     let (url, options) = options_of(place);
     Store::open_with(&url, &options).py()
+}
+
+/// Returns the URL of a whole table, without the version or tag that it may end in.
+#[pyfunction]
+pub(crate) fn root_of(url: &str) -> &str {
+    TableUrl::new(url).root()
 }

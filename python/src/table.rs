@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
-use tetrys::table::{DiffOptions, GcSettings, Locality, now_ms};
+use tetrys::table::{DiffOptions, GcSettings, Locality, Storage, Versions, now_ms};
 
 use crate::{
     diff::Diff,
@@ -80,7 +80,7 @@ impl Table {
     /// Tags recorded in this version: {name: version}.
     #[getter]
     fn tags(&self) -> BTreeMap<String, u64> {
-        self.table.tags().clone()
+        self.table.versions().tags().clone()
     }
 
     /// Operation that made this version, with its writer and parameters.
@@ -132,7 +132,7 @@ impl Table {
     #[getter]
     fn group_sizes(&self) -> BTreeMap<String, (u64, u64)> {
         let sizes = |(number, group): (usize, &tetrys::schema::ColumnGroup)| {
-            let bytes = self.table.group_bytes(number);
+            let bytes = self.table.storage().group_bytes(number);
             (group.name.clone(), (bytes.stored, bytes.logical))
         };
         self.table.schema().groups().iter().enumerate().map(sizes).collect()
@@ -167,14 +167,14 @@ impl Table {
     /// Returns the disk usage of each version, newest first: the dict that `tetrys du --json` prints. Sizes are bytes.
     fn du<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let store = self.table.store().clone();
-        to_python(py, &wait_long(py, async move { tetrys::Table::usage(&store).await })?)
+        to_python(py, &wait_long(py, async move { Storage::of(&store).usage().await })?)
     }
 
     /// Lists the versions that exist, newest first, each as a dict: the newest `limit`, or all.
     #[pyo3(signature = (limit = None))]
     fn versions<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
         let table = self.table.clone();
-        to_python(py, &wait_long(py, async move { Ok(table.recent_history(limit.unwrap_or(usize::MAX)).await?.0) })?)
+        to_python(py, &wait_long(py, async move { Ok(table.versions().recent(limit.unwrap_or(usize::MAX)).await?.0) })?)
     }
 
     /// Reads every byte of this version and checks it; returns counts and a list of damage. Calls `progress` with (bytes done,
@@ -190,7 +190,7 @@ impl Table {
         let table = self.table.clone();
         let report = reporter(progress);
         let reach = tetrys::table::VerifyReach { all_versions, sources };
-        to_python(py, &wait_long(py, async move { table.verify_more(reach, report).await })?)
+        to_python(py, &wait_long(py, async move { table.storage().verify_more(reach, report).await })?)
     }
 
     /// Compares this table with an earlier one by index columns and block hashes. Rows are matched by the index columns `on`,
@@ -305,7 +305,7 @@ impl Table {
     /// copied.
     fn restore(&self, py: Python<'_>, version: u64, allow_unpinned: bool) -> PyResult<Self> {
         let table = self.unpinned_if(allow_unpinned);
-        wait_long(py, async move { table.restore(version).await }).map(|table| self.like(table))
+        wait_long(py, async move { table.versions().restore(version).await }).map(|table| self.like(table))
     }
 
     /// Publishes a version that merges neighbouring index segments up to `segment_rows` rows; returns this version if there is
@@ -316,8 +316,8 @@ impl Table {
         let bound = runs.map(str::parse::<Locality>).transpose().py()?;
         let compacted = wait_long(py, async move {
             match bound {
-                Some(bound) => table.compact_runs(segment_rows, bound).await.map(|(table, _)| table),
-                None => table.compact(segment_rows).await,
+                Some(bound) => table.storage().compact_runs(segment_rows, bound).await.map(|(table, _)| table),
+                None => table.storage().compact(segment_rows).await,
             }
         });
         compacted.map(|table| self.like(table))
@@ -329,7 +329,7 @@ impl Table {
     fn materialize(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let table = self.table.clone();
         let report = reporter(progress);
-        wait_long(py, async move { table.materialize(report).await }).map(|table| self.like(table))
+        wait_long(py, async move { table.storage().materialize(report).await }).map(|table| self.like(table))
     }
 
     /// Collects garbage: condemns objects that no kept version names, and deletes those that were condemned at least `age` ago.
@@ -341,8 +341,8 @@ impl Table {
         let store = self.table.store().clone();
         let work = async move {
             match apply {
-                true => tetrys::Table::collect_garbage(&store, settings, now_ms()).await,
-                false => tetrys::Table::plan_garbage(&store, settings, now_ms()).await,
+                true => Storage::of(&store).collect_garbage(settings, now_ms()).await,
+                false => Storage::of(&store).plan_garbage(settings, now_ms()).await,
             }
         };
         to_python(py, &wait_long(py, work)?)
@@ -351,7 +351,7 @@ impl Table {
     /// Gives up a version whose manifest is damaged.
     fn give_up(&self, py: Python<'_>, version: u64) -> PyResult<()> {
         let table = self.table.clone();
-        wait_long(py, async move { table.give_up(version).await })
+        wait_long(py, async move { table.versions().give_up(version).await })
     }
 
     /// Deletes what writers left at `url` that never committed a first version, if all of it is at least `age` old. Returns the
@@ -362,8 +362,8 @@ impl Table {
         let (age, store) = (age.unwrap_or(GcSettings::default().age), store_of(place)?);
         let work = async move {
             match apply {
-                true => tetrys::Table::collect_abandoned(&store, age, now_ms()).await,
-                false => tetrys::Table::plan_abandoned(&store, age, now_ms()).await,
+                true => Storage::of(&store).collect_abandoned(age, now_ms()).await,
+                false => Storage::of(&store).plan_abandoned(age, now_ms()).await,
             }
         };
         to_python(py, &wait_long(py, work)?)
@@ -378,8 +378,8 @@ impl Table {
         let store = store_of(place)?;
         let work = async move {
             match rules_out {
-                true => tetrys::Table::rule_out(&store, version, id).await,
-                false => tetrys::Table::fate_of(&store, version, id).await,
+                true => Versions::of(&store).rule_out(version, id).await,
+                false => Versions::of(&store).fate_of(version, id).await,
             }
         };
         Ok(wait_long(py, work)?.to_string().replace(' ', "_"))

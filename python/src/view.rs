@@ -1,11 +1,13 @@
 //! The viewer of the crate `tetrys-view`, which this process serves. The docstrings for users are in `python/tetrys/_view.py`.
 
 use std::{
+    path::PathBuf,
     process,
     sync::{Mutex, PoisonError},
 };
 
 use pyo3::prelude::*;
+use tetrys_l5_view::{SceneMap, with_scene};
 use tetrys_view::{Options, Server, Source};
 
 use crate::{
@@ -47,15 +49,27 @@ impl Shown<'_> {
 
 #[pymethods]
 impl Viewer {
-    /// Starts to serve tables and indexes on a port; 0 for any that is free.
+    /// Starts to serve tables and indexes on a port; 0 for any that is free. A map is shown below the frames of Level 5 tables.
     #[new]
-    fn new(py: Python<'_>, shown: Vec<Shown<'_>>, port: u16) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        shown: Vec<Shown<'_>>,
+        port: u16,
+        l5_map: Option<PathBuf>,
+        l5_meta: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let handles: Vec<Handle> = shown.iter().map(Shown::handle).collect();
-        let source = |handle| match handle {
-            Handle::Table(table) => Ok(Source::of_table(table)),
-            Handle::Index(index) => tetrys::Index::check_process().and_then(|()| Source::of_index(index)),
-        };
-        let sources = with_frames(py, || handles.into_iter().map(source).collect::<tetrys::Result<Vec<_>>>())?;
+        let sources = with_frames(py, || {
+            let map = l5_map.map(|map| SceneMap::read(map, l5_meta.as_deref())).transpose()?;
+            let source = |handle| {
+                let source = match handle {
+                    Handle::Table(table) => Source::of_table(table),
+                    Handle::Index(index) => tetrys::Index::check_process().and_then(|()| Source::of_index(index))?,
+                };
+                with_scene(source, map.as_ref())
+            };
+            handles.into_iter().map(source).collect::<tetrys::Result<Vec<_>>>()
+        })?;
         let mut options = Options::default();
         options.port = port;
         let server = wait(py, Server::start(sources, options))?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
 use pyo3::prelude::*;
-use tetrys::{Preset, Schema, WriteOptions, table::Reuse};
+use tetrys::{Preset, Schema, WriteOptions, ingest::Roles, table::Reuse};
 
 use crate::{
     column::{Column, malformed},
@@ -105,8 +105,7 @@ impl Receipt {
     /// Stored bytes of the blocks of the partition that were stored for it.
     #[getter]
     fn new_bytes(&self) -> u64 {
-        let groups = self.0.parts.iter().flat_map(|parts| &parts.groups);
-        groups.map(|group| group.stored_bytes).sum::<u64>().saturating_sub(self.0.sharing.bytes)
+        self.0.new_bytes()
     }
 
     /// Stored bytes of the blocks that the partition shares with blocks that were stored before.
@@ -143,25 +142,43 @@ impl Receipt {
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct TableWriter(Mutex<Option<tetrys::TableWriter>>);
 
-type Named = Vec<(String, String)>;
+/// Property of a column: column, name, JSON text.
+type Property = (String, String, String);
 
-/// Index columns, groups, `sequence_by`, `order_by`, and column properties (column, name, JSON text).
-pub(crate) type Described = (Named, Vec<(String, Named)>, Vec<String>, Vec<String>, Vec<(String, String, String)>);
+/// Columns with their types, and their roles: the fields of `tetrys._options.Described`.
+#[derive(FromPyObject)]
+pub(crate) struct Described {
+    columns: Vec<(String, String)>,
+    index: Option<Vec<String>>,
+    groups: Option<Vec<(String, Vec<String>)>>,
+    sequence_by: Option<Vec<String>>,
+    order_by: Option<Vec<String>>,
+    required: Option<Vec<String>>,
+    bloom_filters: Option<Vec<String>>,
+    properties: Vec<Property>,
+    defaults: Vec<Property>,
+}
 
-pub(crate) fn schema_of((index, groups, sequence_by, order_by, properties): Described) -> PyResult<Schema> {
-    let mut builder = Schema::builder().sequence_by(sequence_by).order_by(order_by);
-    for (name, ty) in index {
-        builder = builder.index(name, ty);
+impl Described {
+    /// Returns the schema of a new table, or of a version that overwrites a table with the schema `base`.
+    pub(crate) fn schema(self, base: Option<&Schema>) -> PyResult<Schema> {
+        let (columns, roles) = self.roles()?;
+        roles.schema(&columns, base).py()
     }
-    for (name, columns) in groups {
-        builder = builder.group(name, columns);
+
+    /// Returns the columns with their types, and their roles.
+    pub(crate) fn roles(self) -> PyResult<(Vec<(String, String)>, Roles)> {
+        let parsed = |properties: Vec<Property>| {
+            let parse = |(column, key, value): Property| match serde_json::from_str(&value) {
+                Ok(value) => Ok((column, key, value)),
+                Err(error) => Err(Invalid::new_err(format!("property `{key}` of `{column}`: {error}"))),
+            };
+            properties.into_iter().map(parse).collect::<PyResult<Vec<_>>>()
+        };
+        let (properties, defaults) = (parsed(self.properties)?, parsed(self.defaults)?);
+        let Self { columns, index, groups, sequence_by, order_by, required, bloom_filters, .. } = self;
+        Ok((columns, Roles { index, groups, sequence_by, order_by, required, bloom_filters, properties, defaults }))
     }
-    for (column, key, value) in properties {
-        let value: serde_json::Value =
-            serde_json::from_str(&value).map_err(|error| Invalid::new_err(format!("property `{key}` of `{column}`: {error}")))?;
-        builder = builder.property(column, key, value);
-    }
-    builder.build().py()
 }
 
 #[pymethods]
@@ -169,21 +186,22 @@ impl TableWriter {
     /// Starts a session that creates a table.
     #[new]
     fn new(py: Python<'_>, url: String, schema: Described, options: Options) -> PyResult<Self> {
-        let (schema, write) = (schema_of(schema)?, options.write()?);
+        let (schema, write) = (schema.schema(None)?, options.write()?);
         Self::begun(py, &options, async move { tetrys::Table::create(&url, schema, write).await })
     }
 
     /// Starts a session that adds rows to a table.
     #[staticmethod]
-    fn append(py: Python<'_>, table: &Table, options: Options) -> PyResult<Self> {
+    pub(crate) fn append(py: Python<'_>, table: &Table, options: Options) -> PyResult<Self> {
         let (table, write) = (table.table.clone(), options.write()?);
         Self::begun(py, &options, async move { table.append(write).await })
     }
 
-    /// Starts a session that replaces the rows of a table.
+    /// Starts a session that replaces the rows of a table. What the schema leaves out comes from the table if `inherit`.
     #[staticmethod]
-    fn overwrite(py: Python<'_>, table: &Table, schema: Described, options: Options) -> PyResult<Self> {
-        let (table, schema, write) = (table.table.clone(), schema_of(schema)?, options.write()?);
+    fn overwrite(py: Python<'_>, table: &Table, schema: Described, options: Options, inherit: bool) -> PyResult<Self> {
+        let schema = schema.schema(inherit.then(|| table.table.schema()))?;
+        let (table, write) = (table.table.clone(), options.write()?);
         Self::begun(py, &options, async move { table.overwrite(schema, write).await })
     }
 

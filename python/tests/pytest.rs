@@ -98,13 +98,13 @@ fn the_python_suite_passes() {
     passes_without_clusters(&[BASE], "not torch");
 }
 
-/// PyTorch takes gigabytes, so it is installed only on request.
+/// PyTorch takes gigabytes, so it is installed only on request. L5Kit, which needs it, is installed with it.
 #[test]
 fn the_suite_of_pytorch_passes() {
     if !environment::is_on("TETRYS_TORCH") {
         return environment::leave_out("the tests of PyTorch (6 GB to install)", "TETRYS_TORCH=1");
     }
-    passes_without_clusters(&[BASE, "python/tests/torch.txt"], "torch");
+    passes_without_clusters(&[BASE, "python/tests/torch.txt", "python/tests/l5kit.txt"], "torch");
 }
 
 #[test]

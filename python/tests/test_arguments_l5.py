@@ -21,7 +21,7 @@ import tetrys as tt
 from l5_scenes import random_dataset, write_zarr
 from silly import SILLY, wrong_answer
 from tetrys import cluster, l5, petastorm
-from tetrys.l5 import geometry, sampling
+from tetrys.l5 import geometry, sampling, visualization
 from tetrys.petastorm import codecs, fs_utils, generator, ngram, predicates, selectors, spark_utils, transform, unischema, utils, weighted_sampling_reader
 from tetrys.petastorm.benchmark import throughput
 from tetrys.petastorm.etl import dataset_metadata, rowgroup_indexers, rowgroup_indexing
@@ -189,6 +189,11 @@ def calls_of_l5() -> dict[str, Callable[[World], Call]]:
         "sampling.get_relative_poses": lambda world: (sampling.get_relative_poses, {"num_frames": 3, "frames": world.arrays[1][:2], "selected_track_id": 1, "agents": [world.arrays[2][:3]] * 2, "agent_from_world": np.eye(3), "current_agent_yaw": 0.5}),
         "sampling.generate_agent_sample": lambda world: (sampling.generate_agent_sample, of_scene(world) | {"selected_track_id": None, "render_context": world.rasterizer().render_context, "history_num_frames": 1, "future_num_frames": 2, "step_time": 0.1, "filter_agents_threshold": 0.5, "rasterizer": world.rasterizer()}),
         "sampling.generate_agent_sample_vectorized": lambda world: (sampling.generate_agent_sample_vectorized, of_scene(world) | {"selected_track_id": None, "history_num_frames_ego": 1, "history_num_frames_agents": 1, "future_num_frames": 2, "step_time": 0.1, "filter_agents_threshold": 0.5, "vectorizer": world.vectorizer()}),
+        "visualization.draw_trajectory": lambda world: (visualization.draw_trajectory, {"on_image": PIXELS.copy(), "positions": np.ones((2, 2)), "rgb_color": (1, 2, 3), "radius": 1, "yaws": np.ones((2, 1))}),
+        "visualization.draw_reference_trajectory": lambda world: (visualization.draw_reference_trajectory, {"on_image": PIXELS.copy(), "world_to_pixel": np.eye(3), "positions": np.ones((2, 2))}),
+        "visualization.draw_sample": lambda world: (visualization.draw_sample, {"dataset": world.samples("ego"), "index": 0}),
+        "visualization.draw_scene": lambda world: (lambda **given: list(visualization.draw_scene(**given)), {"dataset": world.samples("ego"), "scene_index": 0, "step": 9}),
+        "visualization.write_gif": lambda world: (visualization.write_gif, {"output_filepath": "o.gif", "images": [PIXELS, PIXELS], "resolution": (4, 4)}),
         "get_valid_agents": lambda world: (l5.get_valid_agents, {"frames_range": [0, 2], "dataset": world.dataset(), "th_agent_filter_probability_threshold": 0.5, "th_yaw_degree": 30, "th_extent_ratio": 1.1, "th_distance_av": 50}),
         "get_other_agents_ids": lambda world: (l5.get_other_agents_ids, {"all_agents_ids": [1, 2], "priority_ids": [2], "selected_track_id": 1, "max_agents": 3}),
         "convert_str_to_fixed_length_tensor": lambda world: (l5.convert_str_to_fixed_length_tensor, {"string": "host", "max_length": 70}),
@@ -406,6 +411,6 @@ def test_each_public_name_of_level_5_is_tried() -> None:
     # Constants, enumerations, base classes, and records that maps return.
     plain = {"BaseEgoDataset", "CollisionType", "DataManager", "InterpolationMethod", "MapElement", "MapLane", "Perturbation", "RandomGenerator", "TLFacesColors"}
     assert {name for name in l5.__all__ if callable(getattr(l5, name)) and not isinstance(getattr(l5, name), np.dtype)} - plain <= tried
-    for module in (geometry, sampling):
+    for module in (geometry, sampling, visualization):
         names = {name.split(".")[2] for name in CALLS if name.startswith(f"l5.{module.__name__.split('.')[-1]}.")}
-        assert {name for name in module.__all__ if name != "compute_yaw_around_north_from_direction"} <= names
+        assert {name for name in module.__all__ if callable(getattr(module, name)) and name != "compute_yaw_around_north_from_direction"} <= names

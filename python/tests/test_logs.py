@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import time
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
+from log_data import apart, recordings, values
+from tetrys._ingest_logs import Failed, LogTask, import_of, ingest_by, write_log
+from tetrys.cluster import Receipt
 
 
 @pytest.fixture
@@ -124,6 +129,79 @@ def test_the_report_of_a_table_has_the_logs_of_all_imports(folder: Path) -> None
     table = tt.ingest_logs(["monday.mcap", "tuesday.mcap"], "synced", RECIPE)
     report = json.loads(table.attachment("logs.report.json"))
     assert [(log["log"], log["rows"]) for log in report["logs"]] == [("monday", 50), ("tuesday", 50)]
+
+
+def test_a_match_with_a_table_has_all_its_messages_there_and_the_table_is_a_view(folder: Path) -> None:
+    plain = tt.ingest_logs("monday.mcap", "plain", RECIPE)
+    view = tt.ingest_logs("monday.mcap", "synced", apart(RECIPE, folder))
+    assert view.is_view and len(tt.open_table("odom")) == 100 and len(tt.open_table("synced-rows")) == 50
+    found, expected = values(view), values(plain)
+    assert found.select(expected.columns).equals(expected)
+    assert found["odom.speed"].to_list() == [5.0] * 50
+    assert tt.ingest_logs("monday.mcap", "synced", apart(RECIPE, folder)).version == 1
+
+
+def run(tasks: Iterable[LogTask]) -> Iterator[Receipt | Failed]:
+    """Carries tasks out as an engine does: in another order, some of them twice, and pickled."""
+    for task in reversed([*tasks]):
+        sent = pickle.dumps(task)
+        write_log(pickle.loads(sent))
+        yield pickle.loads(pickle.dumps(write_log(pickle.loads(sent))))
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_tasks_of_an_engine_make_the_table_of_one_process(folder: Path, is_apart: bool) -> None:
+    logs = recordings(folder, "monday", "broken", "tuesday")
+    recipe, other = (apart(RECIPE, folder / name) if is_apart else RECIPE for name in ("alone", "tasks"))
+    with pytest.warns(UserWarning, match="log broken failed"):
+        alone = tt.ingest_logs(logs, "alone/table", recipe)
+    with pytest.warns(UserWarning, match="log broken failed and is not in the table: .*expected a file that begins with"):
+        table = ingest_by(run, import_of(["monday.mcap", "broken.mcap", "tuesday.mcap"], "tasks/table", other))
+    assert table.is_view == is_apart and len(table) == 100
+    assert values(table).equals(values(alone))
+    if not is_apart:
+        assert json.loads(table.attachment("logs.report.json"))["logs"] == json.loads(alone.attachment("logs.report.json"))["logs"]
+    recordings(folder, "monday")
+    (folder / "broken.mcap").write_bytes((folder / "monday.mcap").read_bytes())
+    table = ingest_by(run, import_of(logs, "tasks/table", other))
+    assert (len(table), table.version) == (150, 2)
+    assert ingest_by(run, import_of(logs, "tasks/table", other)).version == 2
+    with pytest.raises(tt.Invalid, match="the table was made with another recipe"):
+        ingest_by(run, import_of(logs, "tasks/table", {**RECIPE, "match": []}))
+
+
+def test_a_table_that_cannot_become_the_view_is_refused_before_any_task_runs(folder: Path) -> None:
+    tt.ingest_logs("monday.mcap", "plain", RECIPE)
+    (folder / "full").mkdir()
+    (folder / "full/notes.txt").write_text("mine")
+
+    def refused(tasks: Iterable[LogTask]) -> Iterator[Receipt | Failed]:
+        raise AssertionError(f"{[*tasks]} were to run")
+
+    for url, kind, message in [("plain", tt.Invalid, "made with another recipe"), ("full", tt.Exists, "found `notes.txt`")]:
+        with pytest.raises(kind, match=message):
+            ingest_by(refused, import_of("monday.mcap", url, apart(RECIPE, folder)))
+    assert not (folder / "odom").exists()
+
+
+def test_tasks_of_an_engine_go_on_without_a_log_that_can_never_be_read(folder: Path) -> None:
+    logs = recordings(folder, "monday", "broken")
+    recipe = apart(RECIPE, folder)
+    # An import wrote the table of the match, and then was interrupted.
+    odom = recipe["match"][-1]
+    alone = {"clock": {key: odom[key] for key in ("topic", "name", "time", "fields")}}
+    with pytest.warns(UserWarning, match="log broken failed"):
+        tt.ingest_logs(logs, "odom", alone)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="log broken failed"):
+            table = ingest_by(run, import_of(logs, "table", recipe))
+        assert (len(table), table.version) == (50, 1)
+    with pytest.raises(tt.Invalid, match="log broken: .*expected a file that begins with"):
+        ingest_by(run, import_of(logs[1:], "table", recipe))
+    plain = tt.ingest_logs("monday.mcap", "plain", RECIPE)
+    with pytest.raises(tt.Invalid, match="log broken: .*expected a file that begins with"):
+        ingest_by(run, import_of(logs, "plain", RECIPE))
+    assert tt.open_table("plain").version == plain.version
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ import pytest
 import tetrys as tt
 from hypothesis import given
 from hypothesis import strategies as st
+from log_data import RECIPE, apart, recordings, values
 from silly import wrong_answers
 from tetrys import cluster
 
@@ -868,14 +869,32 @@ def test_the_code_of_the_guide_runs_from_top_to_bottom(engine: str, tmp_path: Pa
             exec(compile(ast.Module([last], []), "guide", "exec"), names)
 
 
-DOCUMENTED = [tetrys.ray.read, tetrys.ray.write, tetrys.ray.extract, TetrysDatasource, TetrysDatasink]
+@pytest.mark.slice
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_recordings_become_the_table_of_one_process(engine: str, tmp_path: Path, is_apart: bool) -> None:
+    logs = recordings(tmp_path, "monday", "broken", "tuesday")
+    recipe, other = (apart(RECIPE, tmp_path / name) if is_apart else RECIPE for name in ("alone", "ray"))
+    with pytest.warns(UserWarning, match="log broken failed"):
+        alone = tt.ingest_logs(logs, tmp_path / "alone" / "table", recipe)
+    with pytest.warns(UserWarning, match="log broken failed and is not in the table: .*expected a file that begins with"):
+        table = tetrys.ray.ingest_logs(logs, tmp_path / "ray" / "table", other, ray_remote_args={"num_cpus": 1})
+    assert (len(table), table.is_view) == (100, is_apart)
+    assert values(table).equals(values(alone))
+    # The same call again adds what is missing.
+    recordings(tmp_path, "monday")
+    (tmp_path / "broken.mcap").write_bytes((tmp_path / "monday.mcap").read_bytes())
+    assert len(tetrys.ray.ingest_logs(logs, tmp_path / "ray" / "table", other)) == 150
+
+
+DOCUMENTED = [tetrys.ray.read, tetrys.ray.write, tetrys.ray.extract, tetrys.ray.ingest_logs, TetrysDatasource, TetrysDatasink]
 
 
 @pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
 def test_an_example_does_what_it_says(engine: str, drives_of_docs: Path, thing: Any) -> None:
     # Workers have another working folder.
-    text = re.sub(r'"(drives|sweeps|numbers|extracted)"', rf'"{drives_of_docs}/\1"', inspect.getdoc(thing) or "")
-    names = {"tt": tt, "np": np, "pl": pl, "ray": ray, "tetrys": tetrys}
+    recordings(drives_of_docs, "monday", "tuesday")
+    text = re.sub(r'"(drives|sweeps|numbers|extracted|synced|\w+\.mcap)"', rf'"{drives_of_docs}/\1"', inspect.getdoc(thing) or "")
+    names = {"tt": tt, "np": np, "pl": pl, "ray": ray, "tetrys": tetrys, "recipe": RECIPE}
     said: list[str] = []
     failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, names, thing.__name__, None, None), out=said.append)
     assert tried > 0 and not failed, "".join(said)

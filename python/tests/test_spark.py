@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import cluster_data
+import log_data
 import numpy as np
 import polars as pl
 import pytest
@@ -866,17 +867,34 @@ def test_the_code_of_the_guide_runs_from_top_to_bottom(spark: Any, tmp_path: Pat
     assert len(tt.open_table(f"{tmp_path}/recordings")) == 40
 
 
-DOCUMENTED = [ts.register, ts.write, ts.extract, ts._types.spark_type]
+@pytest.mark.slice
+def test_recordings_become_the_table_of_one_process(spark: Any, tmp_path: Path) -> None:
+    logs = log_data.recordings(tmp_path, "monday", "broken", "tuesday")
+    recipe, other = (log_data.apart(log_data.RECIPE, tmp_path / name) for name in ("alone", "spark"))
+    with pytest.warns(UserWarning, match="log broken failed"):
+        alone = tt.ingest_logs(logs, tmp_path / "alone" / "table", recipe)
+    with pytest.warns(UserWarning, match="log broken failed and is not in the table: .*expected a file that begins with"):
+        table = ts.ingest_logs(spark, logs, tmp_path / "spark" / "table", other)
+    assert (len(table), table.is_view) == (100, True)
+    assert log_data.values(table).equals(log_data.values(alone))
+    # The same call again adds what is missing.
+    log_data.recordings(tmp_path, "monday")
+    (tmp_path / "broken.mcap").write_bytes((tmp_path / "monday.mcap").read_bytes())
+    assert len(ts.ingest_logs(spark, logs, tmp_path / "spark" / "table", other)) == 150
+
+
+DOCUMENTED = [ts.register, ts.write, ts.extract, ts.ingest_logs, ts._types.spark_type]
 
 
 @pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
 def test_an_example_does_what_it_says(spark: Any, tmp_path: Path, thing: Any) -> None:
     recorded(f"{tmp_path}/drives0", "monday")
     # Executors have another working folder.
-    text = re.sub(r'"(drives|logs)"', rf'"{tmp_path}/\1"', inspect.getdoc(thing) or "")
+    log_data.recordings(tmp_path, "monday", "tuesday")
+    text = re.sub(r'"(drives|logs|synced|\w+\.mcap)"', rf'"{tmp_path}/\1"', inspect.getdoc(thing) or "")
     if thing is ts.register:
         text = text.replace(f"{tmp_path}/drives", f"{tmp_path}/drives0")
-    names = {"tt": tt, "np": np, "tetrys": tetrys, "spark": spark, "spark_type": ts._types.spark_type}
+    names = {"tt": tt, "np": np, "tetrys": tetrys, "spark": spark, "spark_type": ts._types.spark_type, "recipe": log_data.RECIPE}
     said: list[str] = []
     example = doctest.DocTestParser().get_doctest(text, {**names, "__name__": "__main__"}, thing.__name__, None, None)
     failed, tried = doctest.DocTestRunner().run(example, out=said.append)

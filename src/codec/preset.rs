@@ -69,18 +69,22 @@ impl Preset {
         }
     }
 
-    /// Returns the chooser for tables on a medium. Only `balanced` chooses by it.
-    pub fn on(self, medium: Medium) -> Chooser {
-        Chooser { preset: self, medium }
+    internal! {
+        /// Returns the chooser for tables on a medium. Only `balanced` chooses by it.
+        fn on(self, medium: Medium) -> Chooser {
+            Chooser { preset: self, medium }
+        }
     }
 
-    /// Whether this preset could have chosen the chain for a column of this type, on any medium.
-    ///
-    /// # Errors
-    /// - `Internal`: a candidate is not a valid chain.
-    pub fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
-        let mut all = [Medium::Disk, Medium::ObjectStore].map(|medium| self.on(medium).candidates(ty)).into_iter();
-        all.try_fold(chain.is_plain(), |found, candidates| Ok(found || candidates?.contains(chain)))
+    internal! {
+        /// Whether this preset could have chosen the chain for a column of this type, on any medium.
+        ///
+        /// # Errors
+        /// - `Internal`: a candidate is not a valid chain.
+        fn could_choose(self, ty: &ColumnType, chain: &Chain) -> Result<bool> {
+            let mut all = [Medium::Disk, Medium::ObjectStore].map(|medium| self.on(medium).candidates(ty)).into_iter();
+            all.try_fold(chain.is_plain(), |found, candidates| Ok(found || candidates?.contains(chain)))
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) const WITHOUT_PINS: &str = "without_pins";
 /// Maximum attempts to put a manifest that is absent after an unclear answer.
 const ATTEMPTS: usize = 3;
 
-/// The outcome of a commit, as the versions that are there tell it: see [`Table::fate_of`](crate::Table::fate_of).
+/// The outcome of a commit, as the versions that are there tell it: see [`Versions::fate_of`](crate::table::Versions::fate_of).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -144,7 +144,7 @@ async fn among_parents(store: &Store, mut child: Manifest, version: u64) -> Resu
     Ok(InChain::Skips)
 }
 
-/// See [`Table::fate_of`](crate::Table::fate_of).
+/// See [`Versions::fate_of`](crate::table::Versions::fate_of).
 pub(crate) async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
     match in_chain(store, version).await? {
         InChain::Later(0) if version > 1 => Err(Error::not_found(format!("{}: no table there (no manifest)", store.url()))),
@@ -191,7 +191,7 @@ fn is_refusal(store: &Store, error: &Error) -> bool {
     }
 }
 
-/// See [`Table::rule_out`](crate::Table::rule_out).
+/// See [`Versions::rule_out`](crate::table::Versions::rule_out).
 pub(crate) async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
     let fate = fate_of(store, version, commit).await?;
     if fate != Fate::Open || version <= 1 {
@@ -262,7 +262,7 @@ struct Claim<'a> {
 /// # Errors
 /// - `Unsupported`: the store ignores create-only conditions, so that two writers could both believe that they won.
 /// - `Conflict`: another writer made this version.
-/// - `OutcomeUnknown`: it is unknown whether the version exists, or it may not be durable. [`Table::fate_of`](crate::Table::fate_of) tells later.
+/// - `OutcomeUnknown`: it is unknown whether the version exists, or it may not be durable. [`Versions::fate_of`](crate::table::Versions::fate_of) tells later.
 /// - `Invalid`: readers would refuse the manifest, because it is too large or nested too deep.
 /// - Other errors of the store: the version was not committed, and never will be.
 pub async fn publish(store: &Store, manifest: &Manifest) -> Result<Hash> {

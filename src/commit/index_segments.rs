@@ -8,9 +8,9 @@ use super::merge::{SegmentIndex, temporary};
 use crate::{
     error::Result,
     format::{MAX_SEGMENT_ROWS, Segment, SequenceTracker},
-    offload::{next_of, offload_large},
     schema::Schema,
     store::Store,
+    work::{next_of, offload_large},
 };
 
 /// Stores the rows of these batches as segments of one sequence, with tails if `tails`. The batches have the index columns of

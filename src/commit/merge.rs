@@ -25,11 +25,9 @@ use crate::{
         SequenceTracker, index_reader, read_hashes, read_layout,
     },
     id::{Hash, ObjectRef},
-    offload::{Stop, offload_large},
     schema::Schema,
     store::Store,
-    threads::{share_in_order, threads},
-    waves::waves,
+    work::{Stop, offload_large, share_in_order, threads, waves},
     write::{HeldParts, IndexTails, PartObjects, Receipt, WrittenGroup},
 };
 

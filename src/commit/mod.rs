@@ -23,8 +23,8 @@ pub(crate) use decided::{
 pub use index_segments::{IndexSegments, index_segments};
 pub use merge::{MergeInto, SegmentIndex, merge, put_file, put_group, put_layout};
 pub use owners::{Borrower, Owners, Unpinned};
-pub(crate) use rebase::rebase_rows;
-pub use rebase::{SameRows, rebase};
-pub use receipts::{first_attempts, in_order, in_order_without, planned};
+pub use rebase::SameRows;
+pub(crate) use rebase::rebase;
+pub use receipts::{first_attempts, in_order, planned};
 pub(crate) use versions::manifests;
 pub use versions::{hash_of, load, load_newest, load_sealed, newest_version, no_version, sealed, stated_hash, versions};

@@ -66,6 +66,7 @@ impl Owner {
 
 /// An owner that could not be pinned.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unpinned {
     /// URL of the owner.
     pub url: String,
@@ -145,13 +146,8 @@ impl Owners {
     }
 
     /// Returns the number of owners.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.owners.len()
-    }
-
-    /// Whether there are no owners.
-    pub fn is_empty(&self) -> bool {
-        self.owners.is_empty()
     }
 
     /// Returns the owners for the manifest.

@@ -21,19 +21,12 @@ use crate::{
 /// rows with no other object.
 pub type SameRows = BTreeMap<Hash, Hash>;
 
-/// Rebases `ours` onto `theirs`. Both were made from `base`, and `theirs` is published. The caller sets version and parent.
+/// Rebases `ours` onto `theirs`. Both were made from `base`, and `theirs` is published. The caller sets version and parent. `same` names
+/// different index objects that have the same rows.
 ///
 /// # Errors
 /// - `Conflict`: both changed the same part differently. The message names the part.
-pub fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
-    rebase_rows(base, ours, theirs, &SameRows::new())
-}
-
-/// Rebases as [`rebase`] does. `same` names different index objects that have the same rows.
-///
-/// # Errors
-/// - `Conflict`: both changed the same part differently. The message names the part.
-pub(crate) fn rebase_rows(base: &Manifest, ours: &Manifest, theirs: &Manifest, same: &SameRows) -> Result<Manifest> {
+pub(crate) fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest, same: &SameRows) -> Result<Manifest> {
     let stores = pick("the referenced tables", &base.stores, &ours.stores, &theirs.stores)?.clone();
     let moved = Moved::of(base, ours, theirs)?;
     let mut rebased = Manifest {
@@ -329,6 +322,10 @@ mod tests {
 
     fn two(segments: &[&str]) -> Manifest {
         manifest(schema(&["camera", "labels"]), segments)
+    }
+
+    fn rebase(base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
+        super::rebase(base, ours, theirs, &SameRows::new())
     }
 
     #[test]

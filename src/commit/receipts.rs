@@ -13,21 +13,12 @@ use crate::{
 const NAMED: usize = 8;
 
 /// Returns the receipts of a session's partitions, in the order of their numbers. There must be one for each number below
-/// `partitions`.
-///
-/// # Errors
-/// - `Invalid`: a receipt belongs to another session, the receipt of a partition is missing, or a partition has two different
-///   receipts. Receipts that differ only in their attempts count as one.
-pub fn in_order(session: Uuid, partitions: u32, receipts: impl IntoIterator<Item = Receipt>) -> Result<Vec<Receipt>> {
-    in_order_without(session, partitions, &BTreeSet::new(), receipts)
-}
-
-/// Returns the receipts as [`in_order`] does, without the partitions that were abandoned. The rows of these are left out.
+/// `partitions`, but for those that were abandoned: their rows are left out.
 ///
 /// # Errors
 /// - `Invalid`: a receipt belongs to another session or to an abandoned partition, the receipt of a partition is missing, or a
-///   partition has two different receipts.
-pub fn in_order_without(
+///   partition has two different receipts. Receipts that differ only in their attempts count as one.
+pub fn in_order(
     session: Uuid,
     partitions: u32,
     abandoned: &BTreeSet<u32>,
@@ -135,8 +126,8 @@ mod tests {
     use super::*;
 
     fn receipt(partition: u32, rows: u64) -> Receipt {
-        let (session, attempt, label) = (Uuid::nil(), Uuid::nil(), None);
-        Receipt { session, partition, attempt, label, rows, parts: None, sharing: Default::default() }
+        let (session, attempt, label, note) = (Uuid::nil(), Uuid::nil(), None, None);
+        Receipt { session, partition, attempt, label, note, rows, parts: None, sharing: Default::default() }
     }
 
     fn attempt(number: u128, receipt: Receipt) -> Receipt {
@@ -146,7 +137,7 @@ mod tests {
     #[test]
     fn attempts_that_wrote_the_same_count_as_one() {
         let arrived = [attempt(7, receipt(0, 5)), attempt(3, receipt(0, 5)), attempt(5, receipt(0, 5))];
-        assert_eq!(in_order(Uuid::nil(), 1, arrived.clone()).unwrap(), arrived[..1]);
+        assert_eq!(in_order(Uuid::nil(), 1, &BTreeSet::new(), arrived.clone()).unwrap(), arrived[..1]);
         assert_eq!(planned(Uuid::nil(), Some(1), &[], arrived.clone()).unwrap(), arrived[..1]);
         let different = [attempt(1, receipt(0, 5)), attempt(2, receipt(0, 6))];
         let error = planned(Uuid::nil(), None, &[], different).unwrap_err().to_string();
@@ -189,13 +180,15 @@ mod tests {
     #[test]
     fn receipts_arrive_in_any_order_and_any_number_of_times() {
         let arrived = [receipt(2, 5), receipt(0, 1), receipt(2, 5), receipt(1, 0)];
-        let ordered = in_order(Uuid::nil(), 3, arrived).unwrap();
+        let ordered = in_order(Uuid::nil(), 3, &BTreeSet::new(), arrived).unwrap();
         assert_eq!(ordered.iter().map(|receipt| receipt.rows).collect::<Vec<_>>(), [1, 0, 5]);
     }
 
     #[test]
     fn missing_conflicting_and_foreign_receipts_are_named() {
-        let message = |partitions, receipts: Vec<Receipt>| in_order(Uuid::nil(), partitions, receipts).unwrap_err().to_string();
+        let message = |partitions, receipts: Vec<Receipt>| {
+            in_order(Uuid::nil(), partitions, &BTreeSet::new(), receipts).unwrap_err().to_string()
+        };
         assert!(message(3, vec![receipt(0, 1), receipt(1, 1)]).starts_with("no receipt for partition 2 of 3: "));
         assert!(message(0, vec![receipt(1, 1)]).starts_with("no receipt for partition 0 of 2: "));
         assert!(message(20, vec![receipt(1, 1)]).starts_with("no receipt for partition 0, 2, 3, 4, 5, 6, 7, 8 and more of 20: "));
@@ -203,7 +196,7 @@ mod tests {
         let foreign = Receipt { session: Uuid::max(), ..receipt(0, 1) };
         assert!(message(1, vec![foreign]).starts_with("receipt of partition 0 is of session ffffffff"));
         let abandoned = BTreeSet::from([1, 2]);
-        let without = |receipts: Vec<Receipt>| in_order_without(Uuid::nil(), 4, &abandoned, receipts);
+        let without = |receipts: Vec<Receipt>| in_order(Uuid::nil(), 4, &abandoned, receipts);
         assert_eq!(without(vec![receipt(3, 1), receipt(0, 2)]).unwrap(), [receipt(0, 2), receipt(3, 1)]);
         assert!(without(vec![receipt(0, 1), receipt(1, 1)]).unwrap_err().to_string().contains("partition 1 was abandoned"));
     }

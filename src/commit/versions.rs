@@ -6,11 +6,11 @@ use bytes::Bytes;
 use futures::future::join;
 
 use crate::{
-    error::{Error, ErrorKind, Result, counted},
+    error::{Error, ErrorKind, Mark, Result, counted},
     format::{self, Manifest, manifest_hash, manifest_name, version_of_name},
     id::Hash,
-    offload::offload_large,
     store::{Listed, Store},
+    work::offload_large,
 };
 
 /// Maximum size of a manifest.
@@ -173,7 +173,7 @@ pub async fn stated_hash(store: &Store, version: u64) -> Result<Option<Hash>> {
 /// Names the version instead of its manifest if the manifest does not exist.
 fn not_there(store: &Store, version: u64, error: Error) -> Error {
     match error.kind() {
-        ErrorKind::NotFound if error.to_string().ends_with("no such object") => {
+        ErrorKind::NotFound if error.is(Mark::NoObject) => {
             Error::not_found(format!("{}: no version {version}", store.url())).with_source(error)
         }
         _ => error,

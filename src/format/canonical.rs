@@ -242,11 +242,6 @@ impl Structure {
         checked_elements(ty, &nodes, slots, value_bytes)?;
         Ok(Self { nodes, slots, value_bytes })
     }
-
-    /// Returns the maximum number of slots of a page with `value_bytes` bytes of values.
-    pub fn max_slots(value_bytes: usize) -> usize {
-        MAX_SLOTS_ALWAYS.max(value_bytes.saturating_mul(MAX_SLOTS_PER_BYTE))
-    }
 }
 
 /// Returns the innermost type, below all lists.

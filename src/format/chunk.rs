@@ -142,15 +142,7 @@ impl ChunkWriter {
     ///
     /// # Errors
     /// - `Invalid`: the group exceeds the limits of a header.
-    pub fn new(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize) -> Result<Self> {
-        Self::salted(columns, hashes, capacity, Salt::NONE)
-    }
-
-    /// Starts a chunk as [`ChunkWriter::new`] does, with a salt.
-    ///
-    /// # Errors
-    /// - `Invalid`: the group exceeds the limits of a header.
-    pub fn salted(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize, salt: Salt) -> Result<Self> {
+    pub fn new(columns: &[(ColumnType, Chain)], hashes: &[Hash], capacity: usize, salt: Salt) -> Result<Self> {
         let seed = chunk_seed(hashes).salted(salt);
         let header = ChunkHeader::write(seed, columns)?;
         let directory = hashes.len() * 8 + 8 + TRAILER_LEN;

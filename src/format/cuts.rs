@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "named by the rules below")]
+#[must_use]
 pub struct Cuts {
     pub block_min: u64,
     pub block_target: u64,
@@ -68,30 +69,38 @@ impl Cuts {
         Ok(self)
     }
 
-    /// Whether a block of `held` bytes ends before a next row of `row` bytes.
-    pub fn block_ends_before(&self, held: u64, row: u64) -> bool {
-        held > 0 && held.saturating_add(row) > self.block_max
-    }
-
-    /// Whether a block of `held` bytes ends after its last row, which has `row` bytes and this hash.
-    pub fn block_ends_after(&self, held: u64, row: u64, row_hash: u64) -> bool {
-        held >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
-    }
-
-    /// Whether a chunk of `held` bytes ends before a next block of `next` bytes. If that block starts a sequence, `ended` has the
-    /// bytes in this chunk of the sequence before, and the hash of the last block of that sequence.
-    pub fn chunk_ends_before(&self, held: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
-        if held > 0 && held.saturating_add(next) > self.chunk_max {
-            return true;
+    internal! {
+        /// Whether a block of `held` bytes ends before a next row of `row` bytes.
+        fn block_ends_before(&self, held: u64, row: u64) -> bool {
+            held > 0 && held.saturating_add(row) > self.block_max
         }
-        ended.is_some_and(|(sequence, hash)| {
-            held >= self.chunk_min && falls_below(hash, self.chunk_target - self.chunk_min, sequence.saturating_mul(4))
-        })
     }
 
-    /// Whether a chunk of `held` bytes ends after its last block, which has `last` bytes and this hash.
-    pub fn chunk_ends_after(&self, held: u64, last: u64, hash: u64) -> bool {
-        held >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
+    internal! {
+        /// Whether a block of `held` bytes ends after its last row, which has `row` bytes and this hash.
+        fn block_ends_after(&self, held: u64, row: u64, row_hash: u64) -> bool {
+            held >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
+        }
+    }
+
+    internal! {
+        /// Whether a chunk of `held` bytes ends before a next block of `next` bytes. If that block starts a sequence, `ended` has the
+        /// bytes in this chunk of the sequence before, and the hash of the last block of that sequence.
+        fn chunk_ends_before(&self, held: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
+            if held > 0 && held.saturating_add(next) > self.chunk_max {
+                return true;
+            }
+            ended.is_some_and(|(sequence, hash)| {
+                held >= self.chunk_min && falls_below(hash, self.chunk_target - self.chunk_min, sequence.saturating_mul(4))
+            })
+        }
+    }
+
+    internal! {
+        /// Whether a chunk of `held` bytes ends after its last block, which has `last` bytes and this hash.
+        fn chunk_ends_after(&self, held: u64, last: u64, hash: u64) -> bool {
+            held >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::parquet::{batches_of, corrupt, open, put_salt, writer, written};
 use crate::{
     error::{Error, Result},
     id::Salt,
-    offload::check_away,
+    work::check_away,
 };
 
 /// The stored value for a row without a partner.
@@ -58,19 +58,11 @@ impl<W: Write + Send> JoinWriter<W> {
     }
 }
 
-/// Writes the join map of these partners.
-///
-/// # Errors
-/// - `Invalid`: a row is 2^63 or more.
-pub fn write_join(partners: &[Option<u64>]) -> Result<Vec<u8>> {
-    salted_join(partners, Salt::NONE)
-}
-
 /// Writes the join map of these partners, with a salt.
 ///
 /// # Errors
 /// - `Invalid`: a row is 2^63 or more.
-pub fn salted_join(partners: &[Option<u64>], salt: Salt) -> Result<Vec<u8>> {
+pub fn write_join(partners: &[Option<u64>], salt: Salt) -> Result<Vec<u8>> {
     let row = |partner: &Option<u64>| partner.map_or(Ok(NO_PARTNER), i64::try_from);
     let rows = partners.iter().map(row).collect::<Result<Vec<i64>, _>>();
     let rows = rows.map_err(|_| Error::invalid("join map: a row of 2^63 or more"))?;
@@ -111,13 +103,13 @@ mod tests {
     #[test]
     fn partners_come_back_and_wrong_ones_do_not() {
         let partners = [Some(17), Some(18), None, Some(18), Some(4)];
-        let bytes = Bytes::from(write_join(&partners).unwrap());
+        let bytes = Bytes::from(write_join(&partners, Salt::NONE).unwrap());
         assert_eq!(read_join(bytes.clone(), 5, 19).unwrap(), partners);
         assert!(read_join(bytes.clone(), 5, 18).unwrap_err().to_string().contains("row 18 of a table of 18"));
         assert!(read_join(bytes.clone(), 4, 19).unwrap_err().to_string().contains("5 rows, expected 4"));
         for cut in 0..bytes.len() {
             read_join(bytes.slice(..cut), 5, 19).unwrap_err();
         }
-        assert_eq!(read_join(write_join(&[]).unwrap().into(), 0, 0).unwrap(), []);
+        assert_eq!(read_join(write_join(&[], Salt::NONE).unwrap().into(), 0, 0).unwrap(), []);
     }
 }

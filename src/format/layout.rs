@@ -26,7 +26,7 @@ use crate::{
     codec::Chain,
     error::{Error, Result, counted},
     id::{ChunkId, Hash, Salt},
-    offload::check_away,
+    work::check_away,
 };
 
 /// Consecutive blocks in one chunk.

@@ -76,6 +76,7 @@ pub struct Manifest {
 
 /// A version of another table whose chunks or rows this table uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "unstable"), non_exhaustive)]
 pub struct ForeignTable {
     /// Id of the table.
     pub table: Uuid,

@@ -38,21 +38,21 @@ pub use block::{
 pub use bloom_filter::BloomFilter;
 pub use bounds::{Bound, Bounds};
 pub use canonical::{CanonicalPage, PageBuilder, Structure, logical_block_hash};
-pub use checksum::{ChunkSeed, chunk_seed};
-pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk, TRAILER_LEN};
+pub use checksum::ChunkSeed;
+pub use chunk::{ChunkDirectory, ChunkHeader, ChunkWriter, FinishedChunk};
 pub use collections::{
     Ancestor, Collections, Condemned, Expired, GivenUp, Kept, Lists, MAX_ENTRIES_HERE, MAX_LISTS, MAX_RECENT, OBJECT_FOLDERS,
     StoredLists,
 };
 pub use cuts::Cuts;
-pub use join::{JoinWriter, read_join, salted_join, write_join};
+pub use join::{JoinWriter, read_join, write_join};
 pub use layout::{LayoutRun, LayoutWriter, PageLengths, read_layout};
 pub use lengths::PackedLengths;
 pub use limits::LIMITS;
 pub use locator::Locator;
 pub use manifest::{
-    ColumnBytes, FORMAT, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, is_tag,
-    manifest_hash, manifest_name, stated_hash, version_of_name,
+    ColumnBytes, ForeignTable, GroupSegment, IndexStatistics, MAX_SEGMENT_ROWS, Manifest, Parent, Segment, is_tag, manifest_hash,
+    manifest_name, stated_hash, version_of_name,
 };
 pub use page::{fixed_to_array, page_to_array};
 pub use pin::{MAX_PIN, Pin, PinOwner};
@@ -61,6 +61,10 @@ pub use segment::{
     HashesWriter, IndexWriter, index_arrow_schema, index_columns_reader, index_reader, read_hashes, read_sequences,
 };
 pub(crate) use sequence::appears_again;
-pub use sequence::{SequenceColumns, SequenceKey, SequenceTracker, StartedSequences};
-pub use tail::{IndexTail, PagePiece, SegmentPart, StoredFilter};
+pub use sequence::{SequenceColumns, SequenceKey, SequenceTracker};
+pub use tail::{IndexTail, SegmentPart, StoredFilter};
 pub use view::{View, ViewColumn, ViewIndexColumn, ViewSource, read_lists};
+
+// For tests and fuzz targets.
+#[cfg(feature = "unstable")]
+pub use {checksum::chunk_seed, chunk::TRAILER_LEN, manifest::FORMAT, sequence::StartedSequences, tail::PagePiece};

@@ -22,9 +22,8 @@ use parquet::{
 
 use super::unfold::{Unfolding, check_footer};
 use crate::{
-    error::{Error, Result, counted, short},
+    error::{Error, Result, counted, guarded, short},
     id::Salt,
-    panics::guarded,
 };
 
 /// Maximum number of rows of a Parquet row group. A writer holds one row group in memory.

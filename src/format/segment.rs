@@ -25,8 +25,8 @@ use super::{
 use crate::{
     error::{Error, Result, counted},
     id::{Hash, ObjectRef, Salt},
-    offload::check_away,
     schema::Schema,
+    work::check_away,
 };
 
 /// Key of the sequence lengths in the file metadata of an index segment (`format-spec/segment.md#sequences`).

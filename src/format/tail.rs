@@ -135,6 +135,7 @@ impl SegmentPart {
     }
 
     /// Returns the byte range of each page, in ascending order, with its checksum.
+    #[cfg(feature = "unstable")]
     pub fn pages(&self) -> &[(Range<u64>, u64)] {
         &self.pages
     }

@@ -8,16 +8,13 @@
 //! The threads of polars do not survive a fork. In a child of a process that used them, polars would wait for ever;
 //! [`check_process`] returns an error there.
 
-use std::{
-    process,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use polars::prelude::{DataFrame, LazyFrame, PolarsError, PolarsResult};
 
 use crate::{
     error::{Error, Result},
-    threads::elsewhere_with,
+    work::{Process, elsewhere_with},
 };
 
 /// Bytes of the stack of such a thread. The system gives memory to the pages that are used.
@@ -31,7 +28,7 @@ static OWNER: AtomicU32 = AtomicU32::new(0);
 /// # Errors
 /// - `Unsupported`: this process was forked from one that has used them.
 pub(crate) fn check_process() -> Result<()> {
-    let here = process::id();
+    let here = Process::current().id();
     match OWNER.compare_exchange(0, here, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Ok(()),
         Err(owner) if owner == here => Ok(()),

@@ -8,7 +8,7 @@ use super::{
     unframe::{said_type, stored_unit},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Mark, Result},
     read::{Pick, TimeSpan, Times},
 };
 
@@ -22,6 +22,7 @@ use crate::{
 /// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Merge {
     on: Vec<(String, String)>,
     as_of: Option<(String, String, Pick)>,
@@ -156,7 +157,7 @@ impl Merge {
     /// Returns the error for two right rows with equal keys.
     pub(crate) fn same_keys(&self, first: u64, second: u64) -> Error {
         let names = self.on.iter().map(|(_, right)| right.as_str());
-        match &self.as_of {
+        let refused = match &self.as_of {
             None => Error::invalid(format!(
                 "merge: row {second} on the right has the same {} as row {first}; take the first of such rows, the last, or all \
                  of them as a list (`first`, `last`, `group_to_list`)",
@@ -167,7 +168,8 @@ impl Merge {
                  (`first`, `last`)",
                 names.chain([time.as_str()]).collect::<Vec<_>>().join(", ")
             )),
-        }
+        };
+        refused.marked(Mark::Merge)
     }
 
     /// Returns the left keys, including the time of a merge by time.
@@ -183,9 +185,8 @@ impl Merge {
     pub(crate) fn list_keys(&self) -> Result<Option<Vec<&str>>> {
         let lists = self.several == Several::Lists;
         if lists && (self.as_of.is_some() || self.on.is_empty()) {
-            return Err(Error::invalid(
-                "merge: lists of rows need key columns, and are not merged by time; leave the time column out",
-            ));
+            let what = "merge: lists of rows need key columns, and are not merged by time; leave the time column out";
+            return Err(Error::invalid(what).marked(Mark::Merge));
         }
         Ok(lists.then(|| self.on.iter().map(|(_, right)| right.as_str()).collect()))
     }
@@ -225,7 +226,7 @@ impl Merge {
             same_type(left, left_key, right, right_key)?;
         }
         match &self.as_of {
-            None if self.on.is_empty() => Err(Error::invalid("merge: no key to merge on")),
+            None if self.on.is_empty() => Err(Error::invalid("merge: no key to merge on").marked(Mark::Merge)),
             None => self.equal_partners(left, right, number),
             Some((left_time, right_time, pick)) => {
                 same_type(left, left_time, right, right_time)?;
@@ -261,9 +262,9 @@ impl Merge {
         let (right_times, _) = ticks(right, right_time)?;
         let tolerance = match &self.tolerance {
             Some((span, text)) => {
-                let ticks = span.ticks(per_tick.or(unit), left_time)?;
+                let ticks = span.ticks(per_tick.or(unit), left_time).map_err(|error| error.marked(Mark::Merge))?;
                 if ticks < 0 {
-                    return Err(Error::invalid(format!("merge: tolerance {text}: expected 0 or more")));
+                    return Err(Error::invalid(format!("merge: tolerance {text}: expected 0 or more")).marked(Mark::Merge));
                 }
                 Some(ticks)
             }
@@ -384,7 +385,8 @@ fn key<'a>(frame: &'a DataFrame, name: &str, side: &str) -> Result<&'a Column> {
     frame.column(name).map_err(|_| {
         let names: Vec<&str> =
             frame.columns().iter().map(|column| column.name().as_str()).filter(|name| !super::is_locator(name)).collect();
-        Error::not_found(format!("merge: no column `{name}` on the {side}; there are: {}", names.join(", ")))
+        let what = format!("merge: no column `{name}` on the {side}; there are: {}", names.join(", "));
+        Error::not_found(what).marked(Mark::Merge)
     })
 }
 
@@ -400,7 +402,8 @@ fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &st
             "merge: key `{left_key}` is {} on the left and `{right_key}` is {} on the right: cast one of them",
             said_type(left),
             said_type(right)
-        ))),
+        ))
+        .marked(Mark::Merge)),
     }
 }
 
@@ -411,9 +414,10 @@ fn ticks(frame: &DataFrame, name: &str) -> Result<(Vec<Option<i64>>, Option<i64>
         DataType::Datetime(unit, _) | DataType::Duration(unit) => Some(stored_unit(*unit).nanoseconds()),
         DataType::Date => Some(86_400_000_000_000),
         ty if ty.is_integer() => None,
-        ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times"))),
+        ty => return Err(Error::invalid(format!("merge: column `{name}` is {ty}: it has no times")).marked(Mark::Merge)),
     };
     let physical = series.to_physical_repr().strict_cast(&DataType::Int64);
-    let physical = physical.map_err(|error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")))?;
+    let unreadable = |error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")).marked(Mark::Merge);
+    let physical = physical.map_err(unreadable)?;
     Ok((physical.i64().map_err(internal)?.iter().collect(), per_tick))
 }

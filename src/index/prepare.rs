@@ -7,12 +7,14 @@
 //! - A chain of 1,000 comparisons with `OR` has 1,000 levels, and polars copies what is below each level. As a balanced tree the
 //!   chain has 10 levels. polars turns every tree of `AND` into a deep chain. So a chain of `AND` stays as it is, and its length is
 //!   bounded.
+//! - polars reads no number with an exponent but without a point, no whole number above those of 64 bits with a sign, and not the least of
+//!   these. They are written as it reads them.
 
 use std::{collections::BTreeSet, mem, ops::ControlFlow};
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    Interval, Value, VisitMut, VisitorMut,
+    BinaryOperator as Op, CastKind, DataType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, Interval, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 
 use super::depth::MAX_LEVELS;
@@ -34,14 +36,16 @@ pub(super) struct Prepared {
     pub(super) functions: BTreeSet<String>,
     /// Levels of the expression that is visited now.
     levels: usize,
+    /// The columns of unsigned integers of 64 bits.
+    unsigned: BTreeSet<String>,
 }
 
-/// Prepares parsed SQL for polars.
+/// Prepares parsed SQL for polars. `unsigned` are the columns of unsigned integers of 64 bits.
 ///
 /// # Errors
 /// - `Invalid`: an argument of a function is too large, or an interval is not known. The message names the function.
-pub(super) fn prepare(sql: &mut impl VisitMut) -> Result<Prepared> {
-    let mut prepared = Prepared::default();
+pub(super) fn prepare(sql: &mut impl VisitMut, unsigned: BTreeSet<String>) -> Result<Prepared> {
+    let mut prepared = Prepared { unsigned, ..Prepared::default() };
     match VisitMut::visit(sql, &mut prepared) {
         ControlFlow::Continue(()) => Ok(prepared),
         ControlFlow::Break(error) => Err(error),
@@ -58,11 +62,35 @@ impl VisitorMut for Prepared {
                 "the expression has more than {MAX_LEVELS} levels: use `x IN (1, 2, ..)` or `x NOT IN (1, 2, ..)` instead of many \
                  comparisons, or join with a table of the values"
             ))),
-            Expr::BinaryOp { op: BinaryOperator::Or, .. } => {
+            Expr::BinaryOp { op: Op::Or, .. } => {
                 self.changed |= balance(expression);
                 Ok(())
             }
             Expr::Function(function) => self.function(function),
+            Expr::BinaryOp { left, op: Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq, right } => {
+                self.compared(left, right);
+                self.compared(right, left);
+                Ok(())
+            }
+            Expr::Between { expr, low, high, .. } => {
+                self.compared(expr, low);
+                self.compared(expr, high);
+                Ok(())
+            }
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if number(expr) == Some(LEAST) => {
+                let less = |text: &str| Value::Number(text.to_owned(), false).with_empty_span();
+                let left = Expr::UnaryOp { op: UnaryOperator::Minus, expr: Expr::Value(less(MOST)).into() };
+                let least = Expr::BinaryOp { left: left.into(), op: Op::Minus, right: Expr::Value(less("1")).into() };
+                (*expression, self.changed) = (Expr::Nested(least.into()), true);
+                Ok(())
+            }
+            Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => {
+                if let (Some(place), false) = (text.find(['e', 'E']), text.contains('.')) {
+                    text.insert_str(place, ".0");
+                    self.changed = true;
+                }
+                Ok(())
+            }
             Expr::Interval(interval) => check_interval(interval),
             _ => Ok(()),
         };
@@ -86,20 +114,37 @@ fn levels(expression: &Expr) -> usize {
     }
 }
 
+/// The greatest integer of 64 bits with a sign, and the least one without its sign.
+const MOST: &str = "9223372036854775807";
+const LEAST: &str = "9223372036854775808";
+
+/// Returns the digits of a number.
+fn number(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text.as_str()),
+        _ => None,
+    }
+}
+
 impl Prepared {
+    /// Gives a number that only unsigned integers have their type, if it is compared with a column of this type. polars compares all others
+    /// with it as rounded numbers.
+    fn compared(&mut self, column: &Expr, literal: &mut Expr) {
+        let is_unsigned = matches!(column, Expr::Identifier(ident) if self.unsigned.contains(&ident.value));
+        let Some(text) = number(literal).filter(|text| is_unsigned && text.parse::<i64>().is_err()) else { return };
+        if text.parse::<u64>().is_ok() {
+            let digits = Value::SingleQuotedString(text.to_owned()).with_empty_span();
+            (*literal, self.changed) = (cast(Expr::Value(digits), DataType::BigIntUnsigned(None)), true);
+        }
+    }
+
     fn function(&mut self, function: &mut Function) -> Result<()> {
         let name = function.name.to_string().to_uppercase();
         if let FunctionArguments::List(list) = &mut function.args {
             match (name.as_str(), list.args.as_mut_slice()) {
                 ("POW" | "POWER", [FunctionArg::Unnamed(FunctionArgExpr::Expr(base)), _]) => {
                     self.changed = true;
-                    *base = Expr::Cast {
-                        kind: CastKind::Cast,
-                        expr: Box::new(mem::replace(base, nothing())),
-                        data_type: DataType::Double(ExactNumberInfo::None),
-                        array: false,
-                        format: None,
-                    };
+                    *base = cast(mem::replace(base, nothing()), DataType::Double(ExactNumberInfo::None));
                 }
                 ("LPAD" | "RPAD", [_, length, ..]) => check_whole(&name, "length", length, MOST_CHARACTERS)?,
                 ("ROUND" | "TRUNC" | "TRUNCATE", [_, decimals]) => check_whole(&name, "decimals", decimals, MOST_DECIMALS)?,
@@ -109,6 +154,10 @@ impl Prepared {
         self.functions.insert(name);
         Ok(())
     }
+}
+
+fn cast(expression: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expression), data_type, array: false, format: None }
 }
 
 /// Checks that an argument of a function is a whole number of at most `most`.
@@ -169,7 +218,7 @@ fn nanoseconds(text: &str) -> Option<i128> {
 /// Makes a balanced tree of a long chain of OR. The parser makes it as deep as it is long. Returns whether it did.
 fn balance(chain: &mut Expr) -> bool {
     let (mut operands, mut at) = (1, &*chain);
-    while let Expr::BinaryOp { left, op: BinaryOperator::Or, .. } = at {
+    while let Expr::BinaryOp { left, op: Op::Or, .. } = at {
         operands += 1;
         at = left;
     }
@@ -180,7 +229,7 @@ fn balance(chain: &mut Expr) -> bool {
     let mut rest = mem::replace(chain, nothing());
     loop {
         match rest {
-            Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+            Expr::BinaryOp { left, op: Op::Or, right } => {
                 level.push(*right);
                 rest = *left;
             }
@@ -198,7 +247,7 @@ fn balance(chain: &mut Expr) -> bool {
         while let Some(left) = operands.next() {
             next.push(match operands.next() {
                 Some(right) => {
-                    let both = Expr::BinaryOp { left: left.into(), op: BinaryOperator::Or, right: right.into() };
+                    let both = Expr::BinaryOp { left: left.into(), op: Op::Or, right: right.into() };
                     Expr::Nested(both.into())
                 }
                 None => left,
@@ -222,7 +271,7 @@ mod tests {
 
     fn prepared(sql: &str) -> Result<String> {
         let mut parsed = expression(sql)?;
-        prepare(&mut parsed)?;
+        prepare(&mut parsed, ["big".to_owned()].into())?;
         Ok(parsed.to_string())
     }
 
@@ -232,6 +281,24 @@ mod tests {
             prepared("POW(a, 2) > Power(b + 1, c)").unwrap(),
             "POW(CAST(a AS DOUBLE), 2) > Power(CAST(b + 1 AS DOUBLE), c)"
         );
+    }
+
+    #[test]
+    fn numbers_are_written_as_polars_reads_them() {
+        for (sql, expected) in [
+            ("a = 1e+21 OR a > -5E-324", "a = 1.0e+21 OR a > -5.0E-324"),
+            ("a IN (1e3, 2.5e3)", "a IN (1.0e3, 2.5e3)"),
+            ("a >= -9223372036854775808", "a >= (-9223372036854775807 - 1)"),
+            ("big < 9223372036854775808", "big < CAST('9223372036854775808' AS BIGINT UNSIGNED)"),
+            ("18446744073709551615 = \"big\"", "CAST('18446744073709551615' AS BIGINT UNSIGNED) = \"big\""),
+            ("big BETWEEN 3 AND 9223372036854775808", "big BETWEEN 3 AND CAST('9223372036854775808' AS BIGINT UNSIGNED)"),
+            // Numbers that are none of the type, and other columns.
+            ("big < 18446744073709551616", "big < 18446744073709551616"),
+            ("a < 9223372036854775808", "a < 9223372036854775808"),
+            ("big > 9223372036854775807", "big > 9223372036854775807"),
+        ] {
+            assert_eq!(prepared(sql).unwrap(), expected);
+        }
     }
 
     #[test]

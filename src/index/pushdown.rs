@@ -16,8 +16,7 @@ use super::{
     unframe::stored_unit,
 };
 use crate::{
-    error::{Error, Result},
-    hints::{listed, nearest},
+    error::{Error, Result, hint},
     schema::{ColumnType, Primitive},
 };
 
@@ -336,14 +335,10 @@ fn literal_of_value(value: AnyValue<'_>, is_dynamic: bool) -> Option<Literal> {
 /// # Errors
 /// - `NotFound`: there is no such column.
 pub(crate) fn of_columns(named: &Named<'_>, columns: &[String]) -> Result<Pushdown> {
-    let names = || named.iter().map(|(name, _)| *name);
     let known = |column: &String| {
         place(named, column).ok_or_else(|| {
-            let hint = match nearest(column, names()) {
-                Some(near) => format!("nearest: `{near}`"),
-                None => format!("index columns: {}", listed(names())),
-            };
-            Error::not_found(format!("no index column `{column}`; {hint}"))
+            let names = named.iter().map(|(name, _)| *name);
+            Error::not_found(format!("no index column `{column}`; {}", hint(column, names)))
         })
     };
     let columns = columns.iter().map(known).collect::<Result<_>>()?;
@@ -356,6 +351,16 @@ pub(crate) fn of_columns(named: &Named<'_>, columns: &[String]) -> Result<Pushdo
 /// - `Invalid`: the text is not exactly one expression over the columns.
 pub(crate) fn of_condition(named: &Named<'_>, sql: &str) -> Result<Pushdown> {
     within_sql(sql, || Ok(of_sql(named, &expression(sql)?)))
+}
+
+/// Whether an SQL condition over these columns is known to look at one row at a time.
+///
+/// # Errors
+/// - `Invalid`: the text is not exactly one expression over the columns.
+pub(crate) fn is_by_row<'a>(names: impl IntoIterator<Item = &'a str>, sql: &str) -> Result<bool> {
+    // Types only tell which rows may be left out, which is not asked here.
+    let named: Vec<_> = names.into_iter().map(|name| (name, &ColumnType::Utf8)).collect();
+    Ok(of_condition(&named, sql)?.by_row)
 }
 
 /// Returns the columns and the rows of the table `t` that an SQL query needs.
@@ -504,19 +509,50 @@ fn literal_of(sql: &Sql) -> Option<Literal> {
     match sql {
         Sql::Nested(inner) => literal_of(inner),
         Sql::UnaryOp { op: UnaryOperator::Minus, expr } => match literal_of(expr)? {
-            Literal::Typed(value, unsigned) => Some(Literal::Typed(-value, unsigned)),
+            Literal::Typed(value, _) => Some(Literal::Typed(-value, false)),
             Literal::Float(value) => Some(Literal::Float(-value)),
             _ => None,
         },
         Sql::Value(found) => match &found.value {
-            SqlValue::Number(text, _) => match text.parse::<i64>() {
-                Ok(value) => Some(Literal::Typed(value.into(), false)),
-                Err(_) => text.parse().ok().map(Literal::Float),
+            SqlValue::Number(text, _) => match (text.parse::<i64>(), text.parse::<u64>()) {
+                (Ok(value), _) => Some(Literal::Typed(value.into(), false)),
+                (_, Ok(value)) => Some(Literal::Typed(value.into(), true)),
+                _ => text.parse().ok().map(Literal::Float),
             },
             SqlValue::SingleQuotedString(text) => Some(Literal::Text(text.clone())),
             SqlValue::Boolean(value) => Some(Literal::Bool(*value)),
             _ => None,
         },
         _ => None,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_that_look_at_one_row_are_known() {
+        for (sql, expected) in [
+            ("a > 3 AND b = 'x' OR NOT (c + 1 < a)", true),
+            ("a BETWEEN 1 AND 2 AND b LIKE 'x%' AND c IN (1, 2) AND d IS NULL", true),
+            ("a = MAX(a)", false),
+            ("ABS(a) > 1", false),
+            ("a / b > 1", false),
+        ] {
+            assert_eq!(is_by_row(["a", "b", "c"], sql).unwrap(), expected, "{sql}");
+        }
+        assert!(is_by_row(["a"], "a >").is_err());
+    }
+
+    #[test]
+    fn literals_have_the_values_that_polars_compares_with() {
+        let literal = |sql: &str| literal_of(&expression(sql).unwrap());
+        assert!(matches!(literal("9223372036854775807"), Some(Literal::Typed(9_223_372_036_854_775_807, false))));
+        assert!(matches!(literal("-9223372036854775808"), Some(Literal::Typed(-9_223_372_036_854_775_808, false))));
+        assert!(matches!(literal("18446744073709551615"), Some(Literal::Typed(18_446_744_073_709_551_615, true))));
+        assert!(matches!(literal("1e+21"), Some(Literal::Float(1e21))));
+        assert!(matches!(literal("-5e-324"), Some(Literal::Float(-5e-324))));
     }
 }

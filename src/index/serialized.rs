@@ -26,6 +26,28 @@ pub(crate) fn of_serialized(named: &Named<'_>, expression: &str) -> Predicate {
     serde_json::from_str(expression).map_or(Predicate::Anything, |json| predicate_of(named, &json))
 }
 
+/// Whether an expression may see the numbers of categories, as a cast and all functions but tests do. polars numbers the categories of each
+/// frame anew, so such an expression may be true for other rows in a part of a frame. Also true for an expression that is not known here.
+pub(crate) fn sees_categories(expression: &str) -> bool {
+    if expression.len() > MAX_BYTES {
+        return true;
+    }
+    serde_json::from_str(expression).map_or(true, |json| has_cast(&json))
+}
+
+/// Whether an expression has a cast, or a function that is no test.
+fn has_cast(json: &Json) -> bool {
+    match json {
+        Json::Object(members) => members.iter().any(|(name, value)| match name.as_str() {
+            "Cast" => true,
+            "function" => value.get("Boolean").is_none() || has_cast(value),
+            _ => has_cast(value),
+        }),
+        Json::Array(items) => items.iter().any(has_cast),
+        _ => false,
+    }
+}
+
 fn predicate_of(named: &Named<'_>, json: &Json) -> Predicate {
     comparison_of(named, &json["BinaryExpr"]).or_else(|| function_of(named, &json["Function"])).unwrap_or(Predicate::Anything)
 }
@@ -135,4 +157,60 @@ fn literals_of(array: &ArrayRef) -> Option<Vec<Literal>> {
         DataType::Duration(unit) => ticks(TimeUnit::of_arrow(*unit).per_second(), false, false)?,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Numbers that look random.
+    fn random(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below.max(1)
+    }
+
+    /// Returns a random expression as polars writes it, and whether it sees the numbers of categories.
+    fn expression(state: &mut u64, depth: u64) -> (Json, bool) {
+        // A text or a column may have the name of anything.
+        let names = ["log", "Cast", "function", "\"Cast\""];
+        let name = names[random(state, names.len() as u64) as usize];
+        match if depth == 0 { random(state, 2) } else { random(state, 6) } {
+            0 => (json!({"Column": name}), false),
+            1 => (json!({"Literal": {"Scalar": {"String": name}}}), false),
+            2 => {
+                let ((left, one), (right, other)) = (expression(state, depth - 1), expression(state, depth - 1));
+                (json!({"BinaryExpr": {"left": left, "op": "Eq", "right": right}}), one || other)
+            }
+            3 => {
+                let (inner, sees) = expression(state, depth - 1);
+                (json!({"Function": {"input": [inner], "function": {"Boolean": "IsNull"}}}), sees)
+            }
+            4 => {
+                let (inner, _) = expression(state, depth - 1);
+                (json!({"Cast": {"expr": inner, "dtype": {"Literal": "UInt32"}, "options": "Strict"}}), true)
+            }
+            _ => {
+                let (inner, _) = expression(state, depth - 1);
+                (json!({"Function": {"input": [inner], "function": "ToPhysical"}}), true)
+            }
+        }
+    }
+
+    #[test]
+    fn random_expressions_see_the_numbers_of_categories_by_casts_and_functions() {
+        let mut seen = [0; 2];
+        for seed in 0..500 {
+            let mut state = seed * 2 + 1;
+            let (json, sees) = expression(&mut state, 4);
+            assert_eq!(sees_categories(&json.to_string()), sees, "{json}");
+            seen[usize::from(sees)] += 1;
+        }
+        assert!(seen[0] > 50 && seen[1] > 50, "{seen:?}");
+        let deep = format!("{}{}", r#"{"Alias":["#.repeat(200), "]}".repeat(200));
+        for unknown in ["", "not json", &deep, &format!("[{}0]", "0,".repeat(MAX_BYTES))] {
+            assert!(sees_categories(unknown));
+        }
+    }
 }

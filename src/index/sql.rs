@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, ops::ControlFlow};
 
 use polars::{
-    prelude::{Column, DataFrame, IntoLazy, LazyFrame, PolarsError},
+    prelude::{Column, DataFrame, DataType, IntoLazy, LazyFrame, PolarsError},
     sql::SQLContext,
 };
 use sqlparser::{
@@ -22,11 +22,7 @@ use super::{
     frame::internal,
     prepare::{Prepared, prepare},
 };
-use crate::{
-    error::{Error, Result, short},
-    panics::{expect_of_threads, guarded},
-    words::plain,
-};
+use crate::error::{Error, Result, expect_of_threads, guarded, plain, short};
 
 /// Runs a SQL query over the frame, which is table `t`. Returns the result.
 ///
@@ -112,12 +108,23 @@ impl Plain {
 
     /// Returns the text of parsed SQL for polars, with the column names of this frame, and the functions in it.
     fn text(&self, sql: &str, parsed: &mut (impl VisitMut + ToString)) -> Result<(String, BTreeSet<String>)> {
-        let Prepared { mut changed, functions, .. } = prepare(parsed).map_err(|error| error.at(format!("`{}`", short(sql))))?;
+        let prepared = prepare(parsed, self.unsigned()).map_err(|error| error.at(format!("`{}`", short(sql))))?;
+        let Prepared { mut changed, functions, .. } = prepared;
         if !self.renamed.is_empty() {
             changed = true;
             let _ = VisitMut::visit(parsed, &mut &*self);
         }
         Ok((if changed { parsed.to_string() } else { sql.to_owned() }, functions))
+    }
+
+    /// Returns the original names of the columns of unsigned integers of 64 bits.
+    fn unsigned(&self) -> BTreeSet<String> {
+        let columns = self.frame.columns().iter().filter(|column| column.dtype() == &DataType::UInt64);
+        let name = |column: &Column| match self.renamed.iter().find(|(plain, _)| plain == column.name().as_str()) {
+            Some((_, name)) => name.clone(),
+            None => column.name().to_string(),
+        };
+        columns.map(name).collect()
     }
 
     /// Returns the frame with the original column names.

@@ -4,12 +4,12 @@
 pub mod export;
 mod foreign;
 pub mod frame;
-mod local;
 mod nested;
-pub mod npy;
-mod partitions;
 mod seconds;
+// `tetrys::extension` gives users what is in these.
+pub(crate) mod local;
+pub(crate) mod npy;
+pub(crate) mod partitions;
+pub(crate) mod target;
 
-pub use crate::{panics::guarded, threads::threads};
-pub use local::LocalFile;
-pub use partitions::{Target, write_partitions, writer};
+pub use target::{IngestOptions, Roles, Target};

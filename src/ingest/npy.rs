@@ -5,7 +5,7 @@
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 //!
 //! ```
-//! use tetrys::ingest::npy::{in_c_order, parse};
+//! use tetrys::extension::npy::{in_c_order, parse};
 //! // np.save(file, np.array([[1, 2], [3, 4]], ">i2", order="F"))
 //! let header = b"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }\n";
 //! let file = [b"\x93NUMPY\x01\x00\x3b\x00", &header[..], &[0, 1, 0, 3, 0, 2, 0, 4]].concat();
@@ -28,6 +28,7 @@ const MAX_DIMENSIONS: usize = 32;
 
 /// The type of the elements: `<f4`, `|S10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Descr {
     /// numpy's letter of the kind: `b i u f c S U M m V`.
     pub kind: u8,
@@ -39,6 +40,7 @@ pub struct Descr {
 
 /// An array in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Header {
     /// Type of the elements.
     pub descr: Descr,

@@ -16,68 +16,10 @@ use futures::future::try_join_all;
 
 use crate::{
     error::{Error, Result},
-    offload::{next_of, offload},
-    schema::Schema,
-    store::Store,
     table::{Table, TableWriter},
-    threads::threads,
-    write::{Receipt, WriteOptions},
+    work::{next_of, offload, threads},
+    write::Receipt,
 };
-
-/// Table or version that the rows become.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Target {
-    /// A new table.
-    #[default]
-    New,
-    /// More rows at the end of an existing table.
-    Append,
-    /// A new version of a table with these rows instead of the old ones. Blocks that are equal to old blocks are not stored
-    /// again.
-    Overwrite,
-}
-
-/// Creates the writer of rows with this schema, for a new table or a new version of `base`.
-///
-/// # Errors
-/// - `Exists`: a new table is wanted, but there is one already.
-/// - `NotFound`: a new version is wanted, but there is no table.
-/// - `Invalid`: the rows to append have other columns than the table.
-pub async fn writer(
-    store: Store,
-    base: Option<Table>,
-    schema: Schema,
-    options: WriteOptions,
-    target: Target,
-    references: &[Table],
-) -> Result<TableWriter> {
-    let base = match (base, target) {
-        (base, Target::New) => base,
-        (None, _) => Some(Table::open_in(store.clone()).await?),
-        (base, _) => base,
-    };
-    let writer = match (base, target) {
-        (Some(table), Target::Overwrite) => table.overwrite(schema, options).await?,
-        (Some(table), Target::Append) => {
-            let columns = |schema: &Schema| {
-                let mut columns: Vec<_> =
-                    schema.columns().iter().map(|column| format!("{} {}", column.name, column.ty)).collect();
-                columns.sort_unstable();
-                columns
-            };
-            let (found, expected) = (columns(&schema), columns(table.schema()));
-            if let Some(other) = found.iter().find(|column| !expected.contains(column)) {
-                return Err(Error::invalid(format!(
-                    "{}: rows to append have a column `{other}` that the table lacks",
-                    table.url()
-                )));
-            }
-            table.append(options).await?
-        }
-        _ => Table::create_in(store, schema, options).await?,
-    };
-    writer.references(references).await
-}
 
 /// Writes the rows of each range as one partition, and commits. `rows` returns the batches of a range. `progress` receives the
 /// number of rows written so far. `workers` is the number of partitions written at a time; 0 means one for each thread

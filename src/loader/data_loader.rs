@@ -23,18 +23,18 @@ use super::{
     trace::Trace,
 };
 use crate::{
-    ahead::Ahead,
     error::{Error, Result, counted},
     machine,
     read::MAX_WINDOW,
     table::RowLoader,
+    work::Ahead,
 };
 
 /// Delivers the samples of a row loader in batches, epoch after epoch. See the [module](super) for an example.
 ///
 /// The order depends on the seed and the epoch alone, not on ranks, batch sizes or threads. Batches are read ahead on the
 /// library's threads, up to a bound in bytes, and handed out in order. Before an epoch ends, the first batches of the next one are read,
-/// if they are at most a tenth of it.
+/// up to half of the bound; before the first end of an epoch, at most a tenth of one.
 ///
 /// A clone is at the same place, and goes on from there by itself. Clones share what [`DataLoader::stats`] counts, and the trace.
 #[derive(Debug)]
@@ -96,6 +96,7 @@ impl Clone for DataLoader {
 
 /// Counts of what a loader has delivered, and the time that the loader and its consumer waited for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LoaderStats {
     /// Batches handed out.
     pub batches: u64,
@@ -124,14 +125,13 @@ impl LoaderStats {
     /// Returns the share of the consumer's time that it waited for batches, from 0 to 1; `None` if it has asked for none.
     ///
     /// ```
-    /// # use std::time::Duration;
+    /// use std::time::Duration;
     /// use tetrys::loader::LoaderStats;
     ///
-    /// let stats = LoaderStats {
-    ///     consumer_waited: Duration::from_secs(1),
-    ///     loader_waited: Duration::from_secs(99),
-    ///     ..LoaderStats::default()
-    /// };
+    /// let mut stats = LoaderStats::default();
+    /// assert_eq!(stats.wait_share(), None);
+    /// stats.consumer_waited = Duration::from_secs(1);
+    /// stats.loader_waited = Duration::from_secs(99);
     /// assert_eq!(stats.wait_share(), Some(0.01));
     /// ```
     pub fn wait_share(&self) -> Option<f64> {
@@ -422,7 +422,10 @@ impl DataLoader {
         if self.run.is_none() {
             let prepared = self.prepared.take(&self.key()).filter(|_| self.offset == 0);
             self.run = Some(match prepared {
-                Some(run) => Run { prepared: run.reads.len(), ..run },
+                Some(run) => {
+                    self.prepared.note_use();
+                    Run { prepared: run.reads.len(), ..run }
+                }
                 None => Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset),
             });
         }
@@ -446,8 +449,9 @@ impl DataLoader {
         }
     }
 
-    /// Starts to read the first batches of the next epoch, where all of this one is planned and half of the bound is free. They are at most
-    /// a tenth of an epoch, so that a loader that runs no other one has read little for nothing. Each call goes on behind the one before.
+    /// Starts to read the first batches of the next epoch, where all of this one is planned and half of the bound is free. Each call goes on
+    /// behind the one before. Until an epoch has begun with such batches, they are at most a tenth of one: a loader that runs no other
+    /// epoch has read little for nothing.
     async fn prepare(&mut self) {
         let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
         let half = self.prefetch / 2;
@@ -472,7 +476,8 @@ impl DataLoader {
                 break false;
             }
             let (batches, planned) = planner.plan(&mut ahead.drawing, ahead.planned);
-            if batches.is_empty() || planned.div_ceil(self.shards.step()) > next.len() / 10 {
+            let is_too_much = !self.prepared.was_used() && planned.div_ceil(self.shards.step()) > next.len() / 10;
+            if batches.is_empty() || is_too_much {
                 break true;
             }
             let (estimate, read) = next.start(batches, &planner).await;

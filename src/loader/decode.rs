@@ -9,10 +9,9 @@ use arrow_schema::{DataType, Schema};
 
 use crate::{
     error::{Error, ErrorKind, Result, counted},
-    offload::{Stop, offload},
     schema::{ColumnType, Primitive},
     table::{Rows, Windows},
-    threads::{share, threads},
+    work::{Stop, offload, share, threads},
 };
 
 /// Decodes the values of a column of bytes to tensors, on the threads of the library, while a loader reads.

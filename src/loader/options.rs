@@ -35,6 +35,7 @@ pub enum OnError {
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LoaderOptions {
     pub(super) shards: Shards,
     pub(super) shuffle: Shuffle,
@@ -84,35 +85,30 @@ impl LoaderOptions {
     }
 
     /// Sets the order of the samples.
-    #[must_use]
     pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
         self.shuffle = shuffle;
         self
     }
 
     /// Sets the seed of the order. Every seed and every epoch gives another order.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
     /// Sets the rank of this process among `world_size` processes, from 0. Each gets its own share of every step.
-    #[must_use]
     pub fn rank(mut self, rank: u64, world_size: u64) -> Self {
         (self.shards.rank, self.shards.world_size) = (rank, world_size);
         self
     }
 
     /// Sets the rule for the remainder of an epoch.
-    #[must_use]
     pub fn last(mut self, last: Last) -> Self {
         self.shards.last = last;
         self
     }
 
     /// Sets the bound of the bytes that are read ahead and wait, in bytes of decoded rows. A batch that is larger is read alone.
-    #[must_use]
     pub fn prefetch(mut self, bytes: u64) -> Self {
         self.prefetch = bytes;
         self
@@ -139,21 +135,18 @@ impl LoaderOptions {
 
     /// Decodes the columns that match `pattern`, which hold bytes, to tensors. A value that cannot be decoded is a sample that cannot
     /// be read.
-    #[must_use]
     pub fn decode(mut self, pattern: impl Into<String>, decoder: impl Decode + 'static) -> Self {
         self.decoders.push((pattern.into(), Arc::new(decoder)));
         self
     }
 
     /// Sets what happens to a sample that cannot be read.
-    #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = on_error;
         self
     }
 
     /// Leaves out samples whose windows reach beyond their sequence.
-    #[must_use]
     pub fn skip_incomplete(mut self, skip: bool) -> Self {
         self.skip_incomplete = skip;
         self
@@ -171,7 +164,6 @@ impl LoaderOptions {
 
     /// Draws samples by weight, `weights[p]` for position p: with `replace`, as often as the weights say; without, each sample at
     /// most once. An epoch has `draws` draws, by default one for each position.
-    #[must_use]
     pub fn weights(mut self, weights: Vec<f64>, replace: bool, draws: Option<u64>) -> Self {
         self.choice = Choice::Weights { weights, replace, draws };
         self
@@ -179,7 +171,6 @@ impl LoaderOptions {
 
     /// Draws every class equally often, `classes[p]` for position p: numbers from 0 without gaps. Smaller classes repeat. An
     /// epoch has `draws` draws, by default one for each position.
-    #[must_use]
     pub fn balanced(mut self, classes: Vec<u32>, draws: Option<u64>) -> Self {
         self.choice = Choice::Classes { classes, draws };
         self

@@ -359,6 +359,7 @@ fn shuffled(window: Range<u64>, k: u64, key: u64) -> u64 {
 
 /// How well an order mixes neighbours, beside the values of a perfect shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ShuffleQuality {
     /// Mean distance in the index of two samples that follow each other in the epoch, divided by the number of samples.
     pub neighbour_distance: f64,

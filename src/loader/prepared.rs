@@ -4,12 +4,14 @@
 use std::{
     fmt,
     mem::forget,
-    process,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::mix::Mix;
-use crate::flight::{Lane, lane, patiently};
+use crate::work::{BoundedLock, Lane};
 
 /// Identifies the reads of an epoch: the epoch, what decides its batches, and the runtime that drives the reads.
 #[derive(PartialEq)]
@@ -22,18 +24,33 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(epoch: u64, seeds: Vec<u64>, mix: Option<Mix>) -> Self {
-        Self { lane: lane(), epoch, seeds, mix }
+        Self { lane: Lane::current(), epoch, seeds, mix }
     }
 }
 
 /// A place for the reads at the start of an epoch.
-pub(super) struct Prepared<R>(Arc<Mutex<Option<(Key, R)>>>);
+pub(super) struct Prepared<R>(Arc<Place<R>>);
+
+struct Place<R> {
+    kept: BoundedLock<Option<(Key, R)>>,
+    was_used: AtomicBool,
+}
 
 impl<R> Prepared<R> {
+    /// Notes that an epoch began with reads from here.
+    pub(super) fn note_use(&self) {
+        self.0.was_used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an epoch has begun with reads from here: then more of them are expected.
+    pub(super) fn was_used(&self) -> bool {
+        self.0.was_used.load(Ordering::Relaxed)
+    }
+
     /// Returns the reads of this epoch. Drops those of another one.
     pub(super) fn take(&self, key: &Key) -> Option<R> {
-        let held = patiently(&self.0)?.take();
-        match held {
+        let kept = self.0.kept.lock()?.take();
+        match kept {
             Some((of, run)) if of == *key => Some(run),
             other => {
                 drop_or_leave(other);
@@ -44,21 +61,21 @@ impl<R> Prepared<R> {
 
     /// Keeps the reads of an epoch, in the place of earlier ones.
     pub(super) fn put(&self, key: Key, run: R) {
-        drop_or_leave(patiently(&self.0).and_then(|mut held| held.replace((key, run))));
+        drop_or_leave(self.0.kept.lock().and_then(|mut kept| kept.replace((key, run))));
     }
 
     /// Gives up the place in a forked child, with the reads of the parent.
     pub(super) fn leave(&mut self) {
-        let held = std::mem::take(self);
-        drop_or_leave(patiently(&held.0).and_then(|mut held| held.take()));
-        forget(held);
+        let left = std::mem::take(self);
+        drop_or_leave(left.0.kept.lock().and_then(|mut kept| kept.take()));
+        forget(left);
     }
 }
 
 /// Drops reads, unless this process is a forked child and they are its parent's: that would wake threads that do not exist here.
-fn drop_or_leave<R>(held: Option<(Key, R)>) {
-    if held.as_ref().is_some_and(|(key, _)| key.lane.0 != process::id()) {
-        forget(held);
+fn drop_or_leave<R>(kept: Option<(Key, R)>) {
+    if kept.as_ref().is_some_and(|(key, _)| !key.lane.process.is_current()) {
+        forget(kept);
     }
 }
 
@@ -70,7 +87,7 @@ impl<R> Clone for Prepared<R> {
 
 impl<R> Default for Prepared<R> {
     fn default() -> Self {
-        Self(Arc::default())
+        Self(Arc::new(Place { kept: BoundedLock::default(), was_used: AtomicBool::new(false) }))
     }
 }
 

@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::{
     error::{Error, Result},
     machine,
+    work::Process,
 };
 
 /// A trace of what a loader does. <https://ui.perfetto.dev> and `chrome://tracing` show the file.
@@ -32,7 +33,7 @@ struct Inner {
     path: PathBuf,
     began: Instant,
     /// A forked child records nothing: the file is its parent's.
-    process: u32,
+    process: Process,
     next: AtomicU64,
     file: Mutex<Written>,
 }
@@ -54,19 +55,19 @@ impl Trace {
         let path = path.as_ref().to_owned();
         let at = |error| Error::from(error).at(format!("trace {}", path.display()));
         let file = Events::create(&path).map_err(at)?;
-        let (began, process, next) = (machine::now(), std::process::id(), AtomicU64::new(0));
+        let (began, process, next) = (machine::now(), Process::current(), AtomicU64::new(0));
         Ok(Self(Arc::new(Inner { path, began, process, next, file: Mutex::new(Written::To(file)) })))
     }
 
     /// Records that `name` ran from `began` to `ended`. Events of one name may overlap. `counts` are shown with the event. After an
     /// error, which [`Trace::check`] returns, nothing more is recorded.
     pub fn record(&self, name: &str, began: Instant, ended: Instant, counts: &[(&str, u64)]) {
-        let process = std::process::id();
-        if process != self.0.process {
+        if !self.0.process.is_current() {
             return;
         }
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let counts: serde_json::Map<_, _> = counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+        let process = self.0.process.id();
         let event = |phase: &str, at: Instant| {
             let time = micros(at.saturating_duration_since(self.0.began));
             json!({"name": name, "cat": name, "ph": phase, "id": id, "pid": process, "tid": 1, "ts": time, "args": counts})
@@ -84,7 +85,7 @@ impl Trace {
     /// # Errors
     /// - Errors of the file system.
     pub fn check(&self) -> Result<()> {
-        if std::process::id() != self.0.process {
+        if !self.0.process.is_current() {
             return Ok(());
         }
         match &mut *self.0.file.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -4,9 +4,19 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, new_null_array};
+use bytes::Bytes;
 
-use super::{columns::GroupColumns, gather::Gather, page::Page, plan::GroupPlan};
-use crate::error::{Error, Result, counted};
+use super::{
+    columns::{Columns, GroupColumns},
+    gather::Gather,
+    group_plan::{GroupPlan, Slice},
+    page::Page,
+};
+use crate::{
+    error::{Error, Result, counted},
+    format::fixed_to_array,
+    store::Lent,
+};
 
 /// The wanted columns of one group, built from the blocks that are decoded so far.
 pub(super) struct Assembly {
@@ -28,32 +38,10 @@ pub(super) struct Assembly {
     is_expecting: bool,
 }
 
-/// Consecutive rows of the result.
-#[derive(Clone, Copy)]
-pub(super) enum Slice {
-    Missing(usize),
-    Rows { block: usize, start: usize, len: usize },
-}
-
-impl Slice {
-    fn len(self) -> usize {
-        match self {
-            Self::Missing(rows) | Self::Rows { len: rows, .. } => rows,
-        }
-    }
-
-    pub(super) fn block(self) -> Option<usize> {
-        match self {
-            Self::Missing(_) => None,
-            Self::Rows { block, .. } => Some(block),
-        }
-    }
-}
-
 impl Assembly {
-    /// Creates an assembly of the wanted columns of a plan.
-    pub(super) fn new(plan: &GroupPlan) -> Self {
-        let slices = slices(plan);
+    /// Creates an assembly of the wanted columns of a plan. Takes the slices out of the plan.
+    pub(super) fn new(plan: &mut GroupPlan) -> Self {
+        let slices = std::mem::take(&mut plan.slices);
         let mut uses = vec![0; plan.blocks.len()];
         for block in slices.iter().filter_map(|slice| slice.block()) {
             if let Some(uses) = uses.get_mut(block) {
@@ -62,7 +50,7 @@ impl Assembly {
         }
         let (group, wanted) = (Arc::clone(&plan.columns), Arc::clone(&plan.pages));
         let pages = vec![None; plan.blocks.len() * wanted.len()];
-        let rows = plan.rows.len();
+        let rows = plan.rows;
         Self { group, wanted, slices, next: 0, pages, uses, columns: Vec::new(), rows, rows_left: rows, is_expecting: false }
     }
 
@@ -144,21 +132,64 @@ impl Assembly {
     }
 }
 
+/// Assembles the wanted columns of a group from its decoded blocks: `pages` has the wanted pages of each block, one block after another.
+///
+/// If the result is exactly one block, its pages become the result without a copy. Any other result is copied, so that a few rows never
+/// keep a large buffer alive.
+///
+/// # Errors
+/// - `Unsupported`: the rows do not fit in one Arrow array.
+/// - `Internal`: a needed page is missing.
+pub(super) fn at_once(group: &GroupPlan, mut pages: Vec<Page>) -> Result<Columns> {
+    let (wanted, missing) = (group.pages.len(), || Error::internal("a page was not decoded"));
+    let is_whole = |page: &Page| matches!(group.slices.as_slice(), [Slice::Rows { start: 0, len, .. }] if page.len() == *len);
+    let mut columns = Columns::with_capacity(wanted);
+    for (place, number) in group.pages.iter().enumerate() {
+        let (id, ty) = (group.columns.id(*number)?, group.columns.arrow(*number)?);
+        if group.blocks.len() == 1
+            && let Some(page) = pages.get_mut(place).filter(|page| is_whole(page))
+        {
+            let page = std::mem::replace(page, Page::Fixed { rows: 0, values: Bytes::new() });
+            columns.push((id, page.into_array(ty)?));
+            continue;
+        }
+        let page_of = |block: usize| pages.get(block * wanted + place);
+        if let Some(values) = fixed_values(group, page_of, group.columns.width(*number)) {
+            columns.push((id, fixed_to_array(ty, values.into_arrow(), group.rows)?));
+            continue;
+        }
+        let mut gather = Gather::new(ty, group.rows)?;
+        for slice in &group.slices {
+            match *slice {
+                Slice::Missing(rows) => gather.append_nulls(rows),
+                Slice::Rows { block, start, len } => gather.append(page_of(block).ok_or_else(missing)?, start, len)?,
+            }
+        }
+        columns.push((id, gather.finish()?));
+    }
+    Ok(columns)
+}
+
+/// Copies the rows of a column of `width` bytes a row, none of which is missing or has nulls, one after another. `None` for any other
+/// column.
+fn fixed_values<'a>(group: &GroupPlan, page_of: impl Fn(usize) -> Option<&'a Page>, width: Option<usize>) -> Option<Lent> {
+    let width = width?;
+    let part = |slice: &Slice| {
+        let Slice::Rows { block, start, len } = *slice else { return None };
+        let Page::Fixed { values, .. } = page_of(block)? else { return None };
+        values.get(start.checked_mul(width)?..start.checked_add(len)?.checked_mul(width)?)
+    };
+    if group.rows == 0 || !group.slices.iter().all(|slice| part(slice).is_some()) {
+        return None;
+    }
+    let mut all = Lent::with_capacity(group.rows.checked_mul(width)?);
+    for slice in &group.slices {
+        all.extend_from_slice(part(slice)?);
+    }
+    Some(all)
+}
+
 /// Returns the places of the pages of a block.
 fn places(pages: &mut [Option<Page>], columns: usize, block: usize) -> Option<&mut [Option<Page>]> {
     pages.get_mut(block * columns..(block + 1) * columns)
-}
-
-/// Returns the rows of a plan as slices, in the order of the result.
-pub(super) fn slices(plan: &GroupPlan) -> Vec<Slice> {
-    let mut slices: Vec<Slice> = Vec::new();
-    for row in &plan.rows {
-        match (slices.last_mut(), row) {
-            (Some(Slice::Missing(rows)), None) => *rows += 1,
-            (Some(Slice::Rows { block, start, len }), Some((next, row))) if block == next && *start + *len == *row => *len += 1,
-            (_, None) => slices.push(Slice::Missing(1)),
-            (_, Some((block, row))) => slices.push(Slice::Rows { block: *block, start: *row, len: 1 }),
-        }
-    }
-    slices
 }

@@ -2,16 +2,16 @@
 //!
 //! Small rows share a block, and a later read often needs other rows of the same block: random rows, overlapping windows, the end
 //! of one batch and the start of the next. So a block is cached if a read returned some of its rows but not all. A block that was
-//! read whole is not cached, because a scan would evict everything else; long windows in random order ask for these blocks too. The cache has a bound in bytes; `quick_cache` chooses
-//! the pages to evict.
+//! read whole is not cached by default, because a scan would evict everything else. The cache has a bound in bytes; `quick_cache` chooses the
+//! pages to evict.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
 use quick_cache::{Weighter, unsync::Cache};
 
 use super::{gather::Gather, layout::BlockPlace, page::Page};
-use crate::{error::Result, flight::patiently};
+use crate::{error::Result, work::BoundedLock};
 
 /// Approximate bytes that a cached page takes in addition to its arrays.
 const BESIDE: usize = 256;
@@ -23,7 +23,7 @@ pub struct BlockCache {
     bytes: usize,
     /// Whether blocks that a read takes whole are cached too.
     whole: bool,
-    pages: Mutex<Option<Cache<PageKey, Page, Weight>>>,
+    pages: BoundedLock<Option<Cache<PageKey, Page, Weight>>>,
 }
 
 /// The cache key of a page: the table's number in the loader, the column group, the block and the page number.
@@ -47,7 +47,7 @@ impl Weighter<PageKey, Page> for Weight {
 impl BlockCache {
     /// Creates a cache of at most `bytes` bytes. With 0, nothing is cached.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, whole: false, pages: Mutex::default() }
+        Self { bytes, whole: false, pages: BoundedLock::default() }
     }
 
     /// Creates a cache that also keeps blocks of which a read takes every row.
@@ -61,13 +61,52 @@ impl BlockCache {
     }
 
     fn pages(&self) -> Option<MutexGuard<'_, Option<Cache<PageKey, Page, Weight>>>> {
-        patiently(&self.pages)
+        self.pages.lock()
     }
 }
 
 impl std::fmt::Debug for BlockCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BlockCache").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+/// The cached pages of some blocks at one moment. A plan is made from a snapshot, so that planning needs no lock.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Which of the blocks are cached after the read.
+    pub(super) rule: CacheRule,
+    /// For each block, whether all of its wanted pages were cached. Empty if the cache could not be asked: none were.
+    are_cached: Vec<bool>,
+    /// The wanted pages of the cached blocks, one block after another.
+    pub(super) pages: Vec<Page>,
+}
+
+impl Snapshot {
+    /// Whether all wanted pages of a block were cached. `number` is the index of the block among those that were asked for.
+    pub(super) fn has(&self, number: usize) -> bool {
+        self.are_cached.get(number) == Some(&true)
+    }
+}
+
+/// Which blocks are cached after a read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CacheRule {
+    #[default]
+    Nothing,
+    /// Blocks of which a read returned some rows but not all.
+    ReadInPart,
+    Everything,
+}
+
+impl CacheRule {
+    /// Whether a block of `rows` rows is cached after a read that takes `taken` of them.
+    pub(super) fn takes(self, taken: u32, rows: u32) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::ReadInPart => taken < rows,
+            Self::Everything => true,
+        }
     }
 }
 
@@ -81,35 +120,29 @@ pub struct CachedBlocks {
 }
 
 impl CachedBlocks {
-    /// Creates a cache that holds nothing.
-    pub fn nothing() -> Self {
-        Self { blocks: Arc::new(BlockCache::new(0)), source: 0 }
-    }
-
     /// Whether the cache may hold anything.
     pub(super) fn is_on(&self) -> bool {
         self.blocks.bytes > 0
     }
 
-    /// Whether a block of `rows` rows is cached after a read that takes `taken` of them.
-    pub(super) fn takes(&self, taken: u32, rows: u32) -> bool {
-        self.is_on() && (self.blocks.whole || taken < rows)
-    }
-
-    /// Looks up the wanted pages of each block. Returns for each block whether all of its wanted pages are cached, and the pages
-    /// of the blocks for which that is true, one block after another.
-    pub(super) fn find(&self, group: usize, blocks: &[BlockPlace], pages: &[usize]) -> (Vec<bool>, Vec<Page>) {
+    /// Returns what the cache holds of the wanted pages of each block.
+    pub fn snapshot(&self, group: usize, blocks: impl ExactSizeIterator<Item = BlockPlace>, pages: &[usize]) -> Snapshot {
+        let rule = match (self.is_on(), self.blocks.whole) {
+            (false, _) => CacheRule::Nothing,
+            (true, false) => CacheRule::ReadInPart,
+            (true, true) => CacheRule::Everything,
+        };
         let held = if self.is_on() { self.blocks.pages() } else { None };
-        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return (vec![false; blocks.len()], Vec::new()) };
+        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return Snapshot { rule, ..Snapshot::default() } };
         let mut found: Vec<Page> = Vec::with_capacity(blocks.len() * pages.len());
-        let all = blocks.iter().map(|block| {
+        let all = blocks.map(|block| {
             let before = found.len();
-            found.extend(pages.iter().map_while(|page| held.get(&self.key(group, *block, *page)).cloned()));
+            found.extend(pages.iter().map_while(|page| held.get(&self.key(group, block, *page)).cloned()));
             let all = found.len() == before + pages.len();
             found.truncate(if all { found.len() } else { before });
             all
         });
-        (all.collect(), found)
+        Snapshot { rule, are_cached: all.collect(), pages: found }
     }
 
     /// Adds copies of the pages of some blocks to the cache. The pages are copied because a decoded page may be a slice of a much

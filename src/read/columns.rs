@@ -58,7 +58,7 @@ impl GroupColumns {
     }
 
     /// Returns the id of the column of a page.
-    pub(super) fn id(&self, page: usize) -> Result<ColumnId> {
+    pub(crate) fn id(&self, page: usize) -> Result<ColumnId> {
         Ok(self.column(page)?.id)
     }
 

@@ -5,8 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::plan::{BlockBytes, ReadPlan};
-use crate::store::{Sent, range_parts};
+use super::plan::ReadPlan;
+use crate::store::Sent;
 
 /// Counts the requests and bytes that the reads of a loader and its clones planned and sent.
 #[derive(Debug, Default)]
@@ -39,12 +39,11 @@ impl ReadCounts {
     /// Adds a plan.
     pub fn add(&self, plan: &ReadPlan) {
         for group in &plan.groups {
-            let lengths = || group.ranges.iter().map(|range| range.range.end - range.range.start);
-            let cached = group.blocks.iter().filter(|block| matches!(block.bytes, BlockBytes::Cached)).count();
-            self.requests.fetch_add(lengths().map(range_parts).sum::<usize>() as u64, Ordering::Relaxed);
-            self.bytes.fetch_add(lengths().sum(), Ordering::Relaxed);
+            let (requests, bytes) = group.requests();
+            self.requests.fetch_add(requests as u64, Ordering::Relaxed);
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.blocks.fetch_add(group.blocks.len() as u64, Ordering::Relaxed);
-            self.cached_blocks.fetch_add(cached as u64, Ordering::Relaxed);
+            self.cached_blocks.fetch_add((group.blocks.len() - group.blocks_read()) as u64, Ordering::Relaxed);
         }
     }
 

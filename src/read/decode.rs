@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::{
     columns::GroupColumns,
+    group_plan::{BlockBytes, BlockRead, GroupPlan, SubRange},
     page::Page,
-    plan::{BlockBytes, BlockRead, GroupPlan, SubRange},
 };
 use crate::{
     codec::Chain,
@@ -16,22 +16,26 @@ use crate::{
     id::ChunkId,
 };
 
-/// Decodes the wanted pages of one block. `ranges` contains at least the ranges that hold the block, sorted by their number in
-/// the plan.
+/// Decodes the wanted pages of one block, and appends them to `pages`. `fetched` returns the bytes of a range of the plan.
 ///
 /// # Errors
 /// - `Corrupt`: stored bytes fail their checks; the message names the block, its chunk and its byte range.
-/// - `Internal`: a range of the block is missing from `ranges`.
-pub(super) fn decode_block(group: &GroupPlan, block: &BlockRead, ranges: &[(usize, Bytes)]) -> Result<Vec<Page>> {
+/// - `Internal`: a range of the block was not fetched.
+pub(super) fn decode_block<'a>(
+    group: &GroupPlan,
+    block: &BlockRead,
+    fetched: impl Fn(usize) -> Option<&'a Bytes>,
+    pages: &mut Vec<Page>,
+) -> Result<()> {
     let (columns, chains) = (&group.columns, &group.layout.run(block.place)?.chains);
     let decoded = match &block.bytes {
-        BlockBytes::Block(sub_range) => bytes_of(sub_range, ranges).and_then(|bytes| whole(group, chains, block, &bytes)),
-        BlockBytes::Pages(pages) => group
-            .pages
-            .iter()
-            .zip(pages)
-            .map(|(page, sub_range)| decode_one(columns, chains, block, *page, bytes_of(sub_range, ranges)?))
-            .collect(),
+        BlockBytes::Block(sub_range) => {
+            bytes_of(sub_range, &fetched).and_then(|bytes| whole(group, chains, block, &bytes, pages))
+        }
+        BlockBytes::Pages(places) => group.pages.iter().zip(places).try_for_each(|(page, sub_range)| {
+            pages.push(decode_one(columns, chains, block, *page, bytes_of(sub_range, &fetched)?)?);
+            Ok(())
+        }),
         BlockBytes::Cached => Err(Error::internal("a cached block must not be decoded again")),
     };
     decoded.map_err(|error| {
@@ -51,21 +55,22 @@ pub(super) fn at_block(columns: &GroupColumns, block: &BlockRead, place: Option<
     error.at(format!("column group `{}`: block {}{place}", columns.name, block.ordinal))
 }
 
-fn bytes_of(sub_range: &SubRange, ranges: &[(usize, Bytes)]) -> Result<Bytes> {
-    let place = ranges.binary_search_by_key(&sub_range.range, |(number, _)| *number).ok();
-    let (_, range) = place.and_then(|place| ranges.get(place)).ok_or_else(|| Error::internal("a range was not fetched"))?;
+fn bytes_of<'a>(sub_range: &SubRange, fetched: &impl Fn(usize) -> Option<&'a Bytes>) -> Result<Bytes> {
+    let range = fetched(sub_range.range).ok_or_else(|| Error::internal("a range was not fetched"))?;
     let bytes = range.get(sub_range.within.clone()).map(|bytes| range.slice_ref(bytes));
     bytes.ok_or_else(|| Error::internal("a block lies outside its range"))
 }
 
-fn whole(group: &GroupPlan, chains: &[Chain], block: &BlockRead, bytes: &Bytes) -> Result<Vec<Page>> {
+fn whole(group: &GroupPlan, chains: &[Chain], block: &BlockRead, bytes: &Bytes, pages: &mut Vec<Page>) -> Result<()> {
     let columns = &group.columns;
     let directory = BlockDirectory::parse(bytes, block.seed, block.ordinal, columns.len())?;
     if directory.rows != block.rows {
         return Err(Error::corrupt(format!("{}, the layout says {}", counted(directory.rows, "row"), block.rows)));
     }
-    let page = |page: &usize| decode_one(columns, chains, block, *page, bytes.slice(page_range(&directory, *page)?));
-    group.pages.iter().map(page).collect()
+    for page in group.pages.iter() {
+        pages.push(decode_one(columns, chains, block, *page, bytes.slice(page_range(&directory, *page)?))?);
+    }
+    Ok(())
 }
 
 fn decode_one(columns: &GroupColumns, chains: &[Chain], block: &BlockRead, page: usize, bytes: Bytes) -> Result<Page> {

@@ -1,27 +1,29 @@
 //! Shares requests in flight to remote stores among all reads of one loader.
 //!
 //! If another read has already requested the bytes that a read needs, the read waits for that response and sends no request of
-//! its own ([`crate::flight::Flight`]). Errors are not shared: if the request of the other read fails, the waiting read sends its
+//! its own ([`crate::work::Flight`]). Errors are not shared: if the request of the other read fails, the waiting read sends its
 //! own.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use super::{
     block_cache::CachedBlocks,
-    page::{lost, store_of},
-    plan::{Coalesce, GroupPlan, RangeRead, ReadPlan, SubRange},
+    group_plan::{BlockBytes, BlockRead, Coalesce, GroupPlan, RangeRead, SubRange},
+    layout::BlockPlace,
+    page::lost,
+    plan::ReadPlan,
 };
 use crate::{
     error::{Error, Result},
-    flight::{self, Lane, lane, patiently},
     id::ChunkId,
-    store::{SPLIT_ABOVE, Store, range_parts},
+    store::{SPLIT_ABOVE, Stores, range_parts},
+    work::{self, BoundedLock, Lane},
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
@@ -30,12 +32,12 @@ use futures::{FutureExt, StreamExt, stream};
 pub const CONCURRENT: usize = 64;
 
 /// A fetch of one or more ranges in flight. Its error belongs to the read that began the fetch.
-type Flight = flight::Flight<Arc<[Bytes]>>;
-type WeakFlight = flight::WeakFlight<Arc<[Bytes]>>;
+type Flight = work::Flight<Arc<[Bytes]>>;
+type WeakFlight = work::WeakFlight<Arc<[Bytes]>>;
 
 /// The ranges in flight.
 #[derive(Default)]
-pub struct Flights(Mutex<BTreeMap<Place, Entry>>);
+pub struct Flights(BoundedLock<BTreeMap<Place, Entry>>);
 
 /// The start of a range: table, owner, chunk and first byte.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,15 +105,15 @@ impl Flights {
     ///
     /// # Errors
     /// - `Internal`: the plan names an owner without a store, or a range has no flight.
-    pub(super) fn board(&self, stores: &BTreeMap<u32, Store>, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<Boarded<'_>> {
-        let lane = lane();
-        let mut held = patiently(&self.0);
+    pub(super) fn board(&self, stores: &Stores, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<Boarded<'_>> {
+        let lane = Lane::current();
+        let mut held = self.0.lock();
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {
             let hits = held.as_ref().map(|held| find(held, lane, cache.source, group)).unwrap_or_default();
             // A flight is removed after its blocks are cached. So a block whose flight has just been removed is in the cache.
             let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
-            let found = group.look_again(cache, |block| !is_hit(block));
+            let found = take_cached(group, cache, |block| !is_hit(block));
             joined.push(if found || !hits.is_empty() {
                 regroup(group, hits)
             } else {
@@ -163,6 +165,13 @@ impl Boarded<'_> {
         self.others_failed.load(Ordering::Relaxed)
     }
 
+    /// Takes from the cache the blocks that another read, which waited for the same flights, has decoded and cached.
+    pub(super) fn take_cached(&mut self, cache: &CachedBlocks) {
+        for group in &mut self.plan.groups {
+            take_cached(group, cache, |_| true);
+        }
+    }
+
     /// Waits for all flights and returns the bytes of each range of the plan, in order.
     ///
     /// # Errors
@@ -195,13 +204,41 @@ impl Boarded<'_> {
 impl Drop for Boarded<'_> {
     fn drop(&mut self) {
         self.waits.clear();
-        let Some(mut held) = patiently(&self.flights.0) else { return };
+        let Some(mut held) = self.flights.0.lock() else { return };
         for place in &self.places {
             if held.get(place).is_some_and(|entry| entry.flight.upgrade().is_none()) {
                 held.remove(place);
             }
         }
     }
+}
+
+/// Looks in the cache for blocks that were added after the plan was made, and takes them from there. Only blocks for whose
+/// number `wanted` is true are looked up. Returns whether any was found.
+fn take_cached(group: &mut GroupPlan, cache: &CachedBlocks, wanted: impl Fn(usize) -> bool) -> bool {
+    let open =
+        |(number, block): &(usize, &BlockRead)| block.rows > 1 && !matches!(block.bytes, BlockBytes::Cached) && wanted(*number);
+    let open: Vec<(usize, BlockPlace)> =
+        group.blocks.iter().enumerate().filter(open).map(|(number, block)| (number, block.place)).collect();
+    if open.is_empty() || !cache.is_on() {
+        return false;
+    }
+    let cached = cache.snapshot(group.group(), open.iter().map(|(_, place)| *place), &group.pages);
+    if cached.pages.is_empty() {
+        return false;
+    }
+    let found: BTreeSet<usize> =
+        open.iter().enumerate().filter(|(asked, _)| cached.has(*asked)).map(|(_, (number, _))| *number).collect();
+    let (mut before, mut new) = (std::mem::take(&mut group.cached).into_iter(), cached.pages.into_iter());
+    for (number, block) in group.blocks.iter_mut().enumerate() {
+        if found.contains(&number) {
+            (block.bytes, block.to_cache) = (BlockBytes::Cached, false);
+            group.cached.extend(new.by_ref().take(group.pages.len()));
+        } else if matches!(block.bytes, BlockBytes::Cached) {
+            group.cached.extend(before.by_ref().take(group.pages.len()));
+        }
+    }
+    true
 }
 
 /// Finds the byte ranges of a group that are in flight. The keys are the block and the index of the sub-range within the block.
@@ -292,8 +329,8 @@ fn batches(ranges: Vec<(usize, &RangeRead)>) -> (Vec<Vec<(usize, &RangeRead)>>, 
 }
 
 /// Creates the flight that fetches ranges of one owner. The requests start when the flight is first polled.
-fn fetch(stores: &BTreeMap<u32, Store>, ranges: &[(usize, &RangeRead)]) -> Result<Flight> {
-    let store = store_of(stores, ranges.first().map_or(0, |(_, range)| range.owner))?.clone();
+fn fetch(stores: &Stores, ranges: &[(usize, &RangeRead)]) -> Result<Flight> {
+    let store = stores.of(ranges.first().map_or(0, |(_, range)| range.owner))?.clone();
     let requests: Vec<_> = ranges.iter().map(|(_, range)| range.request()).collect();
     Ok(Flight::new(async move { store.read(&requests).await.map(Arc::from).map_err(lost) }.boxed()))
 }

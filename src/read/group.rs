@@ -1,25 +1,52 @@
 //! Reads one column group of a plan: decodes every block once and assembles the columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
 
 use super::{
-    assemble::Assembly,
+    assemble::{Assembly, at_once},
     block_cache::CachedBlocks,
     columns::Columns,
     decode::decode_block,
     files::Files,
+    group_plan::{BlockBytes, BlockRead, GroupPlan},
     page::Page,
-    plan::{BlockBytes, BlockRead, GroupPlan},
     sizes::{PARALLEL_ABOVE, PARALLEL_PLAIN_ABOVE, PIECE, SHARED_PIECE},
 };
 use crate::{
     error::{Error, Result},
-    offload::Stop,
-    threads::{others_for, share_in_order},
+    work::{Stop, others_for, share_in_order},
 };
+
+/// Whether one thread decodes all blocks of a group before it assembles anything, if their bytes were fetched.
+pub(super) fn is_small(group: &GroupPlan) -> bool {
+    group.stored() <= PARALLEL_ABOVE
+}
+
+/// Decodes the blocks of a small group, all of whose ranges were fetched, and assembles the wanted columns: as
+/// [`GroupRead::read`] does, without what threads and pieces need.
+pub(super) fn read_small(group: &mut GroupPlan, fetched: &[Bytes], cache: &CachedBlocks, stop: &Stop) -> Result<Columns> {
+    let wanted = group.pages.len();
+    let mut cached = std::mem::take(&mut group.cached).into_iter();
+    let mut pages: Vec<Page> = Vec::with_capacity(group.blocks.len() * wanted);
+    for block in &group.blocks {
+        let start = pages.len();
+        match block.bytes {
+            BlockBytes::Cached => pages.extend(cached.by_ref().take(wanted)),
+            _ => {
+                stop.check()?;
+                decode_block(group, block, |number| fetched.get(number), &mut pages)?;
+            }
+        }
+        let decoded = pages.get(start..).unwrap_or_default();
+        if block.to_cache {
+            cache.add(group.group(), &group.pages, &[(block.place, decoded)])?;
+        }
+    }
+    at_once(group, pages)
+}
 
 /// One group of a plan and the source of its bytes.
 pub(super) struct GroupRead {
@@ -31,8 +58,8 @@ pub(super) struct GroupRead {
 
 /// The source of the ranges of a group.
 pub(super) enum Ranges {
-    /// The bytes of all ranges, in the order of the plan, each with its number.
-    Fetched(Vec<(usize, Bytes)>),
+    /// The bytes of all ranges, in the order of the plan.
+    Fetched(Vec<Bytes>),
     /// The local files from which the ranges are still to be read.
     Files(Files),
 }
@@ -58,7 +85,7 @@ impl GroupRead {
     /// Creates the assembly and adds the cached blocks to it. Returns the assembly and the blocks that are still to be decoded,
     /// in the order in which the result needs them.
     fn start(&mut self) -> Result<(Assembly, Vec<usize>)> {
-        let mut assembly = Assembly::new(&self.group);
+        let mut assembly = Assembly::new(&mut self.group);
         let mut order = assembly.order();
         if !self.group.cached.is_empty() {
             let mut cached = std::mem::take(&mut self.group.cached).into_iter();
@@ -161,20 +188,22 @@ impl GroupRead {
 
     /// Decodes the wanted pages of each block of a piece, and adds the blocks marked `to_cache` to the cache.
     fn decode(&self, piece: &Piece) -> Result<Vec<(usize, Vec<Page>)>> {
-        let read;
-        let ranges: &[(usize, Bytes)] = match &self.ranges {
-            Ranges::Fetched(all) => all,
-            Ranges::Files(files) => {
-                let range =
-                    |number: &usize| self.group.ranges.get(*number).ok_or_else(|| Error::internal(format!("no range {number}")));
-                read =
-                    piece.ranges.iter().map(|number| Ok((*number, files.read(range(number)?)?))).collect::<Result<Vec<_>>>()?;
-                &read
+        let mut read: BTreeMap<usize, Bytes> = BTreeMap::new();
+        if let Ranges::Files(files) = &self.ranges {
+            for number in &piece.ranges {
+                let range = self.group.ranges.get(*number).ok_or_else(|| Error::internal(format!("no range {number}")))?;
+                read.insert(*number, files.read(range)?);
             }
+        }
+        let fetched = |number: usize| match &self.ranges {
+            Ranges::Fetched(all) => all.get(number),
+            Ranges::Files(_) => read.get(&number),
         };
         let decode = |block: &usize| {
             self.stop.check()?;
-            Ok((*block, decode_block(&self.group, self.block(*block)?, ranges)?))
+            let mut pages = Vec::with_capacity(self.group.pages.len());
+            decode_block(&self.group, self.block(*block)?, fetched, &mut pages)?;
+            Ok((*block, pages))
         };
         let decoded = piece.blocks.iter().map(decode).collect::<Result<Vec<_>>>()?;
         let mut to_cache = Vec::new();

@@ -3,30 +3,26 @@
 //! The result of a column is one buffer. The values of each page are read directly into their place in that buffer and verified
 //! there. The head of each page is read first: a few bytes that give the length of the values.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 
 use super::{
-    assemble::{Slice, slices},
-    columns::{Columns, GroupColumns},
+    columns::Columns,
     decode::at_block,
     files::Files,
     gather::Gather,
-    layout::{BlockPlace, Layout},
-    plan::{BlockRead, GroupPlan},
-    sizes::LONG,
+    group_plan::{BlockRead, Slice},
+    landing::{Column, Landing},
 };
 use crate::{
-    codec::Chain,
     error::{Error, Result, counted},
-    format::{LayoutRun, PageHead, PagePlace, directory_len, fixed_to_array, page_to_array, verify_parts},
-    offload::Stop,
-    schema::{ColumnId, ColumnType, Primitive},
+    format::{LayoutRun, PageHead, PagePlace, fixed_to_array, page_to_array, verify_parts},
+    schema::{ColumnId, ColumnType},
     store::{Lent, RangeRequest},
-    threads::{others_for, share},
+    work::{Stop, others_for, share},
 };
 
 /// Bytes of a page that are read first to parse its head, besides those of [`HEAD_OF_ROW`] for each row. Longer heads, as those of
@@ -38,24 +34,6 @@ const HEAD_OF_ROW: usize = 16;
 const MOST_HEAD: usize = 1 << 10;
 /// The most bytes behind the values of a page: less than 8 bytes of padding, and the checksum.
 const AFTER: usize = 16;
-
-/// The columns of one group that are read directly into the result.
-pub(super) struct Landing {
-    layout: Arc<Layout>,
-    group: Arc<GroupColumns>,
-    blocks: Vec<BlockRead>,
-    slices: Vec<Slice>,
-    rows: usize,
-    columns: Vec<Column>,
-}
-
-/// A wanted column.
-struct Column {
-    /// The number of its page in each block.
-    page: usize,
-    /// The byte range of its page in the chunk, for each block.
-    places: Vec<Range<u64>>,
-}
 
 /// The parsed head of a page, and the number of bytes behind its values.
 struct Head {
@@ -82,63 +60,6 @@ impl Job<'_> {
 }
 
 impl Landing {
-    /// Removes from a group the columns that can be read directly into the result, and returns them; `None` if there are none.
-    ///
-    /// A column qualifies if every block appears whole in the result and its pages are long, plain and of known byte range.
-    ///
-    /// # Errors
-    /// - `Internal`: the plan names a block that the layout does not have.
-    pub(super) fn take_from(group: &mut GroupPlan) -> Result<Option<Self>> {
-        let slices = slices(group);
-        let whole = |slice: &Slice| match slice {
-            Slice::Missing(_) => true,
-            Slice::Rows { block, start, len } => {
-                *start == 0 && group.blocks.get(*block).is_some_and(|block| usize::try_from(block.rows) == Ok(*len))
-            }
-        };
-        let stored: u64 = group.blocks.iter().map(|block| block.bytes.stored()).sum();
-        let blocks = group.blocks.len();
-        if blocks < 2 || stored < LONG * blocks as u64 || !group.cached.is_empty() || !slices.iter().all(whole) {
-            return Ok(None);
-        }
-        let runs = group.runs()?;
-        let chunks: BTreeMap<_, _> = runs.values().map(|run| ((run.owner, run.chunk), run.chunk_bytes)).collect();
-        // Blocks that overlap may claim more bytes than their chunks hold. No memory is allocated for such claims here.
-        if stored > chunks.values().sum() {
-            return Ok(None);
-        }
-        let mut places = Vec::with_capacity(group.pages.len());
-        for page in group.pages.iter() {
-            let found = group.blocks.iter().map(|block| page_place(&group.layout, block.place, *page));
-            places.push(found.collect::<Result<Option<Vec<_>>>>()?);
-        }
-        let lands = |page: usize, places: &[Range<u64>]| {
-            let stored: u64 = places.iter().map(|place| place.end - place.start).sum();
-            let plain = runs.values().all(|run| run.chains.get(page).is_some_and(Chain::is_plain));
-            plain && stored >= LONG * places.len() as u64 && group.columns.ty(page).is_ok_and(|ty| !has_bits(ty))
-        };
-        let mut columns = Vec::new();
-        let mut left = Vec::new();
-        for (position, (page, places)) in group.pages.iter().zip(places).enumerate() {
-            match places {
-                Some(places) if lands(*page, &places) => columns.push(Column { page: *page, places }),
-                places => left.push((position, places)),
-            }
-        }
-        if columns.is_empty() {
-            return Ok(None);
-        }
-        let blocks = group.blocks.clone();
-        group.leave(&left)?;
-        let (layout, rows) = (Arc::clone(&group.layout), group.rows.len());
-        Ok(Some(Self { layout, group: Arc::clone(&group.columns), blocks, slices, rows, columns }))
-    }
-
-    /// Returns the number of reads: the head of each page, then its values.
-    pub(super) fn file_reads(&self) -> usize {
-        2 * self.columns.len() * self.blocks.len()
-    }
-
     /// Reads the columns from `files`.
     ///
     /// # Errors
@@ -326,27 +247,6 @@ impl<'a> Landed<'a> {
             }
         }
         Ok((id, rows.finish()?))
-    }
-}
-
-/// Returns the byte range of a page in its chunk. The range is known if the layout stores page lengths, or if the block has one
-/// page.
-fn page_place(layout: &Layout, place: BlockPlace, page: usize) -> Result<Option<Range<u64>>> {
-    let run = layout.run(place)?;
-    if let Some(said) = run.page_range(place.block, page) {
-        return Ok(Some(said));
-    }
-    let block = layout.byte_range(place)?;
-    let first = block.start + directory_len(1) as u64;
-    Ok((run.chains.len() == 1 && first < block.end).then_some(first..block.end))
-}
-
-/// Whether the values are booleans: Arrow packs them as bits, but a page stores them as bytes.
-fn has_bits(ty: &ColumnType) -> bool {
-    match ty {
-        ColumnType::List(item) => has_bits(item),
-        ColumnType::Scalar(element) | ColumnType::Tensor { element, .. } => *element == Primitive::Bool,
-        _ => false,
     }
 }
 

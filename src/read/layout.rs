@@ -10,6 +10,7 @@ use std::{
 use crate::{
     error::{Error, Result},
     format::LayoutRun,
+    id::ChunkId,
 };
 
 /// The layout of one column group over all segments.
@@ -42,6 +43,7 @@ pub struct BlockPlace {
 
 /// A row: its block and its number in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RowPlace {
     /// The block that holds the row.
     pub block: BlockPlace,
@@ -49,23 +51,92 @@ pub struct RowPlace {
     pub row: usize,
 }
 
-impl Layout {
-    /// Creates a layout from runs in table order.
-    pub fn new(runs: Vec<LayoutRun>) -> Self {
-        let mut starts = vec![0];
-        let mut end = 0;
-        for run in &runs {
-            end += run.rows;
-            starts.push(end);
-        }
-        let objects = vec![OnceLock::new(); runs.len()];
-        Self { runs, starts, expansion: 0, parts: Vec::new(), rows: 0, objects }
+/// Neighbouring blocks of a column group that lie in one chunk, one behind the other: a run. Blocks are numbered within the run.
+///
+/// ```no_run
+/// # async fn example(table: tetrys::Table) -> tetrys::Result<()> {
+/// for run in table.storage().layout(0).await?.chunk_runs() {
+///     let bytes: u64 = (0..run.blocks()).map(|block| run.block_bytes(block)).sum();
+///     println!("{}: {} rows in {} blocks, {bytes} bytes", run.chunk(), run.rows(), run.blocks());
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkRun<'a>(&'a LayoutRun);
+
+impl ChunkRun<'_> {
+    /// Returns the chunk that holds the blocks.
+    pub fn chunk(&self) -> ChunkId {
+        self.0.chunk
     }
 
-    /// Creates a layout from the layouts of some segments of a table of `rows` rows, in table order: the first row of each, the
-    /// number of its first run in the table, and the layout. Rows of other segments cannot be located.
-    pub fn of_parts(parts: Vec<Part>, rows: u64) -> Self {
-        Self { parts, rows, ..Self::default() }
+    /// Returns the table that has the chunk: 0 for this table, k for the k-th of [`Storage::owners`](crate::table::Storage::owners).
+    pub fn owner(&self) -> u32 {
+        self.0.owner
+    }
+
+    /// Returns the number that the first block of the run has in its chunk.
+    pub fn first_block(&self) -> u32 {
+        self.0.first_block
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.0.rows
+    }
+
+    /// Returns the number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.0.lengths.len()
+    }
+
+    /// Returns the number of rows of a block; 0 if the run has no such block.
+    pub fn block_rows(&self, block: usize) -> u32 {
+        if block < self.blocks() { self.0.block_rows.get(block) } else { 0 }
+    }
+
+    /// Returns the number of stored bytes of a block; 0 if the run has no such block.
+    pub fn block_bytes(&self, block: usize) -> u64 {
+        if block < self.blocks() { 8 * u64::from(self.0.lengths.get(block)) } else { 0 }
+    }
+
+    /// Returns the number of rows of the run that are before a block.
+    pub fn rows_before(&self, block: usize) -> u64 {
+        self.0.block_rows.sum_of_first(block)
+    }
+
+    /// Returns the number of stored bytes of the run that are before a block.
+    pub fn bytes_before(&self, block: usize) -> u64 {
+        8 * self.0.lengths.sum_of_first(block)
+    }
+
+    /// Returns the block that holds a row, which is counted from the first row of the run; `None` if the run has no such row.
+    pub fn block_of(&self, row: u64) -> Option<usize> {
+        self.0.block_rows.find(row).map(|(block, _)| block)
+    }
+}
+
+impl Layout {
+    internal! {
+        /// Creates a layout from runs in table order.
+        fn new(runs: Vec<LayoutRun>) -> Self {
+            let mut starts = vec![0];
+            let mut end = 0;
+            for run in &runs {
+                end += run.rows;
+                starts.push(end);
+            }
+            let objects = vec![OnceLock::new(); runs.len()];
+            Self { runs, starts, expansion: 0, parts: Vec::new(), rows: 0, objects }
+        }
+    }
+
+    internal! {
+        /// Creates a layout from the layouts of some segments of a table of `rows` rows, in table order: the first row of each, the
+        /// number of its first run in the table, and the layout. Rows of other segments cannot be located.
+        fn of_parts(parts: Vec<Part>, rows: u64) -> Self {
+            Self { parts, rows, ..Self::default() }
+        }
     }
 
     /// Returns the part with a run, and the place of the block in that part.
@@ -75,27 +146,49 @@ impl Layout {
         Some((part, BlockPlace { run: place.run.checked_sub(part.1)?, ..place }))
     }
 
-    /// Sets the decoded size of all values of the group, in bytes. [`Layout::expansion`] follows from it.
-    pub fn with_logical_bytes(self, bytes: u64) -> Self {
-        let runs = self.runs.iter().chain(self.parts.iter().flat_map(|(_, _, part)| &part.runs));
-        let stored = runs.map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
-        self.with_expansion(bytes / stored)
+    internal! {
+        /// Sets the decoded size of all values of the group, in bytes. [`Layout::expansion`] follows from it.
+        fn with_logical_bytes(self, bytes: u64) -> Self {
+            let runs = self.runs.iter().chain(self.parts.iter().flat_map(|(_, _, part)| &part.runs));
+            let stored = runs.map(LayoutRun::stored_bytes).fold(1, u64::saturating_add);
+            self.with_expansion(bytes / stored)
+        }
     }
 
-    /// Sets the number of decoded bytes for each stored byte.
-    pub fn with_expansion(mut self, expansion: u64) -> Self {
-        self.expansion = expansion;
-        self
+    internal! {
+        /// Sets the number of decoded bytes for each stored byte.
+        fn with_expansion(mut self, expansion: u64) -> Self {
+            self.expansion = expansion;
+            self
+        }
     }
 
-    /// Returns the approximate number of decoded bytes for each stored byte; at least 1.
-    pub fn expansion(&self) -> u64 {
-        self.expansion.max(1)
+    internal! {
+        /// Returns the approximate number of decoded bytes for each stored byte; at least 1.
+        fn expansion(&self) -> u64 {
+            self.expansion.max(1)
+        }
     }
 
-    /// Returns the runs, in table order. A layout of parts returns none.
-    pub fn runs(&self) -> &[LayoutRun] {
-        &self.runs
+    internal! {
+        /// Returns the runs, in table order. A layout of parts returns none.
+        fn runs(&self) -> &[LayoutRun] {
+            &self.runs
+        }
+    }
+
+    /// Returns the neighbouring blocks that lie in one chunk, in table order. The layout of some rows has none ([`Layout::chunk_run`]
+    /// finds the run of a row).
+    pub fn chunk_runs(&self) -> impl ExactSizeIterator<Item = ChunkRun<'_>> {
+        self.runs.iter().map(ChunkRun)
+    }
+
+    /// Returns the run that a block is in.
+    ///
+    /// # Errors
+    /// - `Internal`: the layout has no such block.
+    pub fn chunk_run(&self, place: BlockPlace) -> Result<ChunkRun<'_>> {
+        self.run(place).map(ChunkRun)
     }
 
     /// Returns the number of rows of the layout.
@@ -124,16 +217,31 @@ impl Layout {
         Ok(RowPlace { block: BlockPlace { run: number, block }, row: within })
     }
 
-    /// Returns the run of a block.
-    ///
-    /// # Errors
-    /// - `Internal`: the layout has no such block.
-    pub fn run(&self, place: BlockPlace) -> Result<&LayoutRun> {
-        if let Some(((_, _, part), within)) = self.part(place) {
-            return part.run(within);
+    internal! {
+        /// Returns the run of a block.
+        ///
+        /// # Errors
+        /// - `Internal`: the layout has no such block.
+        fn run(&self, place: BlockPlace) -> Result<&LayoutRun> {
+            if let Some(((_, _, part), within)) = self.part(place) {
+                return part.run(within);
+            }
+            let run = self.runs.get(place.run).filter(|run| place.block < run.lengths.len());
+            run.ok_or_else(|| Error::internal(format!("no block {place:?} in the layout")))
         }
-        let run = self.runs.get(place.run).filter(|run| place.block < run.lengths.len());
-        run.ok_or_else(|| Error::internal(format!("no block {place:?} in the layout")))
+    }
+
+    /// Whether two blocks are the same bytes of one chunk, and the second begins its run: there, a table repeats the block before.
+    pub(super) fn is_repeat(&self, place: BlockPlace, next: BlockPlace) -> bool {
+        if next.block != 0 || next.run == place.run {
+            return false;
+        }
+        let (Ok(run), Ok(other)) = (self.run(place), self.run(next)) else { return false };
+        (run.chunk, run.owner, run.seed) == (other.chunk, other.owner, other.seed)
+            && u32::try_from(place.block).is_ok_and(|block| run.first_block.checked_add(block) == Some(other.first_block))
+            && self.byte_range(place).ok() == self.byte_range(next).ok()
+            && run.block_rows.get(place.block) == other.block_rows.get(0)
+            && run.chains == other.chains
     }
 
     /// Returns the name of the object that holds a block; `run` is the run of the block.
@@ -173,11 +281,13 @@ impl Layout {
         Ok(start..start + 8 * u64::from(run.lengths.get(place.block)))
     }
 
-    /// Returns the bytes that the layout takes in memory.
-    pub fn memory_bytes(&self) -> usize {
-        let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
-        // A name lies behind two counts of references.
-        let name = self.runs.first().map_or(0, |run| run.chunk.object_name().len() + 2 * size_of::<usize>());
-        runs.sum::<usize>() + self.starts.len() * (size_of::<u64>() + size_of::<OnceLock<Arc<str>>>() + name)
+    internal! {
+        /// Returns the bytes that the layout takes in memory.
+        fn memory_bytes(&self) -> usize {
+            let runs = self.runs.iter().map(|run| size_of::<LayoutRun>() + run.heap_bytes());
+            // A name lies behind two counts of references.
+            let name = self.runs.first().map_or(0, |run| run.chunk.object_name().len() + 2 * size_of::<usize>());
+            runs.sum::<usize>() + self.starts.len() * (size_of::<u64>() + size_of::<OnceLock<Arc<str>>>() + name)
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Reads rows in five steps: plan, fetch, verify, decode, assemble. Does not depend on polars.
 //!
-//! [`plan`] is a pure function: it turns rows, columns and layouts into byte ranges. [`execute`] fetches the ranges, verifies and
-//! decodes every block once, and assembles Arrow columns: `local` from files, `remote` from object stores.
+//! A [`ReadPlan`] is a plain value, made by pure functions: [`locate`] turns rows into blocks, [`plan_group`] turns blocks into byte
+//! ranges, and [`ReadPlan::new`] decides how they are read. [`execute`] fetches the ranges, verifies and decodes every block once, and
+//! assembles Arrow columns: `local` from files, `remote` from object stores.
 #![deny(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 mod assemble;
@@ -15,10 +16,13 @@ mod files;
 mod flights;
 mod gather;
 mod group;
+mod group_plan;
 mod land;
+mod landing;
 mod layout;
 mod local;
 mod page;
+mod pieces;
 mod plan;
 mod reading;
 mod remote;
@@ -33,13 +37,19 @@ pub use counts::{Counted, ReadCounts};
 pub use cover::{GroupCost, cover};
 pub use execute::execute;
 pub use flights::{CONCURRENT, Flights};
-pub use layout::{BlockPlace, Layout, RowPlace};
-pub use local::file_reads;
-pub use page::Page;
-pub use plan::{
-    BlockBytes, BlockRead, Coalesce, Explain, ExplainGroup, GroupPlan, GroupRequest, RangeRead, ReadPlan, SubRange, plan,
-};
-pub use splits::{Piece, Split, SplitSize, Splits, splits};
+pub use group_plan::{Coalesce, GroupPlan, GroupRequest, locate, plan_group};
+pub use layout::{BlockPlace, ChunkRun, Layout, RowPlace};
+pub use plan::{BlockPlaces, Explain, ExplainGroup, RangePlace, ReadPlan};
+pub use splits::{Piece, Split, SplitSize, even_splits, splits};
 pub use times::{Pick, TimeOffsets, TimeSpan, Times};
 pub(crate) use window::MAX_WINDOW;
 pub use window::{Edge, Offsets, Sequences, Window, window};
+
+// For tests.
+#[cfg(feature = "unstable")]
+pub use {
+    block_cache::Snapshot,
+    group_plan::{BlockBytes, BlockRead, Located, RangeRead, Slice, SubRange},
+    page::Page,
+    splits::Splits,
+};

@@ -1,6 +1,6 @@
-//! Decoded pages, and the stores that a plan reads them from.
+//! Decoded pages, and errors of reads that they come from.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::Buffer;
@@ -11,7 +11,6 @@ use bytes::Bytes;
 use crate::{
     error::{Error, ErrorKind, Result},
     format::{DecodedPage, PagePlace, fixed_to_array},
-    store::Store,
 };
 
 /// The decoded values of one column in one block.
@@ -65,11 +64,6 @@ impl Page {
             Self::Array(data) => Ok(make_array(Arc::unwrap_or_clone(data))),
         }
     }
-}
-
-/// Returns the store of an owner that a plan names.
-pub(super) fn store_of(stores: &BTreeMap<u32, Store>, owner: u32) -> Result<&Store> {
-    stores.get(&owner).ok_or_else(|| Error::internal(format!("no store of owner {owner}")))
 }
 
 /// Returns the error for a store whose objects are no local files.

@@ -8,15 +8,16 @@ use futures::future::try_join_all;
 use super::{
     block_cache::CachedBlocks,
     columns::Columns,
-    group::{GroupRead, Ranges},
-    page::{lost, not_local, store_of},
-    plan::{RangeRead, ReadPlan},
+    group::{GroupRead, Ranges, is_small, read_small},
+    group_plan::RangeRead,
+    page::{lost, not_local},
+    plan::ReadPlan,
     sizes::{BYTES_AS_ONE, HERE, INLINE_RANGES, VALUE},
 };
 use crate::{
     error::{Error, Result},
-    offload::{Stop, offload},
-    store::{RangeRequest, Store},
+    store::{RangeRequest, Store, StoreKind, Stores},
+    work::{Stop, offload},
 };
 
 /// A plan, and the cache that its blocks are added to.
@@ -49,30 +50,38 @@ impl Reading {
                 true => stored / BYTES_AS_ONE,
                 false => stored.max(stored.saturating_mul(group.layout.expansion()) / BYTES_AS_ONE),
             };
-            work = work.saturating_add(bytes).saturating_add(VALUE * group.rows.len() as u64 * group.pages.len() as u64);
+            work = work.saturating_add(bytes).saturating_add(VALUE * group.rows as u64 * group.pages.len() as u64);
         }
         Ok(work)
     }
 
     fn decode(self, fetched: Vec<Bytes>, stop: &Stop) -> Result<Columns> {
+        let mut groups = self.plan.groups;
+        if let [only] = groups.as_mut_slice()
+            && is_small(only)
+        {
+            return read_small(only, &fetched, &self.cache, stop);
+        }
         let mut fetched = fetched.into_iter();
         let mut columns = Columns::new();
-        for group in self.plan.groups.into_iter().filter(|group| !group.pages.is_empty()) {
-            let ranges = Ranges::Fetched(fetched.by_ref().take(group.ranges.len()).enumerate().collect());
-            columns.extend(GroupRead::new(group, ranges, &self.cache, stop).read()?);
+        for mut group in groups.into_iter().filter(|group| !group.pages.is_empty()) {
+            let of_group: Vec<Bytes> = fetched.by_ref().take(group.ranges.len()).collect();
+            columns.extend(match is_small(&group) {
+                true => read_small(&mut group, &of_group, &self.cache, stop)?,
+                false => GroupRead::new(group, Ranges::Fetched(of_group), &self.cache, stop).read()?,
+            });
         }
         Ok(columns)
     }
 }
 
 /// Fetches the ranges of all groups and returns their bytes in the order of the plan.
-pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Result<Vec<Bytes>> {
+pub(super) async fn fetch(stores: &Stores, plan: &ReadPlan) -> Result<Vec<Bytes>> {
     let all = plan.groups.iter().flat_map(|group| &group.ranges);
-    if all.clone().nth(INLINE_RANGES).is_none() && stores.values().all(Store::is_local) {
-        let url = stores.values().next().map_or("", Store::url);
+    if all.clone().nth(INLINE_RANGES).is_none() && plan.kind == StoreKind::Local {
+        let url = stores.iter().next().map_or("", Store::url);
         let _span = tracing::debug_span!("fetch", url, ranges = all.clone().count()).entered();
-        let read =
-            |range: &RangeRead| store_of(stores, range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
+        let read = |range: &RangeRead| stores.of(range.owner)?.read_now(&range.request()).unwrap_or_else(|| Err(not_local()));
         return all.map(|range| read(range).map_err(lost)).collect();
     }
     let mut requests: BTreeMap<u32, Vec<RangeRequest>> = BTreeMap::new();
@@ -80,7 +89,7 @@ pub(super) async fn fetch(stores: &BTreeMap<u32, Store>, plan: &ReadPlan) -> Res
         requests.entry(range.owner).or_default().push(range.request());
     }
     let reads = requests.iter().map(|(owner, requests)| async move {
-        Ok::<_, Error>((*owner, store_of(stores, *owner)?.read(requests).await.map_err(lost)?.into_iter()))
+        Ok::<_, Error>((*owner, stores.of(*owner)?.read(requests).await.map_err(lost)?.into_iter()))
     });
     let mut fetched: BTreeMap<u32, std::vec::IntoIter<Bytes>> = try_join_all(reads).await?.into_iter().collect();
     let mut next = |range: &RangeRead| fetched.get_mut(&range.owner).and_then(Iterator::next);

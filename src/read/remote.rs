@@ -1,8 +1,6 @@
 //! Reads a plan from stores of which at least one is remote: all ranges are requested at once, and requests in flight are shared with
 //! other reads.
 
-use std::collections::BTreeMap;
-
 use super::{
     columns::Columns,
     flights::Flights,
@@ -11,24 +9,21 @@ use super::{
 };
 use crate::{
     error::{ErrorKind, Result},
-    store::Store,
+    store::Stores,
 };
 
 /// Fetches the ranges of a plan, then decodes and assembles its columns.
 ///
 /// # Errors
 /// As [`super::execute()`].
-pub(super) async fn read(stores: &BTreeMap<u32, Store>, reading: Reading, flights: &Flights) -> Result<Columns> {
+pub(super) async fn read(stores: &Stores, reading: Reading, flights: &Flights) -> Result<Columns> {
     let mut boarded = flights.board(stores, reading.plan.clone(), &reading.cache)?;
     let read = async {
         let fetched = boarded.arrive().await?;
-        let mut plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups) };
         if boarded.joins() {
-            // Another read that waited for the same blocks may have decoded and cached them.
-            for group in &mut plan.groups {
-                group.look_again(&reading.cache, |_| true);
-            }
+            boarded.take_cached(&reading.cache);
         }
+        let plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups), ..ReadPlan::default() };
         Reading { plan, cache: reading.cache.clone() }.read(fetched).await
     };
     match read.await {

@@ -23,22 +23,63 @@ pub struct Piece {
     pub may_begin: bool,
 }
 
+/// Stored bytes of a split of payload, and of a split of an index that is read alone.
+const PAYLOAD_BYTES: u64 = 128 << 20;
+const INDEX_BYTES: u64 = 32 << 20;
+/// Bytes in memory of a task, if an engine would make smaller ones. Ray takes about 20 ms of a core for each task.
+const TASK_BYTES: u64 = 64 << 20;
+/// Tasks for each core, if the engine would make fewer.
+const TASKS_OF_A_CORE: u64 = 2;
+
 /// How many splits to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitSize {
+    /// As many as make about 128 MiB of stored payload each, or 32 MiB of an index that is read alone: its bytes are more rows, and take
+    /// longer to use.
+    #[default]
+    Usual,
     /// At most this number of splits.
     Count(u64),
     /// As many as make about this number of stored bytes each.
     Bytes(u64),
 }
 
+impl SplitSize {
+    /// Returns the number of splits for a read of some rows with these stored bytes.
+    fn count(self, bytes: u64, rows: u64, usual: u64) -> u64 {
+        let wanted = match self {
+            Self::Usual => bytes.div_ceil(usual),
+            Self::Count(count) => count,
+            Self::Bytes(each) => bytes.div_ceil(each.max(1)),
+        };
+        wanted.clamp(1, rows.max(1))
+    }
+
+    /// Returns how many tasks an engine should make of rows with so many bytes in memory: one for each 64 MiB, and at least two for each
+    /// core, as long as each has `least` bytes.
+    ///
+    /// ```
+    /// use tetrys::SplitSize;
+    /// assert_eq!(SplitSize::tasks(640 << 20, 2, 1 << 20), 10);
+    /// assert_eq!(SplitSize::tasks(640 << 20, 16, 1 << 20), 32);
+    /// assert_eq!(SplitSize::tasks(3 << 20, 16, 1 << 20), 3); // at least 1 MiB each
+    /// ```
+    pub fn tasks(bytes: u64, cores: u64, least: u64) -> u64 {
+        let of_cores = cores.saturating_mul(TASKS_OF_A_CORE).min(bytes / least.max(1));
+        bytes.div_ceil(TASK_BYTES).max(of_cores).max(1)
+    }
+}
+
 /// A part of a read for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Split {
     /// Ranges of rows, in ascending order, none empty.
     pub rows: Vec<Range<u64>>,
     /// Stored bytes to read, approximately.
     pub bytes: u64,
+    /// Bytes of the decoded rows in memory, approximately.
+    pub memory_bytes: u64,
 }
 
 /// Splits, and how they were chosen.
@@ -61,11 +102,7 @@ pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> Sp
     let each: Vec<u64> = sums.iter().map(of_group).collect();
     let total = each.iter().copied().fold(0, u64::saturating_add);
     let count = rows.iter().map(|range| range.end - range.start).sum::<u64>();
-    let wanted = match size {
-        SplitSize::Count(count) => count,
-        SplitSize::Bytes(bytes) => total.div_ceil(bytes.max(1)),
-    };
-    let wanted = wanted.clamp(1, count.max(1));
+    let wanted = size.count(total, count, PAYLOAD_BYTES);
     // Of equal groups the first.
     let largest = (0..each.len()).rev().max_by_key(|group| each.get(*group)).filter(|_| total > 0);
     let bytes_in = |range: &Range<u64>| sums.iter().map(|sums| sums.bytes_in(range)).fold(0, u64::saturating_add);
@@ -96,6 +133,22 @@ pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> Sp
     Splits { splits: cut(&rows, &cuts, bytes_in), largest, too_few: (candidates.len() as u64) < wanted - 1 }
 }
 
+/// Cuts `rows`, ranges in ascending order, into splits of about equal numbers of rows. All rows weigh the same: `of_rows` of them have
+/// `bytes` stored bytes.
+pub fn even_splits(rows: &[Range<u64>], bytes: u64, of_rows: u64, size: SplitSize) -> Vec<Split> {
+    let count = rows.iter().map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add);
+    let read = u128::from(count) * u128::from(bytes);
+    let read = u64::try_from(read.div_ceil(u128::from(of_rows.max(1)))).unwrap_or(u64::MAX);
+    let wanted = SplitSize::Count(size.count(read, count, INDEX_BYTES));
+    let mut found = splits(&[], rows, wanted).splits;
+    for split in &mut found {
+        let here = split.rows.iter().map(|range| range.end - range.start).sum();
+        split.bytes = share(bytes, here, of_rows);
+        split.memory_bytes = split.bytes;
+    }
+    found
+}
+
 /// Returns `part` of `parts` equal parts of a number.
 fn share(of: u64, part: u64, parts: u64) -> u64 {
     u64::try_from(u128::from(of) * u128::from(part) / u128::from(parts.max(1))).unwrap_or(u64::MAX)
@@ -106,6 +159,14 @@ struct Sums<'a> {
     pieces: &'a [Piece],
     /// Bytes of all pieces up to and including each.
     through: Vec<u64>,
+}
+
+impl Split {
+    /// Returns the split of groups that have so many stored bytes, and so many when they are decoded.
+    pub(crate) fn expanded(self, stored: u64, decoded: u64) -> Self {
+        let memory_bytes = if stored == 0 { self.bytes } else { share(self.bytes, decoded, stored) };
+        Self { memory_bytes, ..self }
+    }
 }
 
 impl<'a> Sums<'a> {
@@ -188,7 +249,7 @@ fn cut(rows: &[Range<u64>], cuts: &[u64], bytes_in: impl Fn(&Range<u64>) -> u64)
         }
         if !here.is_empty() {
             let bytes = here.iter().map(&bytes_in).fold(0, u64::saturating_add);
-            splits.push(Split { rows: here, bytes });
+            splits.push(Split { rows: here, bytes, memory_bytes: bytes });
         }
     }
     splits
@@ -245,6 +306,61 @@ mod tests {
         let group = pieces(&[(1, 100); 12]);
         for (bytes, count) in [(100, 12), (300, 4), (1200, 1), (u64::MAX, 1), (0, 12)] {
             assert_eq!(splits(std::slice::from_ref(&group), &[0..12], SplitSize::Bytes(bytes)).splits.len(), count, "{bytes}");
+        }
+    }
+
+    /// The usual size depends on what is read, and a number or a size of the caller does not.
+    #[test]
+    fn the_usual_split_has_128_mib_of_payload_or_32_mib_of_an_index() {
+        let group = pieces(&[(1, 64 << 20); 12]);
+        assert_eq!(splits(std::slice::from_ref(&group), &[0..12], SplitSize::Usual).splits.len(), 6);
+        let even = |size| even_splits(&[0..12], 12 << 26, 12, size).len();
+        assert_eq!((even(SplitSize::Usual), even(SplitSize::Bytes(128 << 20)), even(SplitSize::Count(4))), (12, 6, 4));
+        assert_eq!(even_splits(&[0..480], 12 << 26, 480, SplitSize::Usual).len(), 24);
+        assert_eq!(splits(&[group], &[0..12], SplitSize::Bytes(32 << 20)).splits.len(), 12);
+    }
+
+    #[test]
+    fn decoded_bytes_are_those_of_the_groups_that_are_read() {
+        let split = |bytes| Split { rows: vec![0..1], bytes, memory_bytes: bytes };
+        assert_eq!(split(100).expanded(1_000, 3_500).memory_bytes, 350);
+        assert_eq!(split(100).expanded(0, 0).memory_bytes, 100);
+        assert_eq!(split(u64::MAX).expanded(1, u64::MAX).memory_bytes, u64::MAX);
+    }
+
+    #[test]
+    fn random_even_splits_have_all_rows_once_and_weigh_the_same() {
+        for seed in 0..500 {
+            let mut state = seed * 2 + 1;
+            let (mut rows, mut row) = (Vec::new(), 0);
+            for _ in 0..random(&mut state, 6) {
+                let start = row + random(&mut state, 40);
+                row = start + random(&mut state, 200);
+                rows.push(start..row);
+            }
+            let (of_rows, bytes) = (row + random(&mut state, 9), random(&mut state, 1 << 16));
+            let every: Vec<u64> = rows.iter().cloned().flatten().collect();
+            let (each, most) = (1 + random(&mut state, 5_000), 1 + random(&mut state, 12));
+            for (size, wanted) in [
+                (SplitSize::Count(most), most),
+                // A plain model: as many bytes as rows, then as many splits as bytes, both rounded up.
+                (SplitSize::Bytes(each), (every.len() as u64 * bytes).div_ceil(of_rows.max(1)).div_ceil(each)),
+            ] {
+                let found = even_splits(&rows, bytes, of_rows, size);
+                let all: Vec<u64> = found.iter().flat_map(|split| split.rows.iter().cloned().flatten()).collect();
+                assert_eq!(all, every, "seed {seed}");
+                assert_eq!(found.len() as u64, wanted.clamp(1, every.len().max(1) as u64).min(every.len() as u64), "seed {seed}");
+                let counts: Vec<u64> =
+                    found.iter().map(|split| split.rows.iter().map(|range| range.end - range.start).sum()).collect();
+                assert!(counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0) <= 1, "seed {seed}: {counts:?}");
+                for (split, count) in found.iter().zip(counts) {
+                    assert_eq!(
+                        (split.bytes, split.memory_bytes),
+                        (bytes * count / of_rows, bytes * count / of_rows),
+                        "seed {seed}"
+                    );
+                }
+            }
         }
     }
 

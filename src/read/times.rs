@@ -27,6 +27,7 @@ use crate::{
 /// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct TimeOffsets {
     column: String,
     deltas: Vec<Delta>,
@@ -176,33 +177,35 @@ impl TimeOffsets {
         self.deltas.len()
     }
 
-    /// Returns the row that each offset from `row` selects in `sequence`, the rows of its sequence. `None` means that no row lies
-    /// within the tolerance, or that `row` has no time.
-    ///
-    /// # Errors
-    /// - `Invalid`: a span has a unit, but the column has none.
-    pub fn rows(&self, times: &Times, sequence: Range<u64>, row: u64) -> Result<Vec<Option<u64>>> {
-        let tolerance =
-            self.tolerance.map(|tolerance| TimeSpan(tolerance).ticks(times.nanoseconds_per_tick, &self.column)).transpose()?;
-        let Some(now) = times.get(row) else { return Ok(vec![None; self.deltas.len()]) };
-        let per_tick = times.nanoseconds_per_tick.map(i128::from);
-        let nearest_others = match tolerance {
-            Some(_) => Vec::new(),
-            None => self.nearest_others(per_tick)?,
-        };
-        let found = self.deltas.iter().enumerate().map(|(place, delta)| {
-            let target = Target::of(now, *delta, per_tick, &self.column)?;
-            Ok(times.find(sequence.clone(), target, self.pick).filter(|found| {
-                let Some(time) = times.get(*found) else { return false };
-                match (tolerance, nearest_others.get(place)) {
-                    (Some(tolerance), _) => target.distance(time) <= tolerance,
-                    (None, Some(Some(other))) => 2 * target.nanoseconds(time, per_tick) <= *other,
-                    // 0 is the only offset, so there is no other offset to measure against.
-                    (None, _) => true,
-                }
-            }))
-        });
-        found.collect()
+    internal! {
+        /// Returns the row that each offset from `row` selects in `sequence`, the rows of its sequence. `None` means that no row lies
+        /// within the tolerance, or that `row` has no time.
+        ///
+        /// # Errors
+        /// - `Invalid`: a span has a unit, but the column has none.
+        fn rows(&self, times: &Times, sequence: Range<u64>, row: u64) -> Result<Vec<Option<u64>>> {
+            let tolerance =
+                self.tolerance.map(|tolerance| TimeSpan(tolerance).ticks(times.nanoseconds_per_tick, &self.column)).transpose()?;
+            let Some(now) = times.get(row) else { return Ok(vec![None; self.deltas.len()]) };
+            let per_tick = times.nanoseconds_per_tick.map(i128::from);
+            let nearest_others = match tolerance {
+                Some(_) => Vec::new(),
+                None => self.nearest_others(per_tick)?,
+            };
+            let found = self.deltas.iter().enumerate().map(|(place, delta)| {
+                let target = Target::of(now, *delta, per_tick, &self.column)?;
+                Ok(times.find(sequence.clone(), target, self.pick).filter(|found| {
+                    let Some(time) = times.get(*found) else { return false };
+                    match (tolerance, nearest_others.get(place)) {
+                        (Some(tolerance), _) => target.distance(time) <= tolerance,
+                        (None, Some(Some(other))) => 2 * target.nanoseconds(time, per_tick) <= *other,
+                        // 0 is the only offset, so there is no other offset to measure against.
+                        (None, _) => true,
+                    }
+                }))
+            });
+            found.collect()
+        }
     }
 
     /// Returns the distance of each offset from the nearest other offset, where 0 always counts as an offset. The unit is

@@ -128,6 +128,7 @@ pub enum Edge {
 /// # Ok::<(), tetrys::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Offsets(Vec<i64>);
 
 /// The most rows of a window, and of the windows of a batch.
@@ -273,32 +274,34 @@ impl SegmentRuns {
 }
 
 impl Sequences {
-    /// Creates the sequences from the run lengths of each segment. The flag of a segment says whether its first run continues the
-    /// last sequence of the segment before.
-    pub fn new<'a>(segments: impl IntoIterator<Item = (bool, &'a PackedLengths)>) -> Self {
-        let (mut found, mut rows, mut len): (Vec<SegmentRuns>, u64, usize) = Default::default();
-        for (continues, runs) in segments.into_iter().filter(|(_, runs)| !runs.is_empty()) {
-            let (first_row, last) = (rows, found.last());
-            let continues = continues && last.is_some();
-            // The end of the last sequence, for now: a later segment may continue it.
-            rows = rows.saturating_add(runs.sum());
-            let start = match last {
-                Some(last) if continues => last.sequence(last.runs.len() - 1).map_or(first_row, |rows| rows.start),
-                _ => first_row,
-            };
-            found.push(SegmentRuns { runs: runs.clone(), first_row, before: len, continues, start, end: rows });
-            len += runs.len() - usize::from(continues);
-        }
-        let mut after: Option<(bool, u64)> = None;
-        for segment in found.iter_mut().rev() {
-            if let Some((true, end)) = after {
-                segment.end = end;
+    internal! {
+        /// Creates the sequences from the run lengths of each segment. The flag of a segment says whether its first run continues the
+        /// last sequence of the segment before.
+        fn new<'a>(segments: impl IntoIterator<Item = (bool, &'a PackedLengths)>) -> Self {
+            let (mut found, mut rows, mut len): (Vec<SegmentRuns>, u64, usize) = Default::default();
+            for (continues, runs) in segments.into_iter().filter(|(_, runs)| !runs.is_empty()) {
+                let (first_row, last) = (rows, found.last());
+                let continues = continues && last.is_some();
+                // The end of the last sequence, for now: a later segment may continue it.
+                rows = rows.saturating_add(runs.sum());
+                let start = match last {
+                    Some(last) if continues => last.sequence(last.runs.len() - 1).map_or(first_row, |rows| rows.start),
+                    _ => first_row,
+                };
+                found.push(SegmentRuns { runs: runs.clone(), first_row, before: len, continues, start, end: rows });
+                len += runs.len() - usize::from(continues);
             }
-            let first_end =
-                if segment.runs.len() == 1 { segment.end } else { segment.first_row + u64::from(segment.runs.get(0)) };
-            after = Some((segment.continues, first_end));
+            let mut after: Option<(bool, u64)> = None;
+            for segment in found.iter_mut().rev() {
+                if let Some((true, end)) = after {
+                    segment.end = end;
+                }
+                let first_end =
+                    if segment.runs.len() == 1 { segment.end } else { segment.first_row + u64::from(segment.runs.get(0)) };
+                after = Some((segment.continues, first_end));
+            }
+            Self { segments: found, rows, len }
         }
-        Self { segments: found, rows, len }
     }
 
     /// Returns the number of sequences.

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use make::{MadeView, RunOptions};
+pub use make::MadeView;
 
 use crate::{
-    error::{Error, Result, short},
-    hints::{listed, nearest},
+    error::{Error, Result, listed, nearest, short},
     index::Merge,
     read::Pick,
 };
@@ -21,7 +20,7 @@ use crate::{
 /// sort and sample rows, keep columns, split, and save the views.
 ///
 /// ```
-/// use tetrys::{Recipe, Schema, StoreOptions, Table, WriteOptions};
+/// use tetrys::{Recipe, Schema, StoreOptions, Table, ViewOptions, WriteOptions};
 /// # use std::sync::Arc;
 /// # use arrow_array::{Int64Array, RecordBatch};
 /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
@@ -41,7 +40,7 @@ use crate::{
 ///     output = { view = "FOLDER/late" }
 /// "#;
 /// # let text = format!("from = 'sensors'\nfilter = 'id > 3'\nsources = {{ sensors = '{}' }}\ncolumns = {{ twice = 'id * 2' }}\noutput = {{ view = '{}' }}", url("sensors"), url("late"));
-/// let made = Recipe::parse(&text)?.run(&StoreOptions::from_env(), false).await?;
+/// let made = Recipe::parse(&text)?.run(&StoreOptions::from_env(), &ViewOptions::default()).await?;
 /// assert_eq!((made[0].size.rows, made[0].size.payload_bytes), (6, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -140,7 +139,7 @@ pub struct Join {
 }
 
 /// A split of rows into parts by the hash of a key.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Split {
     /// Index columns that are hashed. Rows with equal values are in one part.
     pub by: Several,
@@ -152,7 +151,7 @@ pub struct Split {
 }
 
 /// The view to save.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Output {
     /// URL of the view. With a split, each part is saved below it: `VIEW/train`.
     pub view: String,

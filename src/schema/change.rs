@@ -38,12 +38,14 @@ impl Parts {
 }
 
 impl Schema {
-    /// Returns the schema with one more column group of new columns.
-    ///
-    /// # Errors
-    /// - `Invalid`: a name is taken, the group has no columns, or no column ids are left.
-    pub fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
-        self.with_group_of(name, columns.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())))
+    internal! {
+        /// Returns the schema with one more column group of new columns.
+        ///
+        /// # Errors
+        /// - `Invalid`: a name is taken, the group has no columns, or no column ids are left.
+        fn with_group(&self, name: &str, columns: impl IntoIterator<Item = (String, ColumnType)>) -> Result<Self> {
+            self.with_group_of(name, columns.into_iter().map(|(name, ty)| (name, ty, BTreeMap::new())))
+        }
     }
 
     /// Returns the schema with one more column group of new columns that have properties.
@@ -84,102 +86,110 @@ impl Schema {
         }
     }
 
-    /// Returns the schema in which a group has the valid copies of its columns. Copies of these columns in other groups
-    /// are masked.
-    ///
-    /// # Errors
-    /// - `Invalid`: the group does not exist.
-    pub fn with_group_valid(&self, group: usize) -> Result<Self> {
-        let mut parts = Parts::of(self);
-        let columns = parts.groups.get(group).map(|group| group.columns.clone());
-        let columns = columns.ok_or_else(|| Error::invalid(format!("no column group {group}")))?;
-        for (number, other) in parts.groups.iter_mut().enumerate() {
-            if number == group {
-                other.masked.clear();
-                continue;
+    internal! {
+        /// Returns the schema in which a group has the valid copies of its columns. Copies of these columns in other groups
+        /// are masked.
+        ///
+        /// # Errors
+        /// - `Invalid`: the group does not exist.
+        fn with_group_valid(&self, group: usize) -> Result<Self> {
+            let mut parts = Parts::of(self);
+            let columns = parts.groups.get(group).map(|group| group.columns.clone());
+            let columns = columns.ok_or_else(|| Error::invalid(format!("no column group {group}")))?;
+            for (number, other) in parts.groups.iter_mut().enumerate() {
+                if number == group {
+                    other.masked.clear();
+                    continue;
+                }
+                other.masked.extend(other.columns.iter().filter(|id| columns.contains(id)));
+                other.masked.sort_unstable();
+                other.masked.dedup();
             }
-            other.masked.extend(other.columns.iter().filter(|id| columns.contains(id)));
-            other.masked.sort_unstable();
-            other.masked.dedup();
+            parts.build()
         }
-        parts.build()
     }
 
-    /// Returns the schema in which a column is renamed to `name`.
-    ///
-    /// # Errors
-    /// - `NotFound`: the column does not exist.
-    /// - `Invalid`: the new name is taken.
-    pub fn with_name(&self, column: &str, name: &str) -> Result<Self> {
-        let mut parts = Parts::of(self);
-        let found = parts.columns.iter_mut().find(|held| held.name == column);
-        name.clone_into(&mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.name);
-        parts.build()
+    internal! {
+        /// Returns the schema in which a column is renamed to `name`.
+        ///
+        /// # Errors
+        /// - `NotFound`: the column does not exist.
+        /// - `Invalid`: the new name is taken.
+        fn with_name(&self, column: &str, name: &str) -> Result<Self> {
+            let mut parts = Parts::of(self);
+            let found = parts.columns.iter_mut().find(|held| held.name == column);
+            name.clone_into(&mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.name);
+            parts.build()
+        }
     }
 
-    /// Returns the schema without some columns, and the numbers of the groups of `self` that remain.
-    ///
-    /// A group that loses all of its columns is dropped. A group that loses some of its columns must be rewritten, because blocks
-    /// identify columns by position only. The rewritten group has no masked copies: they are dropped too.
-    ///
-    /// # Errors
-    /// - `NotFound`: a column does not exist.
-    /// - `Invalid`: a column is the last index column, or belongs to `sequence_by` or `order_by`.
-    pub fn without(&self, columns: &[&str]) -> Result<(Self, Vec<usize>)> {
-        let mut parts = Parts::of(self);
-        let mut gone = Vec::new();
-        for name in columns {
-            let found = parts.columns.iter().find(|held| held.name == *name);
-            gone.push(found.ok_or_else(|| Error::not_found(format!("no column `{name}`")))?.id);
-        }
-        let name = |id: &ColumnId| self.column(*id).map_or("", |column| &column.name);
-        for (what, list) in [("sequence_by", &parts.sequence_by), ("order_by", &parts.order_by)] {
-            if let Some(id) = list.iter().find(|id| gone.contains(id)) {
-                return Err(Error::invalid(format!("column `{}` is in {what} and cannot be dropped", name(id))));
+    internal! {
+        /// Returns the schema without some columns, and the numbers of the groups of `self` that remain.
+        ///
+        /// A group that loses all of its columns is dropped. A group that loses some of its columns must be rewritten, because blocks
+        /// identify columns by position only. The rewritten group has no masked copies: they are dropped too.
+        ///
+        /// # Errors
+        /// - `NotFound`: a column does not exist.
+        /// - `Invalid`: a column is the last index column, or belongs to `sequence_by` or `order_by`.
+        fn without(&self, columns: &[&str]) -> Result<(Self, Vec<usize>)> {
+            let mut parts = Parts::of(self);
+            let mut gone = Vec::new();
+            for name in columns {
+                let found = parts.columns.iter().find(|held| held.name == *name);
+                gone.push(found.ok_or_else(|| Error::not_found(format!("no column `{name}`")))?.id);
             }
-        }
-        parts.index.retain(|id| !gone.contains(id));
-        if parts.index.is_empty() {
-            return Err(Error::invalid("the last index column cannot be dropped: a table needs at least one"));
-        }
-        let (mut groups, mut kept) = (Vec::new(), Vec::new());
-        for (number, group) in self.groups().iter().enumerate() {
-            if !group.columns.iter().any(|id| gone.contains(id)) {
-                groups.push(group.clone());
-                kept.push(number);
-                continue;
+            let name = |id: &ColumnId| self.column(*id).map_or("", |column| &column.name);
+            for (what, list) in [("sequence_by", &parts.sequence_by), ("order_by", &parts.order_by)] {
+                if let Some(id) = list.iter().find(|id| gone.contains(id)) {
+                    return Err(Error::invalid(format!("column `{}` is in {what} and cannot be dropped", name(id))));
+                }
             }
-            let stays = |id: &&ColumnId| !gone.contains(id) && !group.masked.contains(id);
-            let left: Vec<ColumnId> = group.columns.iter().filter(stays).copied().collect();
-            if !left.is_empty() {
-                groups.push(ColumnGroup { name: group.name.clone(), columns: left, masked: Vec::new() });
-                kept.push(number);
+            parts.index.retain(|id| !gone.contains(id));
+            if parts.index.is_empty() {
+                return Err(Error::invalid("the last index column cannot be dropped: a table needs at least one"));
             }
+            let (mut groups, mut kept) = (Vec::new(), Vec::new());
+            for (number, group) in self.groups().iter().enumerate() {
+                if !group.columns.iter().any(|id| gone.contains(id)) {
+                    groups.push(group.clone());
+                    kept.push(number);
+                    continue;
+                }
+                let stays = |id: &&ColumnId| !gone.contains(id) && !group.masked.contains(id);
+                let left: Vec<ColumnId> = group.columns.iter().filter(stays).copied().collect();
+                if !left.is_empty() {
+                    groups.push(ColumnGroup { name: group.name.clone(), columns: left, masked: Vec::new() });
+                    kept.push(number);
+                }
+            }
+            parts.groups = groups;
+            parts.columns.retain(|column| !gone.contains(&column.id));
+            Ok((parts.build()?, kept))
         }
-        parts.groups = groups;
-        parts.columns.retain(|column| !gone.contains(&column.id));
-        Ok((parts.build()?, kept))
     }
 
-    /// Returns the schema in which a property of a column is set, or removed if `value` is `None`.
-    ///
-    /// # Errors
-    /// - `NotFound`: the column does not exist.
-    /// - `Invalid`: the property asks for bloom filters, which the column cannot have.
-    pub fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
-        let mut parts = Parts::of(self);
-        let found = parts.columns.iter_mut().find(|held| held.name == column);
-        let properties = &mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.properties;
-        match value {
-            Some(value) => drop(properties.insert(key.to_owned(), value)),
-            None => drop(properties.remove(key)),
+    internal! {
+        /// Returns the schema in which a property of a column is set, or removed if `value` is `None`.
+        ///
+        /// # Errors
+        /// - `NotFound`: the column does not exist.
+        /// - `Invalid`: the property asks for bloom filters, which the column cannot have.
+        fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
+            let mut parts = Parts::of(self);
+            let found = parts.columns.iter_mut().find(|held| held.name == column);
+            let properties = &mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.properties;
+            match value {
+                Some(value) => drop(properties.insert(key.to_owned(), value)),
+                None => drop(properties.remove(key)),
+            }
+            let changed = parts.build()?;
+            match changed.column_named(column) {
+                Some(held) if key == BLOOM_FILTER => changed.check_bloom_filter(held)?,
+                _ => {}
+            }
+            Ok(changed)
         }
-        let changed = parts.build()?;
-        match changed.column_named(column) {
-            Some(held) if key == BLOOM_FILTER => changed.check_bloom_filter(held)?,
-            _ => {}
-        }
-        Ok(changed)
     }
 }
 

@@ -15,6 +15,7 @@ pub struct ColumnId(pub u32);
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Column {
     /// Identifies the column in the objects of the table.
     pub id: ColumnId,
@@ -48,6 +49,7 @@ impl Column {
 
 /// Columns that are stored together.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnGroup {
     /// Name, unique within the table.
     pub name: String,
@@ -204,53 +206,59 @@ impl Schema {
         Ok(Self { columns, groups, index, sequence_by, order_by, places, by_name, next })
     }
 
-    /// Returns the id of the next new column.
-    pub fn next_id(&self) -> u32 {
-        self.next
-    }
-
-    /// Returns the schema with `next` as a lower bound of the next id. Dropped columns may have used the ids below `next`.
-    pub fn with_next_id(mut self, next: u32) -> Self {
-        self.next = self.next.max(next);
-        self
-    }
-
-    /// Returns the schema with ids that continue an earlier schema of the table. A column keeps its id if the earlier schema has
-    /// a column of the same name and type, and both are index columns or both are group columns. Every other column gets a
-    /// new id.
-    ///
-    /// # Errors
-    /// - `Invalid`: no column ids are left.
-    pub fn with_ids_after(&self, before: &Self) -> Result<Self> {
-        let mut next = u64::from(before.next);
-        let mut ids = BTreeMap::new();
-        for column in &self.columns {
-            let in_index = |schema: &Self, id: &ColumnId| schema.index.contains(id);
-            let same = before.column_named(&column.name).filter(|held| held.ty == column.ty);
-            let same = same.filter(|held| in_index(before, &held.id) == in_index(self, &column.id));
-            let id = match same {
-                Some(held) => held.id,
-                None => {
-                    let id = u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?;
-                    next += 1;
-                    ColumnId(id)
-                }
-            };
-            ids.insert(column.id, id);
+    internal! {
+        /// Returns the id of the next new column.
+        fn next_id(&self) -> u32 {
+            self.next
         }
-        let all = |held: &[ColumnId]| held.iter().filter_map(|id| ids.get(id)).copied().collect::<Vec<_>>();
-        let columns = self.columns.iter().filter_map(|column| Some(Column { id: *ids.get(&column.id)?, ..column.clone() }));
-        let masked = |group: &ColumnGroup| {
-            let mut masked = all(&group.masked);
-            masked.sort_unstable();
-            masked
-        };
-        let groups = self.groups.iter();
-        let groups = groups
-            .map(|group| ColumnGroup { name: group.name.clone(), columns: all(&group.columns), masked: masked(group) })
-            .collect();
-        let schema = Self::from_parts(columns.collect(), groups, all(&self.index), all(&self.sequence_by), all(&self.order_by))?;
-        Ok(schema.with_next_id(before.next))
+    }
+
+    internal! {
+        /// Returns the schema with `next` as a lower bound of the next id. Dropped columns may have used the ids below `next`.
+        fn with_next_id(mut self, next: u32) -> Self {
+            self.next = self.next.max(next);
+            self
+        }
+    }
+
+    internal! {
+        /// Returns the schema with ids that continue an earlier schema of the table. A column keeps its id if the earlier schema has
+        /// a column of the same name and type, and both are index columns or both are group columns. Every other column gets a
+        /// new id.
+        ///
+        /// # Errors
+        /// - `Invalid`: no column ids are left.
+        fn with_ids_after(&self, before: &Self) -> Result<Self> {
+            let mut next = u64::from(before.next);
+            let mut ids = BTreeMap::new();
+            for column in &self.columns {
+                let in_index = |schema: &Self, id: &ColumnId| schema.index.contains(id);
+                let same = before.column_named(&column.name).filter(|held| held.ty == column.ty);
+                let same = same.filter(|held| in_index(before, &held.id) == in_index(self, &column.id));
+                let id = match same {
+                    Some(held) => held.id,
+                    None => {
+                        let id = u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?;
+                        next += 1;
+                        ColumnId(id)
+                    }
+                };
+                ids.insert(column.id, id);
+            }
+            let all = |held: &[ColumnId]| held.iter().filter_map(|id| ids.get(id)).copied().collect::<Vec<_>>();
+            let columns = self.columns.iter().filter_map(|column| Some(Column { id: *ids.get(&column.id)?, ..column.clone() }));
+            let masked = |group: &ColumnGroup| {
+                let mut masked = all(&group.masked);
+                masked.sort_unstable();
+                masked
+            };
+            let groups = self.groups.iter();
+            let groups = groups
+                .map(|group| ColumnGroup { name: group.name.clone(), columns: all(&group.columns), masked: masked(group) })
+                .collect();
+            let schema = Self::from_parts(columns.collect(), groups, all(&self.index), all(&self.sequence_by), all(&self.order_by))?;
+            Ok(schema.with_next_id(before.next))
+        }
     }
 
     /// Returns all columns: index columns and group columns.
@@ -283,9 +291,11 @@ impl Schema {
         self.groups.iter().enumerate().map(|(place, group)| (group.name.as_str(), place)).collect()
     }
 
-    /// Whether a group has a masked copy of a column.
-    pub fn has_masked_copies(&self) -> bool {
-        self.groups.iter().any(|group| !group.masked.is_empty())
+    internal! {
+        /// Whether a group has a masked copy of a column.
+        fn has_masked_copies(&self) -> bool {
+            self.groups.iter().any(|group| !group.masked.is_empty())
+        }
     }
 
     /// Returns the index columns in order.
@@ -341,6 +351,7 @@ impl Schema {
 
 /// Builds a [`Schema`]; see its example.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct SchemaBuilder {
     index: Vec<(String, String)>,
     groups: Vec<(String, Vec<(String, String)>)>,

@@ -8,22 +8,20 @@
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 
-use super::size::parse_size;
-use crate::{Result, environment::setting, machine};
+use super::{failure, size::parse_size};
+use crate::{Result, environment::setting, machine, work::BoundedLock};
 
 /// The environment variable with the maximum bytes of kept buffers in the process, such as `64MiB`; `0` keeps none.
 const VARIABLE: &str = "TETRYS_BUFFERS";
 /// Kept bytes up to which the process may hold more than the recent peak, if the variable is not set: eight windows of ten sweeps of 3 MB.
 const KEPT: usize = 256 << 20;
-/// How often a caller tries to get the kept buffers, which another thread uses for less than a microsecond.
-const TRIES: usize = 100;
 /// Minimum length of a recycled buffer. The allocator recycles shorter ones itself.
 pub(super) const LONG: usize = 64 << 10;
 /// Length of a time span. The recent peak is the peak of the current and the previous span.
@@ -56,7 +54,7 @@ pub(super) fn check() -> Result<()> {
     configured().map(drop)
 }
 
-static FREE: Mutex<Free> = Mutex::new(Free { buffers: VecDeque::new(), bytes: 0, before: 0, since: None });
+static FREE: BoundedLock<Free> = BoundedLock::new(Free { buffers: VecDeque::new(), bytes: 0, before: 0, since: None });
 /// Bytes of long buffers in use.
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// Peak of [`USED`] in the current span.
@@ -142,6 +140,20 @@ pub(super) fn take(len: usize) -> Option<Lent> {
     let (buffer, excess) = buffer?;
     drop(excess);
     buffer.map(Lent::from)
+}
+
+/// Returns a buffer of `bytes` bytes with arbitrary content, for a read of the object `name`.
+///
+/// # Errors
+/// - `Unavailable`: there is no memory for it.
+pub(super) fn room(bytes: u64, name: &str, url: &str) -> Result<Lent> {
+    let len = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut buffer = match take(len) {
+        Some(kept) => kept,
+        None => Lent::from(failure::reserve(bytes, name, url)?),
+    };
+    buffer.resize(len, 0);
+    Ok(buffer)
 }
 
 impl Lent {
@@ -241,17 +253,9 @@ impl Drop for Lent {
     }
 }
 
-/// Calls `look` with the kept buffers; `None` if another thread holds the lock all the time. No caller waits for the lock, because a
-/// forked child may find it held for ever; the caller uses the allocator instead.
+/// Calls `look` with the kept buffers; `None` if another thread holds the lock all the time. The caller uses the allocator then.
 fn with<T>(look: impl FnOnce(&mut Free) -> T) -> Option<T> {
-    for _ in 0..TRIES {
-        match FREE.try_lock() {
-            Ok(mut free) => return Some(look(&mut free)),
-            Err(TryLockError::Poisoned(free)) => return Some(look(&mut free.into_inner())),
-            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-        }
-    }
-    None
+    FREE.lock_spinning().map(|mut free| look(&mut free))
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ use std::fmt;
 use std::io;
 use std::sync::OnceLock;
 
-use crate::{Error, ErrorKind, Result, error::counted};
+use crate::{
+    Error, ErrorKind, Result,
+    error::{Mark, counted},
+};
 
 /// The text of an error about an answer that is no listing. A listing is asked for again, because a bit may have flipped.
 pub(super) const NO_LISTING: &str = "the answer to the request for a listing is no listing";
@@ -60,6 +63,9 @@ pub(super) fn known<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Known
     None
 }
 
+/// The message where the store is there, and the object is not.
+const NO_OBJECT: &str = "no such object";
+
 /// The end of the message of a known cause where the client sent the request more than once.
 const SENT_AGAIN: &str = " (the request was sent more than once)";
 
@@ -99,7 +105,12 @@ pub(super) fn backend(error: object_store::Error, doing: Doing, name: &str, url:
         _ => of_answer(&error.to_string()),
     };
     let text = match kind {
-        ErrorKind::NotFound => no_such(&error.to_string(), url),
+        ErrorKind::NotFound => {
+            return match no_bucket(&error.to_string()) {
+                Some(what) => place(kind, doing, name, url, &no_such(what, url)),
+                None => place(kind, doing, name, url, NO_OBJECT).marked(Mark::NoObject),
+            };
+        }
         ErrorKind::Exists => "the object is already there".to_owned(),
         ErrorKind::Invalid if matches!(error, E::InvalidPath { .. }) => "a name there is no valid name of an object".to_owned(),
         _ => {
@@ -171,8 +182,7 @@ fn no_bucket(text: &str) -> Option<&'static str> {
     }
 }
 
-fn no_such(text: &str, url: &str) -> String {
-    let Some(what) = no_bucket(text) else { return "no such object".to_owned() };
+fn no_such(what: &str, url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     // `abfss://container@account.host/path` has the container before the host.
     let name = rest.split(['/', '@']).next().unwrap_or_default();
@@ -243,7 +253,7 @@ pub(super) fn linked_folder(folder: &str, doing: Doing, name: &str, url: &str) -
 fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &str) -> Error {
     use io::ErrorKind as Io;
     let (kind, text) = match error.kind() {
-        Io::NotFound => (ErrorKind::NotFound, "no such object".to_owned()),
+        Io::NotFound => (ErrorKind::NotFound, NO_OBJECT.to_owned()),
         Io::AlreadyExists => (ErrorKind::Exists, "the object is already there".to_owned()),
         Io::PermissionDenied => (ErrorKind::Denied, "permission denied by the file system".to_owned()),
         Io::ReadOnlyFilesystem => (ErrorKind::Denied, "the file system is read-only".to_owned()),
@@ -263,6 +273,9 @@ fn of_disk(error: &io::Error, publishing: bool, doing: Doing, name: &str, url: &
         _ => (ErrorKind::Unavailable, error.to_string()),
     };
     let mut found = place(kind, doing, name, url, &text);
+    if kind == ErrorKind::NotFound {
+        found = found.marked(Mark::NoObject);
+    }
     if let Some(code) = error.raw_os_error() {
         found = found.with_source(io::Error::from_raw_os_error(code));
     }

@@ -12,14 +12,19 @@ use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 use super::{
     buffers::{self, Lent},
     failure::{self, Doing},
-    inner::{Inner, blocking},
+    inner::Inner,
     options::Service,
     ranges::{RangeRequest, SPLIT_ABOVE},
     remote::wire::{Measured, reading},
     sent::Sent,
     wholes::Wholes,
 };
-use crate::{Error, ErrorKind, Result, error::counted, id::Hash, offload::offload};
+use crate::{
+    Error, ErrorKind, Result,
+    error::counted,
+    id::Hash,
+    work::{blocking, offload},
+};
 
 /// Maximum number of concurrent requests of one call.
 const CONCURRENT: usize = 64;

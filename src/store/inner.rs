@@ -18,7 +18,10 @@ use super::{
     },
     wholes::Wholes,
 };
-use crate::{Error, Result, machine, once::Once};
+use crate::{
+    Error, Result,
+    work::{Once, blocking},
+};
 
 /// The outcome of a create-only write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,20 +135,5 @@ impl Inner {
             true => Ok(()),
             false => Err(failure::length(name, &self.url, "another object has this name", expected, found)),
         }
-    }
-}
-
-/// Runs `work` where blocking is allowed: on the blocking pool of the runtime, or on this thread if there is no runtime.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    if !machine::has_threads() {
-        return work();
-    }
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => match runtime.spawn_blocking(work).await {
-            Ok(done) => done,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(error) => Err(Error::unavailable(format!("the runtime is shutting down: {error}"))),
-        },
-        Err(_) => work(),
     }
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{
-    Arc, LazyLock, Mutex, MutexGuard,
+    Arc, LazyLock, MutexGuard,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -20,18 +20,19 @@ use bytes::Bytes;
 
 use super::{
     buffers::{self, Lent},
+    direct,
     failure::{self, Doing},
     name,
     ranges::RangeRequest,
     testing::journal::Watched,
 };
-use crate::{Error, Result, error::counted, flight::patiently};
+use crate::{Error, Result, error::counted, work::BoundedLock};
 
 /// Maximum number of open handles of all stores of the process.
 const MAX_HANDLES: usize = 256;
 
 /// The open handles of the process.
-static HANDLES: LazyLock<Mutex<Handles>> = LazyLock::new(Mutex::default);
+static HANDLES: LazyLock<BoundedLock<Handles>> = LazyLock::new(BoundedLock::default);
 
 /// Bytes of one request to prefetch: the kernel cuts a longer one to the read-ahead of the disk, 128 KiB or more.
 #[cfg(target_os = "linux")]
@@ -51,12 +52,16 @@ pub(super) struct LocalFiles {
     number: u64,
     /// Number of ranges that were read.
     reads: AtomicU64,
+    /// Whether ranges are read past the page cache.
+    is_direct: bool,
     /// Records what is done to the files, for tests.
     pub(super) journal: Option<Watched>,
 }
 
 struct Handle {
     file: File,
+    /// The same file, opened for reads past the page cache, if the store reads so and the file system can.
+    direct: Option<File>,
     bytes: u64,
 }
 
@@ -75,9 +80,15 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 }
 
 impl LocalFiles {
-    pub(super) fn new(root: PathBuf, url: String) -> Self {
+    pub(super) fn new(root: PathBuf, url: String, is_direct: bool) -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
-        Self { journal: Watched::of(&root), root, url, number: STORES.fetch_add(1, Ordering::Relaxed), reads: AtomicU64::new(0) }
+        let (journal, number) = (Watched::of(&root), STORES.fetch_add(1, Ordering::Relaxed));
+        Self { journal, root, url, number, reads: AtomicU64::new(0), is_direct }
+    }
+
+    /// Whether ranges are read past the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
     /// Returns the directory.
@@ -104,6 +115,15 @@ impl LocalFiles {
         let handle = self.handle_of(request)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let short = |found| request.wrong_answer(&self.url, &request.range, found);
+        if let Some(file) = &handle.direct {
+            let buffer = buffers::room(direct::buffer_bytes(&request.range), &request.name, &self.url)?;
+            // Whatever such a read cannot do, a read through the page cache can, or says why not.
+            if let Ok(read) = direct::read(file, &request.range, buffer)
+                && read.len() as u64 == request.bytes()
+            {
+                return Ok(read);
+            }
+        }
         read_at(&handle.file, &request.name, &self.url, request.range.clone(), short)
     }
 
@@ -228,7 +248,8 @@ impl LocalFiles {
         }
         let file = File::open(&real).map_err(disk)?;
         let metadata = file.metadata().map_err(disk)?;
-        Ok(Handle { bytes: metadata.len(), file })
+        let direct = if self.is_direct { direct::open(&real) } else { None };
+        Ok(Handle { bytes: metadata.len(), file, direct })
     }
 }
 
@@ -240,7 +261,7 @@ impl Drop for LocalFiles {
 
 /// Takes the lock of the handles. `None` in a forked child that finds it held for ever: files are opened for each read there.
 fn handles() -> Option<MutexGuard<'static, Handles>> {
-    patiently(&HANDLES)
+    HANDLES.lock()
 }
 
 impl Handles {

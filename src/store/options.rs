@@ -15,7 +15,7 @@ use super::allowed::{self, Place};
 use crate::{Error, Result};
 
 /// Options whose values may be shown. The values of all other options are removed from messages.
-const PUBLIC: [&str; 15] = [
+const PUBLIC: [&str; 16] = [
     "aws_region",
     "aws_default_region",
     "aws_endpoint",
@@ -31,9 +31,10 @@ const PUBLIC: [&str; 15] = [
     "tetrys_cache",
     "tetrys_cache_size",
     "tetrys_cache_memory",
+    "tetrys_cold_reads",
 ];
 /// Options of this library and of the AWS files, in addition to those of the backends.
-const OWN: [&str; 15] = [
+const OWN: [&str; 17] = [
     "aws_ec2_metadata_disabled",
     "ca_bundle",
     "profile",
@@ -49,9 +50,11 @@ const OWN: [&str; 15] = [
     "tetrys_cache_size",
     "cache_memory",
     "tetrys_cache_memory",
+    "cold_reads",
+    "tetrys_cold_reads",
 ];
 /// Options that the message about an unknown option lists.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 24] = [
     "region",
     "endpoint",
     "access_key_id",
@@ -75,6 +78,7 @@ const KNOWN: [&str; 23] = [
     "cache",
     "cache_size",
     "cache_memory",
+    "cold_reads",
 ];
 /// The header `Authorization` for web servers.
 pub(super) const AUTHORIZATION: &str = "authorization";
@@ -101,6 +105,7 @@ const SHORTEST_SECRET: usize = 6;
 /// | `cache` (in the environment `TETRYS_CACHE`) | folder of the cache of remote reads; default: no cache |
 /// | `cache_size` (`TETRYS_CACHE_SIZE`) | maximum size of the cache on disk, such as `512MiB` or `20GB`; default 10 GiB |
 /// | `cache_memory` (`TETRYS_CACHE_MEMORY`) | maximum size of the cache in memory; default 64 MiB with a folder, else 0 |
+/// | `cold_reads` (`TETRYS_COLD_READS`) | how rows are read from a directory: `cached` through the page cache of the system; `direct` past it, up to 16 ranges at a time, for data much larger than memory; default `auto`, which is `cached` |
 ///
 /// Several processes may share one cache folder.
 ///
@@ -113,6 +118,7 @@ const SHORTEST_SECRET: usize = 6;
 /// assert!(without_names.is_err());
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct StoreOptions {
     given: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
@@ -164,7 +170,6 @@ impl StoreOptions {
     /// assert!(!options.allows("s3://bucket/teams")?);
     /// # Ok::<(), tetrys::Error>(())
     /// ```
-    #[must_use]
     pub fn allow<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
         self.allowed.extend(urls.into_iter().map(Into::into));
         self
@@ -214,7 +219,8 @@ impl StoreOptions {
     /// Returns the options for other stores: the environment and the cache options, without the other given options.
     pub(super) fn ambient(&self) -> Self {
         // The cache serves all stores, and its options are not secrets of one store.
-        let cache = |name: &&String| name.starts_with("cache") || name.starts_with("tetrys_cache");
+        let cache =
+            |name: &&String| ["cache", "tetrys_cache", "cold_reads", "tetrys_cold_reads"].iter().any(|own| name.starts_with(own));
         let given = self.given.iter().filter(|(name, _)| cache(name)).map(|(name, value)| (name.clone(), value.clone()));
         Self { given: given.collect(), ..self.clone() }
     }
@@ -230,6 +236,21 @@ impl StoreOptions {
     pub(super) fn of_cache(&self, name: &str) -> Option<&str> {
         let alias = name.trim_start_matches("tetrys_");
         self.given.get(name).or_else(|| self.given.get(alias)).or_else(|| self.env.get(name)).map(String::as_str)
+    }
+
+    /// Whether rows are read from a directory past the page cache.
+    ///
+    /// # Errors
+    /// - `Invalid`: the value is not one of the option's.
+    pub(super) fn reads_direct(&self) -> Result<bool> {
+        match self.of_cache("tetrys_cold_reads") {
+            None | Some("" | "auto" | "cached") => Ok(false),
+            Some("direct") => Ok(true),
+            Some(other) => {
+                let found: String = other.chars().take(64).collect();
+                Err(Error::invalid(format!("store option `cold_reads`: expected `auto`, `cached` or `direct`, found `{found}`")))
+            }
+        }
     }
 
     /// Checks that some service knows each given name. One set of options may serve several services.
@@ -316,7 +337,7 @@ fn canonical(service: Service, name: &str) -> Option<String> {
     if OWN.contains(&name) {
         return Some(match name {
             "profile" => "aws_profile".to_owned(),
-            _ if name.starts_with("cache") => format!("tetrys_{name}"),
+            _ if name.starts_with("cache") || name == "cold_reads" => format!("tetrys_{name}"),
             _ => name.to_owned(),
         });
     }

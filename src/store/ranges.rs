@@ -62,6 +62,7 @@ pub fn range_parts(bytes: u64) -> usize {
 /// assert_eq!(request.bytes(), 1024);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct RangeRequest {
     /// Name of the object.
     pub name: Arc<str>,

@@ -24,7 +24,7 @@ use super::{
     buffers,
     cache::{Cache, Trial},
     failure::{self, Doing},
-    inner::{Inner, Put, Reached, blocking},
+    inner::{Inner, Put, Reached},
     local::{self, LocalFiles},
     options::StoreOptions,
     ranges::RangeRequest,
@@ -35,7 +35,13 @@ use super::{
     sent::Sent,
     upload::PART,
 };
-use crate::{Error, ErrorKind, Result, error::counted, id::Salt, machine, threads};
+use crate::{
+    Error, ErrorKind, Result,
+    error::counted,
+    id::Salt,
+    machine,
+    work::{blocking, check_threads},
+};
 
 /// Number of times that a put is sent again which is in conflict with another request (status 409). S3 asks for that.
 const CONFLICTS: usize = 5;
@@ -112,7 +118,7 @@ impl Store {
     /// # Ok::<(), tetrys::Error>(())
     /// ```
     pub fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
-        threads::check()?;
+        check_threads()?;
         buffers::check()?;
         failure::open_files_limit();
         options.check()?;
@@ -215,7 +221,7 @@ impl Store {
         // Only questions for times go through this backend: see `folders/`.
         let objects = LocalFileSystem::new_with_prefix(&there).map_err(backend)?;
         let prefix = Path::parse(missing.join("/")).map_err(|error| backend(error.into()))?;
-        let files = Some(LocalFiles::new(root, url.clone()));
+        let files = Some(LocalFiles::new(root, url.clone(), options.reads_direct()?));
         let (objects, options, allowed) = (Arc::new(objects), options.clone(), options.allowed_places()?.into());
         Ok(Self::of(Inner { objects, prefix, url, files, remote: None, cache: None, options, allowed }))
     }
@@ -225,32 +231,39 @@ impl Store {
         &self.inner.url
     }
 
-    /// Whether the objects are local files, so that [`Store::read_now`] works.
+    /// Whether the objects are local files.
     pub fn is_local(&self) -> bool {
         self.inner.files.is_some()
     }
 
-    /// Returns a handle that reads through the cache, on trial. The caller checks the bytes and then calls [`Store::admit`] if all
-    /// reads of this handle were good, or [`Store::reject`] if not. The cache only stores objects whose name is the hash of their
-    /// content. Without a cache ([`StoreOptions`]), the handle is the same as this store.
-    ///
-    /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// use tetrys::store::Store;
-    /// let store = Store::open("memory://")?; // local stores have no cache
-    /// store.put_new("chunks/aa/one", "sensor bytes".into()).await?;
-    /// let trial = store.on_trial();
-    /// let bytes = match trial.get_exact("chunks/aa/one", 12).await? {
-    ///     good if good == "sensor bytes" => { trial.admit().await; good }
-    ///     _ if trial.reject().await => store.get_exact("chunks/aa/one", 12).await?,
-    ///     _ => panic!("damage in the store itself"),
-    /// };
-    /// assert_eq!(bytes, "sensor bytes");
-    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
-    /// ```
-    pub fn on_trial(&self) -> Self {
-        let trial = self.inner.cache.as_ref().and_then(Trial::new).map(Arc::new);
-        Self { trial, ..self.clone() }
+    /// Whether the objects are local files that are read past the page cache (option `cold_reads`).
+    pub(super) fn reads_direct(&self) -> bool {
+        self.inner.files.as_ref().is_some_and(LocalFiles::is_direct)
+    }
+
+    internal! {
+        /// Returns a handle that reads through the cache, on trial. The caller checks the bytes and then calls [`Store::admit`] if all
+        /// reads of this handle were good, or [`Store::reject`] if not. The cache only stores objects whose name is the hash of their
+        /// content. Without a cache ([`StoreOptions`]), the handle is the same as this store.
+        ///
+        /// ```
+        /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+        /// use tetrys::store::Store;
+        /// let store = Store::open("memory://")?; // local stores have no cache
+        /// store.put_new("chunks/aa/one", "sensor bytes".into()).await?;
+        /// let trial = store.on_trial();
+        /// let bytes = match trial.get_exact("chunks/aa/one", 12).await? {
+        ///     good if good == "sensor bytes" => { trial.admit().await; good }
+        ///     _ if trial.reject().await => store.get_exact("chunks/aa/one", 12).await?,
+        ///     _ => panic!("damage in the store itself"),
+        /// };
+        /// assert_eq!(bytes, "sensor bytes");
+        /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+        /// ```
+        fn on_trial(&self) -> Self {
+            let trial = self.inner.cache.as_ref().and_then(Trial::new).map(Arc::new);
+            Self { trial, ..self.clone() }
+        }
     }
 
     /// Returns a handle of the same store whose objects get this salt.
@@ -264,8 +277,8 @@ impl Store {
     }
 
     /// Returns a handle whose reads of byte ranges are counted in `sent`.
-    pub(crate) fn counting(&self, sent: &Arc<Sent>) -> Self {
-        Self { sent: Some(Arc::clone(sent)), ..self.clone() }
+    pub(super) fn count_in(&mut self, sent: &Arc<Sent>) {
+        self.sent = Some(Arc::clone(sent));
     }
 
     fn sends(&self, request: &RangeRequest) {
@@ -274,46 +287,56 @@ impl Store {
         }
     }
 
-    /// Whether this store has a cache.
-    pub fn is_cached(&self) -> bool {
-        self.inner.cache.is_some()
-    }
-
-    /// Returns the same store without its cache.
-    ///
-    /// ```
-    /// # let store = tetrys::Store::open("memory://")?;
-    /// assert!(!store.uncached().is_cached());
-    /// # Ok::<(), tetrys::Error>(())
-    /// ```
-    pub fn uncached(&self) -> Self {
-        let Inner { objects, prefix, url, files: None, remote, cache: Some(_), options, allowed } = &*self.inner else {
-            return self.clone();
-        };
-        let (objects, prefix, url) = (Arc::clone(objects), prefix.clone(), url.clone());
-        let (remote, options, allowed) = (remote.clone(), options.clone(), Arc::clone(allowed));
-        Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options, allowed })
-    }
-
-    /// Adds the bytes that this handle fetched to the cache. The caller has checked them.
-    pub async fn admit(&self) {
-        if let Some(trial) = &self.trial {
-            trial.admit().await;
+    internal! {
+        /// Whether this store has a cache.
+        fn is_cached(&self) -> bool {
+            self.inner.cache.is_some()
         }
     }
 
-    /// Evicts from the cache what this handle read from there. Returns whether that was anything, so that reading from the store
-    /// itself may help.
-    pub async fn reject(&self) -> bool {
-        match &self.trial {
-            Some(trial) => trial.reject().await,
-            None => false,
+    internal! {
+        /// Returns the same store without its cache.
+        ///
+        /// ```
+        /// # let store = tetrys::Store::open("memory://")?;
+        /// assert!(!store.uncached().is_cached());
+        /// # Ok::<(), tetrys::Error>(())
+        /// ```
+        fn uncached(&self) -> Self {
+            let Inner { objects, prefix, url, files: None, remote, cache: Some(_), options, allowed } = &*self.inner else {
+                return self.clone();
+            };
+            let (objects, prefix, url) = (Arc::clone(objects), prefix.clone(), url.clone());
+            let (remote, options, allowed) = (remote.clone(), options.clone(), Arc::clone(allowed));
+            Self::of(Inner { objects, prefix, url, files: None, remote, cache: None, options, allowed })
         }
     }
 
-    /// Returns the number of HTTP requests that this store has sent, including retries; `None` if the store is not remote.
-    pub fn requests_sent(&self) -> Option<u64> {
-        self.inner.remote.as_ref().map(|remote| remote.wire.sent())
+    internal! {
+        /// Adds the bytes that this handle fetched to the cache. The caller has checked them.
+        async fn admit(&self) {
+            if let Some(trial) = &self.trial {
+                trial.admit().await;
+            }
+        }
+    }
+
+    internal! {
+        /// Evicts from the cache what this handle read from there. Returns whether that was anything, so that reading from the store
+        /// itself may help.
+        async fn reject(&self) -> bool {
+            match &self.trial {
+                Some(trial) => trial.reject().await,
+                None => false,
+            }
+        }
+    }
+
+    internal! {
+        /// Returns the number of HTTP requests that this store has sent, including retries; `None` if the store is not remote.
+        fn requests_sent(&self) -> Option<u64> {
+            self.inner.remote.as_ref().map(|remote| remote.wire.sent())
+        }
     }
 
     /// Reads an object of at most `limit` bytes. The size is checked before the body is read.
@@ -386,7 +409,7 @@ impl Store {
     /// - `NotFound`: an object does not exist.
     /// - `Corrupt`: a range exceeds its object, an object is shorter than stated, or the answer has another length than
     ///   requested. The message names the object, the range, the expected and the found length.
-    /// - `Invalid`: a range has more than [`MAX_RANGE`](super::MAX_RANGE) bytes.
+    /// - `Invalid`: a range has more than 4 GiB.
     /// - `Denied`, `Unavailable`: the store refuses or does not answer.
     #[tracing::instrument(level = "debug", name = "fetch", skip_all, fields(url = self.url(), ranges = requests.len()))]
     pub async fn read(&self, requests: &[RangeRequest]) -> Result<Vec<Bytes>> {
@@ -397,42 +420,49 @@ impl Store {
             Some(trial) => trial.read(&self.inner, requests, self.sent.as_ref()).await,
             None if self.inner.files.is_some() => {
                 requests.iter().for_each(|request| self.sends(request));
-                self.inner.read_files(requests).await
+                match self.reads_direct() {
+                    true => self.inner.read_direct(requests).await,
+                    false => self.inner.read_files(requests).await,
+                }
             }
             None => self.inner.read_objects(requests, self.sent.as_ref()).await,
         }
     }
 
-    /// Reads one byte range on the calling thread; `None` if the objects are not local files.
-    ///
-    /// # Errors
-    /// - `NotFound`: the object does not exist.
-    /// - `Corrupt`: the range exceeds the object, or the object is shorter than stated.
-    /// - `Invalid`: the range has more than [`MAX_RANGE`](super::MAX_RANGE) bytes.
-    /// - `Denied`, `Unavailable`: the file system refuses or fails.
-    ///
-    /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// use tetrys::store::{RangeRequest, Store};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().to_str().unwrap();
-    /// let store = Store::open(path)?;
-    /// store.put_new("attachments/map", "0123456789".into()).await?;
-    /// let middle = store.read_now(&RangeRequest::new("attachments/map", 10, 3..6)).expect("a local store")?;
-    /// assert_eq!(middle, "345");
-    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
-    /// ```
-    pub fn read_now(&self, request: &RangeRequest) -> Option<Result<Bytes>> {
-        let files = self.inner.files.as_ref()?;
-        self.sends(request);
-        Some(files.read(request))
+    internal! {
+        /// Reads one byte range on the calling thread; `None` if the objects are not local files.
+        ///
+        /// # Errors
+        /// - `NotFound`: the object does not exist.
+        /// - `Corrupt`: the range exceeds the object, or the object is shorter than stated.
+        /// - `Invalid`: the range has more than 4 GiB.
+        /// - `Denied`, `Unavailable`: the file system refuses or fails.
+        ///
+        /// ```
+        /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+        /// use tetrys::store::{RangeRequest, Store};
+        ///
+        /// # let folder = tempfile::tempdir().unwrap();
+        /// # let path = folder.path().to_str().unwrap();
+        /// let store = Store::open(path)?;
+        /// store.put_new("attachments/map", "0123456789".into()).await?;
+        /// let middle = store.read_now(&RangeRequest::new("attachments/map", 10, 3..6)).expect("a local store")?;
+        /// assert_eq!(middle, "345");
+        /// # Ok::<(), tetrys::Error>(()) }).unwrap();
+        /// ```
+        fn read_now(&self, request: &RangeRequest) -> Option<Result<Bytes>> {
+            let files = self.inner.files.as_ref()?;
+            self.sends(request);
+            Some(files.read(request))
+        }
     }
 
-    /// Returns the number of ranges that were read from local files, through this handle and its clones; 0 if the objects are not
-    /// local files.
-    pub fn file_reads(&self) -> u64 {
-        self.inner.files.as_ref().map_or(0, |files| files.reads())
+    internal! {
+        /// Returns the number of ranges that were read from local files, through this handle and its clones; 0 if the objects are not
+        /// local files.
+        fn file_reads(&self) -> u64 {
+            self.inner.files.as_ref().map_or(0, |files| files.reads())
+        }
     }
 
     /// Whether reading a range of a local file would wait for the disk; `false` if unknown.
@@ -509,88 +539,94 @@ impl Store {
         Err(Error::internal(format!("{name} in {}: no put was sent", self.inner.url)))
     }
 
-    /// Checks that the store honours create-only writes. Some S3-compatible servers ignore the condition, and then two concurrent
-    /// writers would both win. The check writes and deletes an object below `sessions/`, once per remote store. Local directories
-    /// and memory need no check.
-    ///
-    /// # Errors
-    /// - `Unsupported`: the store overwrites objects. The option `single_writer=true` skips the check: it promises that there are
-    ///   no other writers.
-    /// - `OutcomeUnknown`, `Unavailable`, `Denied`: the check could not write or delete its object.
-    pub async fn ensure_create_only(&self) -> Result<()> {
-        let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
-        let store = self.clone();
-        let asked = async move {
-            let name = format!("sessions/probe-{}", machine::new_id());
-            store.put_new(&name, "first".into()).await?;
-            let second = store.put_new(&name, "second".into()).await;
-            let _ = store.delete(&name).await;
-            match second? {
-                Put::AlreadyThere => Ok(()),
-                Put::Created => Err(Error::unsupported(format!(
-                    "{}: the store ignores create-only puts (If-None-Match): two concurrent writers would both win, and one \
-                     would lose its rows; write to another store, or promise with the store option single_writer=true that there \
-                     are no other writers",
-                    store.inner.url
-                ))),
-            }
-        };
-        remote.keeps_conditions.get_or_load(|| Box::pin(asked)).await
+    internal! {
+        /// Checks that the store honours create-only writes. Some S3-compatible servers ignore the condition, and then two concurrent
+        /// writers would both win. The check writes and deletes an object below `sessions/`, once per remote store. Local directories
+        /// and memory need no check.
+        ///
+        /// # Errors
+        /// - `Unsupported`: the store overwrites objects. The option `single_writer=true` skips the check: it promises that there are
+        ///   no other writers.
+        /// - `OutcomeUnknown`, `Unavailable`, `Denied`: the check could not write or delete its object.
+        async fn ensure_create_only(&self) -> Result<()> {
+            let Some(remote) = self.inner.remote.as_ref().filter(|remote| !remote.single_writer) else { return Ok(()) };
+            let store = self.clone();
+            let asked = async move {
+                let name = format!("sessions/probe-{}", machine::new_id());
+                store.put_new(&name, "first".into()).await?;
+                let second = store.put_new(&name, "second".into()).await;
+                let _ = store.delete(&name).await;
+                match second? {
+                    Put::AlreadyThere => Ok(()),
+                    Put::Created => Err(Error::unsupported(format!(
+                        "{}: the store ignores create-only puts (If-None-Match): two concurrent writers would both win, and one \
+                         would lose its rows; write to another store, or promise with the store option single_writer=true that there \
+                         are no other writers",
+                        store.inner.url
+                    ))),
+                }
+            };
+            remote.keeps_conditions.get_or_load(|| Box::pin(asked)).await
+        }
     }
 
-    /// Writes an object under a name derived from its content.
-    ///
-    /// An existing object of this name and size counts as the same content.
-    ///
-    /// # Errors
-    /// - `Corrupt`: an object of this name exists with another size.
-    /// - `OutcomeUnknown`: the object may be visible without being durable.
-    /// - `Unavailable`: the disk is full, or the store does not answer.
-    /// - `Denied`: the store refuses.
-    pub async fn put_content(&self, name: &str, content: Bytes) -> Result<Put> {
-        let bytes = content.len() as u64;
-        const TRIES: usize = 4;
-        for _ in 0..TRIES {
-            if self.put_new(name, content.clone().into()).await? == Put::Created {
-                return Ok(Put::Created);
+    internal! {
+        /// Writes an object under a name derived from its content.
+        ///
+        /// An existing object of this name and size counts as the same content.
+        ///
+        /// # Errors
+        /// - `Corrupt`: an object of this name exists with another size.
+        /// - `OutcomeUnknown`: the object may be visible without being durable.
+        /// - `Unavailable`: the disk is full, or the store does not answer.
+        /// - `Denied`: the store refuses.
+        async fn put_content(&self, name: &str, content: Bytes) -> Result<Put> {
+            let bytes = content.len() as u64;
+            const TRIES: usize = 4;
+            for _ in 0..TRIES {
+                if self.put_new(name, content.clone().into()).await? == Put::Created {
+                    return Ok(Put::Created);
+                }
+                match self.size(name).await {
+                    // Garbage collection deleted the object between the two requests.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    found => return self.inner.same_size(name, bytes, found?).map(|()| Put::AlreadyThere),
+                }
+            }
+            Err(Error::unavailable(format!("{name} in {}: the object keeps disappearing; retry", self.inner.url)))
+        }
+    }
+
+    internal! {
+        /// Writes the first `bytes` bytes of `file` under a name derived from its content. More than 8 MiB become a multipart upload.
+        ///
+        /// An existing object of this name and size counts as the same content. A multipart upload is not create-only, so the name
+        /// must be derived from the content. A failed upload is aborted, which removes its parts if the store allows it.
+        ///
+        /// # Errors
+        /// - `Corrupt`: an object of this name exists with another size.
+        /// - `Invalid`: the file is shorter than `bytes`.
+        /// - `OutcomeUnknown`: the object may be visible without being durable.
+        /// - `Unavailable`: the disk is full, or the store does not answer.
+        /// - `Denied`: the store refuses.
+        async fn put_file(&self, name: &str, file: File, bytes: u64) -> Result<Put> {
+            self.inner.beyond_http(Doing::Writing)?;
+            let location = self.inner.locate(name)?;
+            let file = Arc::new(file);
+            if bytes <= PART {
+                let payload = self.inner.file_part(name, &file, 0..bytes).await?;
+                return self.put_content(name, payload).await;
             }
             match self.size(name).await {
-                // Garbage collection deleted the object between the two requests.
+                Ok(found) => {
+                    self.inner.same_size(name, bytes, found)?;
+                    return self.inner.already_there(name).await;
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                found => return self.inner.same_size(name, bytes, found?).map(|()| Put::AlreadyThere),
+                Err(error) => return Err(error),
             }
+            self.inner.upload(name, &location, &file, bytes).await.map(|()| Put::Created)
         }
-        Err(Error::unavailable(format!("{name} in {}: the object keeps disappearing; retry", self.inner.url)))
-    }
-
-    /// Writes the first `bytes` bytes of `file` under a name derived from its content. More than 8 MiB become a multipart upload.
-    ///
-    /// An existing object of this name and size counts as the same content. A multipart upload is not create-only, so the name
-    /// must be derived from the content. A failed upload is aborted, which removes its parts if the store allows it.
-    ///
-    /// # Errors
-    /// - `Corrupt`: an object of this name exists with another size.
-    /// - `Invalid`: the file is shorter than `bytes`.
-    /// - `OutcomeUnknown`: the object may be visible without being durable.
-    /// - `Unavailable`: the disk is full, or the store does not answer.
-    /// - `Denied`: the store refuses.
-    pub async fn put_file(&self, name: &str, file: File, bytes: u64) -> Result<Put> {
-        self.inner.beyond_http(Doing::Writing)?;
-        let location = self.inner.locate(name)?;
-        let file = Arc::new(file);
-        if bytes <= PART {
-            let payload = self.inner.file_part(name, &file, 0..bytes).await?;
-            return self.put_content(name, payload).await;
-        }
-        match self.size(name).await {
-            Ok(found) => {
-                self.inner.same_size(name, bytes, found)?;
-                return self.inner.already_there(name).await;
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        self.inner.upload(name, &location, &file, bytes).await.map(|()| Put::Created)
     }
 
     /// Replaces a damaged object by its content, or writes it if it does not exist. Objects never change: `content` is what the object

@@ -13,10 +13,10 @@ use object_store::path::Path;
 
 use super::{
     failure::{self, Doing},
-    inner::{Inner, Put, blocking},
+    inner::{Inner, Put},
     local,
 };
-use crate::Result;
+use crate::{Result, work::blocking};
 
 /// Maximum size of a single put, and the size of a part of a larger object, in bytes.
 pub(super) const PART: u64 = 8 << 20;

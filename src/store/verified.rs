@@ -1,11 +1,9 @@
 //! Reads that their caller verifies. What fails its checks is read once more from the store itself, because a bit may have flipped in a
 //! cache or in transit.
 
-use std::collections::BTreeMap;
-
 use futures::future::join_all;
 
-use super::store::Store;
+use super::{store::Store, stores::Stores};
 use crate::{ErrorKind, Result};
 
 impl Store {
@@ -42,27 +40,27 @@ impl Store {
 ///
 /// # Errors
 /// Those of `read`.
-pub(crate) async fn verified<T, K: Clone + Ord, R: Future<Output = Result<T>>>(
-    stores: BTreeMap<K, Store>,
-    mut read: impl FnMut(BTreeMap<K, Store>, bool) -> R,
+pub(crate) async fn verified<T, R: Future<Output = Result<T>>>(
+    stores: &Stores,
+    mut read: impl FnMut(Stores, bool) -> R,
 ) -> Result<T> {
     let is_damaged = |found: &Result<T>| found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt);
-    if stores.values().all(Store::is_local) {
+    if stores.is_local() {
         let found = read(stores.clone(), true).await;
         if is_damaged(&found) {
-            stores.values().for_each(Store::close_files);
+            stores.iter().for_each(Store::close_files);
         }
         return found;
     }
-    let trials: BTreeMap<K, Store> = stores.iter().map(|(key, store)| (key.clone(), store.on_trial())).collect();
+    let trials = stores.on_trial();
     let found = read(trials.clone(), false).await;
     if is_damaged(&found) {
-        join_all(trials.values().map(Store::reject)).await;
-        stores.values().for_each(Store::close_files);
-        return read(stores, true).await;
+        join_all(trials.iter().map(Store::reject)).await;
+        stores.iter().for_each(Store::close_files);
+        return read(stores.clone(), true).await;
     }
     if found.is_ok() {
-        join_all(trials.values().map(Store::admit)).await;
+        join_all(trials.iter().map(Store::admit)).await;
     }
     found
 }

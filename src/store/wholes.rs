@@ -1,20 +1,20 @@
 //! A web server that sends no ranges of bytes, such as `python3 -m http.server`: the store reads whole objects and keeps the last one.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
 use bytes::Bytes;
 use object_store::path::Path;
 
-use crate::{flight::patiently, once::Once};
+use crate::work::{BoundedLock, Once};
 
 /// Whether a web server sends no ranges, and the object that was read last.
 #[derive(Default)]
 pub(super) struct Wholes {
     found: AtomicBool,
-    last: Mutex<Option<Whole>>,
+    last: BoundedLock<Option<Whole>>,
 }
 
 /// An object that is read whole.
@@ -39,7 +39,7 @@ impl Wholes {
     /// object that was read before.
     pub(super) fn content(&self, location: &Path, bytes: u64) -> Arc<Once<Bytes>> {
         // Without the lock, which a forked child may find held for ever, the content is not kept.
-        let Some(mut last) = patiently(&self.last) else { return Arc::default() };
+        let Some(mut last) = self.last.lock() else { return Arc::default() };
         match &*last {
             Some(held) if (&held.location, held.bytes) == (location, bytes) => Arc::clone(&held.content),
             _ => {

@@ -1,6 +1,6 @@
 //! Properties of a version that its manifest holds. No call in this file reads from the store.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -10,11 +10,36 @@ use crate::format::ForeignTable;
 
 /// Size of a column group over all rows of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GroupBytes {
     /// Number of stored bytes: encoded and compressed.
     pub stored: u64,
     /// Number of bytes of the decoded values.
     pub logical: u64,
+}
+
+/// A segment of a version: rows that one change wrote. Appends add segments, and compaction merges them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SegmentInfo {
+    /// Row numbers of the segment.
+    pub rows: Range<u64>,
+    /// The column groups, in the order of the schema.
+    pub groups: Vec<SegmentGroup>,
+}
+
+/// A column group of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SegmentGroup {
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of runs of neighbouring blocks of a chunk. A newly written table has one run a chunk.
+    pub runs: u64,
+    /// Stored bytes of the blocks.
+    pub stored: u64,
+    /// Stored bytes of the layout, which says where the blocks are.
+    pub layout: u64,
 }
 
 impl Table {
@@ -33,8 +58,8 @@ impl Table {
         &self.manifest().properties
     }
 
-    /// Returns the tags that this version lists, and the version number of each tag.
-    pub fn tags(&self) -> &BTreeMap<String, u64> {
+    /// Does what `Versions::tags` says.
+    pub(crate) fn tags(&self) -> &BTreeMap<String, u64> {
         &self.manifest().tags
     }
 
@@ -53,13 +78,30 @@ impl Table {
         self.manifest().sequences()
     }
 
-    /// Returns the number of segments. Appends add segments, and compaction merges them.
-    pub fn segment_count(&self) -> usize {
+    /// Does what `Storage::segment_count` says.
+    pub(crate) fn segment_count(&self) -> usize {
         self.manifest().segments.len()
     }
 
-    /// Returns the size of a column group, given by its number in the schema. The size is 0 if there is no such group.
-    pub fn group_bytes(&self, group: usize) -> GroupBytes {
+    /// Does what `Storage::segments` says.
+    pub(crate) fn segments(&self) -> impl ExactSizeIterator<Item = SegmentInfo> {
+        self.manifest().segments.iter().map(|segment| SegmentInfo {
+            rows: segment.first_row..segment.first_row + segment.rows,
+            groups: segment
+                .groups
+                .iter()
+                .map(|group| SegmentGroup {
+                    blocks: group.blocks,
+                    runs: group.runs,
+                    stored: group.stored_bytes,
+                    layout: group.layout.bytes,
+                })
+                .collect(),
+        })
+    }
+
+    /// Does what `Storage::group_bytes` says.
+    pub(crate) fn group_bytes(&self, group: usize) -> GroupBytes {
         let groups = self.manifest().segments.iter().filter_map(|segment| segment.groups.get(group));
         groups.fold(GroupBytes::default(), |sum, group| GroupBytes {
             stored: sum.stored + group.stored_bytes,
@@ -67,8 +109,8 @@ impl Table {
         })
     }
 
-    /// Returns the other tables to which this version refers: tables whose chunks it uses, and the source tables of a view.
-    pub fn owners(&self) -> &[ForeignTable] {
+    /// Does what `Storage::owners` says.
+    pub(crate) fn owners(&self) -> &[ForeignTable] {
         &self.manifest().stores
     }
 

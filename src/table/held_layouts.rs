@@ -7,8 +7,8 @@ use std::{
 
 use crate::{
     error::Error,
-    once::Once,
     read::{GroupColumns, Layout},
+    work::Once,
 };
 
 /// The layouts of a table version.

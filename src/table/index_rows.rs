@@ -13,7 +13,6 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 
 use super::{
-    reading::splits::check_ranges,
     seen::seen_columns,
     table::Table,
     tails::{TAILS_AT_ONCE, is_most_of},
@@ -21,10 +20,9 @@ use super::{
 use crate::{
     error::{Error, Result},
     format::{IndexTail, Segment, index_arrow_schema, index_columns_reader},
-    offload::{Stop, offload_large},
-    ranges::joined,
+    ranges::{check_ranges, joined},
     schema::Schema,
-    waves::waves,
+    work::{Stop, offload_large, waves},
 };
 
 /// Bytes of an index object that is read as a whole, without its tail.
@@ -134,7 +132,7 @@ impl Table {
     }
 
     /// Returns the index columns at these ascending places of rows in ascending ranges.
-    async fn index_batches_of(&self, places: &[usize], rows: &[Range<u64>]) -> Result<Vec<RecordBatch>> {
+    pub(super) async fn index_batches_of(&self, places: &[usize], rows: &[Range<u64>]) -> Result<Vec<RecordBatch>> {
         let parts = self.rows_by_segment(rows);
         let bytes = |number: usize| self.manifest().segments.get(number).map_or(0, |segment| segment.index.bytes);
         let mut batches = Vec::new();

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::{Arc, PoisonError, atomic::Ordering},
 };
 
@@ -20,9 +21,9 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{GroupSegment, LayoutRun, Manifest, Segment, read_hashes, read_layout},
     id::Hash,
-    offload::offload_large,
     read::{GroupColumns, Layout},
     store::parse_size,
+    work::offload_large,
 };
 
 /// The number of runs up to which segments may name the same layout objects any number of times. A writer makes such segments of
@@ -40,24 +41,13 @@ const SMALL_BYTES: u64 = 4 << 20;
 const SMALL_SEGMENTS: usize = 32;
 
 impl Table {
-    /// Sets the bytes that the loaded parts of large layouts take in this handle and its clones: layouts of more than 4 MiB or 32
-    /// segments in a column group. Parts that no read has used for long are dropped; they are read again when they are needed.
-    /// One read may take more. The default is the environment variable `TETRYS_LAYOUT_MEMORY`, or 1 GiB.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::Table;
-    /// let table = Table::open("s3://bucket/fleet").await?;
-    /// table.set_layout_memory(128 << 20);
-    /// let row = table.row_loader().get_row(7).await?;
-    /// # Ok(()) }
-    /// ```
-    pub fn set_layout_memory(&self, bytes: u64) {
+    /// Does what `Storage::set_layout_memory` says.
+    pub(crate) fn set_layout_memory(&self, bytes: u64) {
         self.inner.layouts.memory.store(bytes.min(u64::MAX - 1), Ordering::Relaxed);
     }
 
-    /// Returns the bytes that the loaded parts of large layouts take.
-    pub fn layout_memory(&self) -> u64 {
+    /// Does what `Storage::layout_memory` says.
+    pub(crate) fn layout_memory(&self) -> u64 {
         self.inner.layouts.bytes_of_parts()
     }
 
@@ -138,7 +128,7 @@ impl Table {
     /// Returns the layout of a column group for a read of rows in these segments. Other segments are missing in it.
     ///
     /// # Errors
-    /// Those of [`Table::layout`].
+    /// Those of [`Storage::layout`](crate::table::Storage::layout).
     pub(super) async fn layout_of(&self, group: usize, segments: Option<BTreeSet<usize>>) -> Result<Arc<Layout>> {
         let Some(segments) = segments else { return self.layout(group).await };
         let (layouts, all, expansion) = (&self.inner.layouts, &self.manifest().segments, self.expansion(group));
@@ -183,14 +173,8 @@ impl Table {
         }
     }
 
-    /// Returns the layout of a column group, given by its number in the schema. The layout is loaded on first use.
-    ///
-    /// # Errors
-    /// - `Invalid`: there is no column group with this number.
-    /// - `Conflict`: a garbage collection has deleted this version.
-    /// - `Corrupt`: a layout object is missing or differs from what the manifest says.
-    /// - Any error of the store.
-    pub async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
+    /// Does what `Storage::layout` says.
+    pub(crate) async fn layout(&self, group: usize) -> Result<Arc<Layout>> {
         let groups = self.inner.layouts.whole.len();
         let outside = || Error::invalid(format!("column group {group} is outside 0..{groups}"));
         let cell = self.inner.layouts.whole.get(group).ok_or_else(outside)?;
@@ -237,6 +221,14 @@ impl Table {
             .boxed()
         };
         cell.get_or_load(load).await
+    }
+
+    /// Does what `Storage::layout_of_rows` says.
+    pub(crate) async fn layout_of_rows(&self, group: usize, rows: Range<u64>) -> Result<Arc<Layout>> {
+        let segments = self.manifest().segments.iter();
+        let there = segments.filter(|segment| segment.first_row < rows.end && rows.start < segment.first_row + segment.rows);
+        let firsts = there.map(|segment| segment.first_row.max(rows.start));
+        self.layout_of(group, self.segments_of(group, firsts)).await
     }
 
     /// Reads the logical hashes of the blocks of a column group in a segment.

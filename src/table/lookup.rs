@@ -22,8 +22,7 @@ use super::{index_rows::BYTES_TOGETHER, table::Table, tails::TAILS_AT_ONCE};
 use crate::{
     error::Result,
     format::{BloomFilter, Bound, Bounds, IndexTail, Segment, SequenceKey},
-    offload::offload_large,
-    waves::waves,
+    work::{offload_large, waves},
 };
 
 /// The most keys that are looked for in bloom filters.

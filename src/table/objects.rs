@@ -18,8 +18,8 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{Manifest, ViewSource, read_layout},
     id::{ChunkId, Hash, ObjectRef},
-    offload::offload_large,
     store::Store,
+    work::offload_large,
 };
 
 /// The most requests in flight at a time.

@@ -1,7 +1,7 @@
 //! A table version, opened for reading.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
 };
 
@@ -17,17 +17,17 @@ use super::{
     held_layouts::Layouts,
     held_tails::Tails,
     seen::{ViewRows, seen_schema},
+    url::TableUrl,
 };
 use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted, short},
-    format::{ForeignTable, Manifest, PackedLengths, Segment, SequenceKey, is_tag, manifest_name, read_sequences},
+    format::{ForeignTable, Manifest, PackedLengths, Segment, SequenceKey, manifest_name, read_sequences},
     id::{Hash, ObjectRef},
-    offload::offload_large,
-    once::Once,
-    read::{ReadPlan, Sequences, Times},
+    read::{GroupPlan, Sequences, Times},
     schema::{ColumnId, Schema},
-    store::{Place, Store, StoreOptions, how_to_allow},
+    store::{Place, Store, StoreOptions, Stores, how_to_allow},
+    work::{Once, offload_large},
 };
 
 /// The most metadata objects that are read at a time. Every object stays in memory until the last one has arrived.
@@ -55,7 +55,7 @@ pub(super) const OBJECTS_AT_ONCE: usize = 16;
 /// ```
 ///
 /// A change of a table is a future that commits a version in the end. One that is dropped before it ends has committed, or has not, or
-/// a request that is under way still commits it: as if the process had died. The versions tell ([`Table::versions`]), and a later
+/// a request that is under way still commits it: as if the process had died. The versions tell ([`Versions::list`](crate::table::Versions::list)), and a later
 /// change of the same handle that meets such a version as a conflict says so.
 #[derive(Clone)]
 pub struct Table {
@@ -154,23 +154,21 @@ impl Table {
     /// ```
     pub async fn open_with(url: &str, options: &StoreOptions) -> Result<Self> {
         let store = |url: &str| Store::open_with(url, options);
-        match split_name(url) {
-            Some((root, name)) => match name.parse() {
-                // A folder may have the name `labels@7`.
-                Ok(version) => match Self::open_version_in(store(root)?, version).await {
-                    Err(error) if error.kind() == ErrorKind::NotFound => {
-                        let folder = Self::open_in(store(url)?).await;
-                        folder.map_err(|other| if other.kind() == ErrorKind::Corrupt { other } else { error })
-                    }
-                    opened => opened,
-                },
-                // A folder may have the name `labels@v7`. If the folder holds a table, the text after `@` is not a tag.
-                Err(_) => match Self::open_in(store(url)?).await {
-                    Err(error) if error.kind() == ErrorKind::NotFound => Self::open_tag_in(store(root)?, name).await,
-                    opened => opened,
-                },
-            },
-            None => Self::open_in(store(url)?).await,
+        let named = TableUrl::new(url);
+        if let Some(version) = named.version() {
+            // A folder may have the name `labels@7`.
+            return match Self::open_version_in(store(named.root())?, version).await {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let folder = Self::open_in(store(url)?).await;
+                    folder.map_err(|other| if other.kind() == ErrorKind::Corrupt { other } else { error })
+                }
+                opened => opened,
+            };
+        }
+        // A folder may have the name `labels@v7`. If the folder holds a table, the text after `@` is not a tag.
+        match (Self::open_in(store(url)?).await, named.tag()) {
+            (Err(error), Some(tag)) if error.kind() == ErrorKind::NotFound => Self::open_tag_in(store(named.root())?, tag).await,
+            (opened, _) => opened,
         }
     }
 
@@ -408,13 +406,15 @@ impl Table {
         Err(Error::denied(format!("{stored} is in another store and not allowed; {}", how_to_allow(stored))))
     }
 
-    /// Returns the stores that a plan reads from, by owner.
-    pub(super) async fn stores_of(&self, plan: &ReadPlan) -> Result<BTreeMap<u32, Store>> {
-        let mut stores = BTreeMap::new();
-        for range in plan.groups.iter().flat_map(|group| &group.ranges) {
-            if let Entry::Vacant(owner) = stores.entry(range.owner) {
-                owner.insert(self.store_of(range.owner).await?);
+    /// Returns the stores that the plans of some groups read from.
+    pub(super) async fn stores_of(&self, groups: &[GroupPlan]) -> Result<Stores> {
+        let mut stores = Stores::default();
+        let mut last = None;
+        for range in groups.iter().flat_map(|group| &group.ranges) {
+            if last != Some(range.owner) && !stores.has(range.owner) {
+                stores.add(range.owner, self.store_of(range.owner).await?);
             }
+            last = Some(range.owner);
         }
         Ok(stores)
     }
@@ -434,15 +434,11 @@ impl Table {
         self.inner.manifest.version
     }
 
-    /// Returns the manifest.
-    #[cfg(feature = "unstable")]
-    pub fn manifest(&self) -> &Manifest {
-        &self.inner.manifest
-    }
-
-    #[cfg(not(feature = "unstable"))]
-    pub(crate) fn manifest(&self) -> &Manifest {
-        &self.inner.manifest
+    internal! {
+        /// Returns the manifest.
+        fn manifest(&self) -> &Manifest {
+            &self.inner.manifest
+        }
     }
 
     /// Returns the BLAKE3 at the end of the manifest.
@@ -662,11 +658,4 @@ impl Table {
         let object = self.inner.manifest.attachments.get(name);
         self.object("attachments", object.ok_or_else(|| Error::not_found(format!("no attachment `{name}`")))?).await
     }
-}
-
-/// Splits `url@7` into root and version, and `url@gold` into root and tag; `None` if the URL names neither.
-pub(crate) fn split_name(url: &str) -> Option<(&str, &str)> {
-    let (root, name) = url.rsplit_once('@')?;
-    let is_version = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit()) && name.parse::<u64>().is_ok();
-    (!root.is_empty() && (is_version || is_tag(name))).then_some((root, name))
 }

@@ -12,9 +12,9 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{BloomFilter, IndexTail, PackedLengths, Segment, SegmentPart, StoredFilter},
     id::Hash,
-    offload::offload_large,
     read::Sequences,
     store::{RangeRequest, Store},
+    work::offload_large,
 };
 
 /// The most tails that are read at a time.

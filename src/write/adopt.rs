@@ -17,9 +17,9 @@ use crate::{
     error::{Error, Result, counted},
     format::{BlockDirectory, CanonicalPage, DecodedPage, PagePlace, decode_page, page_range},
     id::ChunkId,
-    offload::yield_now,
     schema::ColumnType,
     store::{RangeRequest, Store},
+    work::yield_now,
 };
 
 /// Maximum number of requests for known blocks at a time, and maximum bytes of one request.

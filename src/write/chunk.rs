@@ -20,8 +20,8 @@ use crate::{
         directory_len, encode_page,
     },
     id::{Hash, Salt},
-    offload::Stop,
     schema::ColumnType,
+    work::Stop,
 };
 
 /// Blocks of a chunk that is open, or that has ended and is not uploaded yet.
@@ -59,6 +59,8 @@ pub(super) enum Body {
     Memory(EncodedBlock),
     /// Encoded, in the temporary file: the offset, and the length of each page.
     Spilled(u64, Vec<usize>),
+    /// The same bytes as the block before it, which is stored in this chunk.
+    Repeat,
     /// Stored already. Pages are present if the stored block must still be compared with them.
     Known(Place, Option<Vec<CanonicalPage>>),
 }
@@ -108,6 +110,20 @@ impl OpenChunk {
     pub(super) fn push_known(&mut self, place: Place, starts: bool, hash: Hash, pages: Option<Vec<CanonicalPage>>) {
         self.unproven += pages.iter().flatten().map(CanonicalPage::bytes).sum::<u64>();
         self.entries.push(Entry { hash, rows: place.rows, starts, body: Body::Known(place, pages) });
+    }
+
+    /// Whether a block with this hash repeats the last one, and that is stored here and is large enough.
+    pub(super) fn repeats(&self, hash: &Hash, rows: u32) -> bool {
+        let is_same = self.entries.last().is_some_and(|last| last.hash == *hash && last.rows == rows);
+        let repeated = self.entries.iter().rev().find(|entry| !matches!(entry.body, Body::Repeat));
+        is_same && repeated.and_then(own_len).is_some_and(|len| len >= REPEATED)
+    }
+
+    /// Appends a block that repeats the last one ([`OpenChunk::repeats`]).
+    pub(super) fn push_repeat(&mut self, starts: bool) {
+        if let Some(Entry { hash, rows, .. }) = self.entries.last() {
+            self.entries.push(Entry { hash: *hash, rows: *rows, starts, body: Body::Repeat });
+        }
     }
 
     /// Encodes a block. The first block chooses the preliminary codec chains.
@@ -176,7 +192,7 @@ impl OpenChunk {
                     };
                     entry.body = spill_block(&block, file, end)?;
                 }
-                Body::Known(..) => {}
+                Body::Repeat | Body::Known(..) => {}
             }
         }
         if let Some((file, end)) = after {
@@ -260,13 +276,12 @@ impl OpenChunk {
 
     /// Describes the blocks for the locality bound. `number_of` numbers the chunks that hold known blocks.
     pub(super) fn spots(&self, stretch: u64, mut number_of: impl FnMut(&Place) -> u64) -> Vec<Spot> {
+        // A repetition counts as a block of its own, because a window that begins with it reads it.
+        let mut last = 0;
         let spot = |entry: &Entry| {
+            last = own_len(entry).unwrap_or(last);
             let (bytes, shared) = match &entry.body {
-                Body::Memory(block) => (block.stored_len() as u64, None),
-                Body::Spilled(_, lengths) => {
-                    let pages: usize = lengths.iter().map(|length| length + 8).sum();
-                    ((directory_len(lengths.len()) + pages) as u64, None)
-                }
+                Body::Memory(_) | Body::Spilled(..) | Body::Repeat => (last, None),
                 Body::Known(place, _) => (8 * u64::from(place.length), Some((number_of(place), place.offset))),
             };
             Spot { rows: entry.rows, starts: entry.starts, bytes, stretch, shared }
@@ -292,12 +307,13 @@ impl OpenChunk {
     /// Ends the chunk. Returns its bytes and name, if any block is new, and the layout runs of all blocks.
     pub(super) fn finish(self, columns: usize, salt: Salt) -> Result<CutChunk> {
         let Self { columns: chains, mut entries, stored, spilled, .. } = self;
-        let is_own = |entry: &&Entry| !matches!(entry.body, Body::Known(..));
-        let own: Vec<Hash> = entries.iter().filter(is_own).map(|entry| entry.hash).collect();
+        let is_own = |entry: &Entry| !matches!(entry.body, Body::Known(..));
+        let is_stored = |entry: &&Entry| own_len(entry).is_some();
+        let own: Vec<Hash> = entries.iter().filter(is_stored).map(|entry| entry.hash).collect();
         let chunk = match own.is_empty() {
             true => None,
             false => {
-                let mut chunk = ChunkWriter::salted(&chains, &own, stored, salt)?;
+                let mut chunk = ChunkWriter::new(&chains, &own, stored, salt)?;
                 let mut spilled = spilled.map(|(file, _)| BufReader::new(file));
                 for entry in &mut entries {
                     match &mut entry.body {
@@ -310,7 +326,7 @@ impl OpenChunk {
                             let file = spilled.as_mut().ok_or_else(|| Error::internal("no temporary file"))?;
                             chunk.push(&EncodedBlock { rows: entry.rows, pages: read_back(file, *offset, lengths)? })?;
                         }
-                        Body::Known(..) => {}
+                        Body::Repeat | Body::Known(..) => {}
                     }
                 }
                 Some(chunk.finish())
@@ -340,7 +356,10 @@ impl OpenChunk {
                     runs.push(known_run(first, &places)?);
                 }
                 _ => {
-                    while entries.get(next).is_some_and(|entry| is_own(&entry)) {
+                    // A repetition begins a run, with the last block again.
+                    ordinal -= usize::from(matches!(entry.body, Body::Repeat));
+                    next += 1;
+                    while entries.get(next).is_some_and(|entry| is_own(entry) && !matches!(entry.body, Body::Repeat)) {
                         next += 1;
                     }
                     let chunk = chunk.as_ref().ok_or_else(|| Error::internal("no chunk"))?;
@@ -354,6 +373,21 @@ impl OpenChunk {
             }
         }
         Ok(CutChunk { chunk, runs, hashes: entries.iter().map(|entry| entry.hash).collect(), stored: sums })
+    }
+}
+
+/// Least stored bytes of a block that is stored once where it repeats: a run of the layout takes about a hundred.
+pub(super) const REPEATED: u64 = 16 << 10;
+
+/// Returns the stored bytes of a block that is stored in the chunk.
+fn own_len(entry: &Entry) -> Option<u64> {
+    match &entry.body {
+        Body::Memory(block) => Some(block.stored_len() as u64),
+        Body::Spilled(_, lengths) => {
+            let pages: usize = lengths.iter().map(|length| length + 8).sum();
+            Some((directory_len(lengths.len()) + pages) as u64)
+        }
+        Body::Repeat | Body::Known(..) => None,
     }
 }
 

@@ -44,6 +44,7 @@ const WAITING: usize = 1 << 14;
 
 /// Result of a compaction of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Gathered {
     /// Copies of blocks into new chunks. A block that moves twice counts twice.
     pub blocks: u64,

@@ -3,7 +3,11 @@
 //!
 //! Apart from the look-up of known blocks the writer does no I/O: the caller passes rows and receives finished chunks.
 
-use super::{chunk::OpenChunk, flat::FlatColumn, known::Finder};
+use super::{
+    chunk::{OpenChunk, REPEATED},
+    flat::FlatColumn,
+    known::Finder,
+};
 use crate::{
     codec::Chooser,
     error::Error,
@@ -21,6 +25,8 @@ pub(super) struct GroupWriter {
     choosers: Vec<Chooser>,
     cuts: Cuts,
     finder: Option<Finder>,
+    /// Whether a large block that is equal to the one before it is stored once.
+    share_repeats: bool,
     pages: Vec<PageBuilder>,
     /// Rows and logical bytes of the open block, and whether the block starts a sequence.
     block: (u32, u64, bool),
@@ -34,7 +40,13 @@ pub(super) struct GroupWriter {
 }
 
 impl GroupWriter {
-    pub(super) fn new(types: Vec<ColumnType>, choosers: Vec<Chooser>, cuts: Cuts, finder: Option<Finder>) -> Self {
+    pub(super) fn new(
+        types: Vec<ColumnType>,
+        choosers: Vec<Chooser>,
+        cuts: Cuts,
+        finder: Option<Finder>,
+        share_repeats: bool,
+    ) -> Self {
         Self {
             pages: types.iter().map(PageBuilder::new).collect(),
             type_texts: types.iter().map(ToString::to_string).collect(),
@@ -43,6 +55,7 @@ impl GroupWriter {
             choosers,
             cuts,
             finder,
+            share_repeats,
             block: (0, 0, false),
             chunk: OpenChunk::default(),
             chunk_bytes: 0,
@@ -59,7 +72,9 @@ impl GroupWriter {
             (bytes, hash) = (bytes + column_bytes, next);
         }
         let (rows, held, _) = self.block;
-        if rows > 0 && (starts || self.cuts.block_ends_before(held, bytes)) {
+        // A large row that a later one may repeat is alone in its block.
+        let is_alone = self.share_repeats && bytes >= REPEATED;
+        if rows > 0 && (starts || is_alone || self.cuts.block_ends_before(held, bytes)) {
             self.end_block(out)?;
         }
         if self.block.0 == 0 {
@@ -70,7 +85,7 @@ impl GroupWriter {
         }
         self.block.0 += 1;
         self.block.1 += bytes;
-        if self.cuts.block_ends_after(self.block.1, bytes, hash) {
+        if is_alone || self.cuts.block_ends_after(self.block.1, bytes, hash) {
             self.end_block(out)?;
         }
         Ok(())
@@ -142,6 +157,7 @@ impl GroupWriter {
                 let is_clear = place.is_own && (place.pages.is_some() || self.types.len() == 1);
                 self.chunk.push_known(place, starts, hash, (!is_clear).then_some(pages));
             }
+            None if self.share_repeats && self.chunk.repeats(&hash, rows) => self.chunk.push_repeat(starts),
             None => self.chunk.push(&self.choosers, &self.types, (rows, starts), &pages, hash)?,
         }
         self.chunk_bytes += bytes;

@@ -21,14 +21,13 @@ use super::{
     receipt::Sharing,
 };
 use crate::{
-    ahead::Ahead,
     codec::{Chooser, Medium, Preset},
     error::{Error, Result},
     format::{ColumnBytes, LayoutRun},
     id::Hash,
-    offload::{SMALL, Stop, offload, offload_large},
     schema::{Column, ColumnType, NULLABLE, PRESET, Schema},
     store::Store,
+    work::{Ahead, SMALL, Stop, offload, offload_large},
 };
 
 /// Maximum canonical bytes of known blocks that wait for comparison, in each group.
@@ -122,7 +121,7 @@ impl GroupsWriter {
             let finder = known.as_ref().and_then(|known| Finder::new(known, &types));
             Ok(GroupState {
                 written: WrittenGroup { columns: vec![ColumnBytes::default(); types.len()], ..WrittenGroup::default() },
-                writer: GroupWriter::new(types, choosers, cuts, finder),
+                writer: GroupWriter::new(types, choosers, cuts, finder, options.share_repeats),
                 adopter: Adopter::new(options.locality),
                 cut: Vec::new(),
                 columns,

@@ -2,14 +2,13 @@
 
 use std::{
     collections::HashMap,
-    process,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
 
 use super::receipt::Receipt;
-use crate::id::Hash;
+use crate::{id::Hash, work::Process};
 
 /// Most bytes of parts in memory. Further parts are stored.
 const MAX_HELD: usize = 64 << 20;
@@ -18,13 +17,13 @@ const MAX_HELD: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct HeldParts {
     /// The process whose memory this is. A child that was forked from it must store its parts.
-    process: u32,
+    process: Process,
     held: Mutex<Held>,
 }
 
 impl Default for HeldParts {
     fn default() -> Self {
-        Self { process: process::id(), held: Mutex::default() }
+        Self { process: Process::current(), held: Mutex::default() }
     }
 }
 
@@ -121,7 +120,7 @@ impl HeldParts {
     }
 
     fn is_forked(&self) -> bool {
-        process::id() != self.process
+        !self.process.is_current()
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -142,8 +141,8 @@ mod tests {
     /// Returns a receipt with one part, and the part.
     fn written(partition: u32, content: &'static [u8]) -> (Receipt, Bytes) {
         let parts = Some(PartObjects { index: ObjectRef::of(content), groups: Vec::new() });
-        let (session, attempt, label, sharing) = (Uuid::from_u128(1), Uuid::from_u128(2), None, Sharing::default());
-        (Receipt { session, partition, attempt, label, rows: 1, parts, sharing }, Bytes::from_static(content))
+        let (session, attempt, label, note, sharing) = (Uuid::from_u128(1), Uuid::from_u128(2), None, None, Sharing::default());
+        (Receipt { session, partition, attempt, label, note, rows: 1, parts, sharing }, Bytes::from_static(content))
     }
 
     fn keep(held: &HeldParts, (receipt, part): &(Receipt, Bytes)) -> (bool, bool) {
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn keeps_nothing_in_a_forked_process_or_beside_others() {
-        let forked = HeldParts { process: process::id().wrapping_add(1), ..Default::default() };
+        let forked = HeldParts { process: Process::other(), ..Default::default() };
         let shared = HeldParts::default();
         shared.share();
         for held in [forked, shared, HeldParts::storing_all()] {

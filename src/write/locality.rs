@@ -98,6 +98,7 @@ const MAX_WINDOW: u64 = 4096;
 
 /// Cost of the most expensive windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Worst {
     /// Ranges beyond those in a table without shared blocks.
     pub extra_ranges: u64,
@@ -390,7 +391,8 @@ impl Price {
             Some(_) if !key.0 => {}
             Some((_, start)) => {
                 let (end, before) = (offset + spot.bytes, std::mem::replace(start, offset));
-                if end != before {
+                // The same block twice is read once.
+                if end != before && offset != before {
                     self.ranges += 1;
                 }
                 // A block that lies before its predecessor, or the same block twice, leaves no gap to read over.
@@ -425,6 +427,7 @@ impl Price {
 /// use tetrys::write::{Locality, Worst, worst_windows};
 /// assert_eq!(worst_windows(&[], |_| false, Locality::default()), Worst::default());
 /// ```
+#[cfg_attr(not(feature = "unstable"), expect(dead_code, reason = "tests and benchmarks call it"))]
 pub fn worst_windows(runs: &[LayoutRun], starts: impl Fn(u64) -> bool, bound: Locality) -> Worst {
     let mut numbers: BTreeMap<(u32, ChunkId), u64> = BTreeMap::new();
     let mut spots = Vec::new();

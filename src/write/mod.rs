@@ -26,9 +26,13 @@ pub(crate) use groups::slice_bytes;
 pub use groups::{GroupsWriter, WrittenGroup};
 pub(crate) use held::HeldParts;
 pub use known::{Known, KnownBuilder, Reuse};
-pub use locality::{Locality, Worst, worst_windows};
+pub use locality::{Locality, Worst};
 pub use options::{IndexTails, WriteOptions};
 pub(crate) use partition::{Begin, store_held};
 pub use partition::{PartitionWriter, index_column};
 pub(crate) use receipt::partition_place;
-pub use receipt::{PartGroup, PartObjects, Receipt, Sharing};
+pub use receipt::{PartObjects, Receipt, Sharing};
+
+// For tests and benchmarks.
+#[cfg(feature = "unstable")]
+pub use {locality::worst_windows, receipt::PartGroup};

@@ -22,6 +22,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[must_use]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// Preset that chooses the codec chains.
@@ -46,6 +47,10 @@ pub struct WriteOptions {
     pub allow_unpinned: bool,
     /// Which index segments get tails, so that readers can read and verify parts of them.
     pub index_tails: IndexTails,
+    /// Whether a block of at least 16 KiB that is equal to the block before it is stored once: both rows then refer to the same bytes of a
+    /// chunk. For rows that repeat large values one after the other, such as pictures at half the rate of the rows. Each repetition takes
+    /// about a hundred bytes of the layout, and a chunk begins with bytes of its own. A row of at least 16 KiB is then alone in its block.
+    pub share_repeats: bool,
 }
 
 /// Which index segments get tails. By a tail, a reader loads and verifies only the columns and rows of the index that it needs. All
@@ -89,6 +94,7 @@ impl Default for WriteOptions {
             known_memory: 256 << 20,
             allow_unpinned: false,
             index_tails: IndexTails::default(),
+            share_repeats: false,
         }
     }
 }
@@ -145,6 +151,12 @@ impl WriteOptions {
     /// Sets [`WriteOptions::index_tails`].
     pub fn index_tails(mut self, index_tails: IndexTails) -> Self {
         self.index_tails = index_tails;
+        self
+    }
+
+    /// Sets [`WriteOptions::share_repeats`].
+    pub fn share_repeats(mut self, share_repeats: bool) -> Self {
+        self.share_repeats = share_repeats;
         self
     }
 }

@@ -20,14 +20,13 @@ use super::{
     receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
 };
 use crate::{
-    ahead::Ahead,
     error::{Error, Result},
     format::{HashesWriter, IndexWriter, LayoutWriter, MAX_SEGMENT_ROWS, SequenceTracker, index_arrow_schema},
     id::ObjectRef,
     machine,
-    offload::{offload, offload_large},
     schema::{Column, Schema},
     store::Store,
+    work::{Ahead, offload, offload_large},
 };
 
 /// Maximum rows of a batch whose index columns are encoded on the calling thread: about a millisecond of work.
@@ -71,6 +70,7 @@ pub struct PartitionWriter {
     number: u32,
     attempt: Uuid,
     label: Option<String>,
+    note: Option<String>,
     schema: Arc<Schema>,
     groups: GroupsWriter,
     /// `None` while another thread encodes a batch, and forever after if that call is dropped.
@@ -165,10 +165,11 @@ impl PartitionWriter {
         let groups = GroupsWriter::new(store.clone(), &schema, 0..schema.groups().len(), options, known)?;
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
-        let (attempt, label, index) = (machine::new_id(), None, Some(index));
+        let (attempt, label, note, index) = (machine::new_id(), None, None, Some(index));
         let held = Arc::new(HeldParts::storing_all());
         let (begin, looking) = (None, None);
-        Ok(Self { store, begin, looking, held, session, number, attempt, label, schema, groups, index, rows: 0, whole: true })
+        let (rows, whole) = (0, true);
+        Ok(Self { store, begin, looking, held, session, number, attempt, label, note, schema, groups, index, rows, whole })
     }
 
     /// Sets what is done before each step that stores objects.
@@ -196,6 +197,23 @@ impl PartitionWriter {
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
+    }
+
+    /// Notes something about the partition in its receipt, such as what the writer left out. Nothing but the caller reads it: one that
+    /// goes on with a session finds it in [`Receipt::note`].
+    ///
+    /// ```
+    /// # use tetrys::{Schema, Store, Table, WriteOptions};
+    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
+    /// let schema = Schema::builder().index("id", "i64").build()?;
+    /// let writer = Table::create_in(Store::open("memory://")?, schema, WriteOptions::default()).await?;
+    /// let mut partition = writer.partition()?;
+    /// partition.note("3 frames were damaged");
+    /// assert_eq!(partition.finish().await?.note.as_deref(), Some("3 frames were damaged"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.note = Some(note.into());
     }
 
     /// Returns the partition's number.
@@ -264,10 +282,11 @@ impl PartitionWriter {
                 None => Ok(()),
             }
         };
-        let (session, partition, attempt, label) = (self.session, self.number, self.attempt, self.label);
+        let (session, partition, attempt, label, note) = (self.session, self.number, self.attempt, self.label, self.note);
         if self.rows == 0 {
             looked.await?;
-            let receipt = Receipt { session, partition, attempt, label, rows: 0, parts: None, sharing: Sharing::default() };
+            let (rows, parts, sharing) = (0, None, Sharing::default());
+            let receipt = Receipt { session, partition, attempt, label, note, rows, parts, sharing };
             return kept(&self.store, &self.held, receipt).await;
         }
         let ((), (written, sharing)) = try_join(looked, self.groups.finish()).await?;
@@ -295,7 +314,7 @@ impl PartitionWriter {
         let bytes = offload_large(work, move |_| file.finish(&sequences)).await?;
         let index = put_part(&self.store, &self.held, self.session, bytes).await?;
         let (rows, parts) = (self.rows, Some(PartObjects { index, groups }));
-        let receipt = Receipt { session, partition, attempt, label, rows, parts, sharing };
+        let receipt = Receipt { session, partition, attempt, label, note, rows, parts, sharing };
         kept(&self.store, &self.held, receipt).await
     }
 

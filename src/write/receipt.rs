@@ -16,6 +16,7 @@ use crate::{
 /// killed or an engine ran a task twice. Each time is an attempt with a receipt of its own. Receipts of a partition that differ
 /// only in their attempts count as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "unstable"), non_exhaustive)]
 pub struct Receipt {
     /// Write session that the partition belongs to.
     pub session: Uuid,
@@ -27,10 +28,16 @@ pub struct Receipt {
     /// Name of what the partition was made from, such as a source file, for messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The text of [`PartitionWriter::note`](super::PartitionWriter::note). The engine does not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Number of rows.
     pub rows: u64,
     /// Stored parts of the partition; `None` if the partition is empty.
+    #[cfg(feature = "unstable")]
     pub parts: Option<PartObjects>,
+    #[cfg(not(feature = "unstable"))]
+    pub(crate) parts: Option<PartObjects>,
     /// Blocks that the partition shares with blocks stored before.
     #[serde(default)]
     pub sharing: Sharing,
@@ -38,6 +45,7 @@ pub struct Receipt {
 
 /// Counts of blocks that were reused because they are stored already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sharing {
     /// Blocks that the layout refers to where they lie.
     pub blocks: u64,
@@ -122,6 +130,12 @@ impl Receipt {
     pub(crate) fn stored(&self) -> Result<(String, Vec<u8>)> {
         let text = serde_json::to_vec(self).map_err(|error| Error::internal(error.to_string()))?;
         Ok((format!("sessions/{}/{:010}-{}.receipt", self.session, self.partition, self.attempt), text))
+    }
+
+    /// Returns the stored bytes of the blocks of the partition that were stored for it. [`Receipt::sharing`] has those of the others.
+    pub fn new_bytes(&self) -> u64 {
+        let groups = self.parts.iter().flat_map(|parts| &parts.groups);
+        groups.map(|group| group.stored_bytes).sum::<u64>().saturating_sub(self.sharing.bytes)
     }
 
     /// Whether a commit of this receipt gives the same rows in the same chunks as a commit of `other`.

@@ -33,7 +33,7 @@ pub async fn chains_of(table: &Table, root: &Path, preset: Preset) -> Vec<Taken>
     let (mut found, chooser) = (Vec::new(), preset.on(Medium::Disk));
     for (number, group) in table.schema().groups().iter().enumerate() {
         let columns: Vec<_> = group.columns.iter().map(|id| table.schema().column(*id).unwrap().clone()).collect();
-        let layout = table.layout(number).await.unwrap();
+        let layout = table.storage().layout(number).await.unwrap();
         for (page, column) in columns.iter().enumerate() {
             let mut candidates = chooser.candidates(&column.ty).unwrap();
             candidates.push(tetrys::codec::Chain::PLAIN);

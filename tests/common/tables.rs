@@ -236,7 +236,7 @@ pub async fn assert_reads(table: &Table, written: &RecordBatch) {
     let rows: Vec<_> = all.iter().copied().map(Some).collect();
     assert_eq!(table.rows(), written.num_rows() as u64);
     assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
-    let verified = table.verify(|_, _| {}).await.unwrap();
+    let verified = table.storage().verify(|_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
@@ -281,6 +281,12 @@ pub async fn objects(store: &Store) -> Vec<(String, Vec<u8>)> {
 /// Puts bytes under a name, and replaces any object with that name.
 pub async fn overwrite(objects: &dyn ObjectStore, name: &str, bytes: &[u8]) {
     objects.put(&Path::from(name), bytes.to_vec().into()).await.unwrap();
+}
+
+/// Boxes a large future outside the frame of its caller, as `tetrys::work::boxed` does.
+#[inline(never)]
+pub fn boxed<F: Future>(make: impl FnOnce() -> F) -> std::pin::Pin<Box<F>> {
+    Box::pin(make())
 }
 
 /// Runs a future on a new runtime.

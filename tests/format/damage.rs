@@ -31,7 +31,7 @@ fn sound() -> Sound {
     block_on(async {
         tables::write(store.clone(), schema, tables::cut_by(tiny_cuts()), &partitions).await.unwrap();
         let sound = Sound { rng: Rng(seed), objects: tables::objects(&store).await, written: joined(&partitions) };
-        let verified = Table::open_in(store).await.unwrap().verify(|_, _| {}).await.unwrap();
+        let verified = Table::open_in(store).await.unwrap().storage().verify(|_, _| {}).await.unwrap();
         assert!(verified.damage.is_empty(), "{verified:?}");
         sound
     })
@@ -68,7 +68,7 @@ async fn look(store: &Store, name: &str, written: &RecordBatch) -> Found {
         Ok(table) => table,
         Err(error) => return Found::AtOpening(error),
     };
-    let verified = table.verify(|_, _| {}).await.unwrap();
+    let verified = table.storage().verify(|_, _| {}).await.unwrap();
     let damage = verified.damage.into_iter().map(|damage| format!("{}: {}", damage.object, damage.problem)).collect();
     if name.starts_with("index/") {
         match table.index_batches().await.and_then(|batches| batches.collect::<Result<Vec<_>, _>>()) {

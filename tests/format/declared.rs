@@ -38,7 +38,7 @@ fn table(schema: Schema, preset: Preset) -> Table {
 
 /// Returns the codec chains of `a.near` and `a.far`.
 fn chains(table: &Table) -> [Vec<String>; 2] {
-    let layout = block_on(table.layout(0)).unwrap();
+    let layout = block_on(table.storage().layout(0)).unwrap();
     let of = |column: usize| layout.runs().iter().map(|run| run.chains[column].to_string()).collect();
     [of(0), of(1)]
 }
@@ -63,7 +63,7 @@ fn a_column_has_the_codecs_of_its_own_preset_and_the_others_those_of_the_table()
     let [near, far] = chains(&longer);
     assert!(near.len() >= 2 && near.iter().all(|chain| *chain == fast[0][0]), "{near:?}");
     assert!(far.iter().all(|chain| *chain == compact[1][0]), "{far:?}");
-    assert!(block_on(longer.verify(|_, _| {})).unwrap().damage.is_empty());
+    assert!(block_on(longer.storage().verify(|_, _| {})).unwrap().damage.is_empty());
 
     let wrong = schema().preset("a.near", "quick").build().unwrap();
     let writer = block_on(Table::create_in(memory().1, wrong, WriteOptions::default())).unwrap();

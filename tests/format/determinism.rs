@@ -12,8 +12,10 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use arrow_select::{concat::concat_batches, take::take};
-use tetrys::{Preset, Schema, Store, Table, TableWriter, WriteOptions, format::read_hashes, id::Hash, table::Cuts};
-use tetrys_l5::{Dataset, GeneratorSettings, IngestSettings};
+use tetrys::{
+    Preset, Schema, Store, Table, TableWriter, WriteOptions, format::read_hashes, id::Hash, ingest::IngestOptions, table::Cuts,
+};
+use tetrys_l5::{Dataset, GeneratorSettings};
 
 /// Returns all stored objects except the manifest, which has random ids of table, commit and session.
 async fn stored(store: &Store) -> Vec<(String, Vec<u8>)> {
@@ -207,7 +209,7 @@ fn any_number_of_workers_ingests_the_same_bytes() {
         runtime.block_on(async {
             let (_, store) = memory();
             let write = cut_by(Cuts { chunk_min: 4_000, chunk_target: 9_000, chunk_max: 20_000, ..Cuts::default() });
-            let settings = IngestSettings { write, workers, partition_rows: 40, ..IngestSettings::default() };
+            let settings = IngestOptions { write, workers, partition_rows: 40, ..IngestOptions::default() };
             let table = tetrys_l5::ingest(&dataset, store.clone(), &settings, |_| {}).await.unwrap();
             let manifest = table.manifest();
             (stored(&store).await, manifest.segments.clone(), manifest.properties.clone())

@@ -16,7 +16,7 @@ use tetrys::{
         BlockDirectory, ChunkDirectory, ChunkHeader, ChunkSeed, EncodedBlock, IndexWriter, LayoutRun, LayoutWriter, Manifest,
         PageLengths, PagePlace, Pin, PinOwner, decode_page, directory_len, encode_page, page_range, read_layout, write_join,
     },
-    id::Hash,
+    id::{Hash, Salt},
     schema::BLOOM_FILTER,
 };
 use tetrys_l5::zarr::blosc;
@@ -344,7 +344,7 @@ fn joins(rng: &mut Rng) -> Vec<Vec<u8>> {
         let random: Vec<_> = (0..rows).map(|_| (!rng.once_in(3)).then(|| rng.below(wide))).collect();
         let lists = (0..all).map(|row| Some(row / 3 * 3)).collect();
         for partners in [(0..all).map(Some).collect(), random, vec![None; usize::from(rows)], lists] {
-            let parquet = write_join(&partners).unwrap();
+            let parquet = write_join(&partners, Salt::NONE).unwrap();
             seeds.push([&rows.to_le_bytes()[..], &(wide as u16).to_le_bytes(), &parquet].concat());
         }
     }

@@ -43,7 +43,7 @@ fn read_all(folder: &Path) {
             let table = Table::open(path.to_str().unwrap()).await.unwrap();
             let (found, expected) = (plain::contents(&table).await, expected(folder, &name));
             assert!(found == expected, "{name}:\nfound    {found:.2000}\nexpected {expected:.2000}");
-            let verified = table.verify(|_, _| {}).await.unwrap();
+            let verified = table.storage().verify(|_, _| {}).await.unwrap();
             assert!(verified.damage.is_empty(), "{name}: {verified:?}");
         });
     }

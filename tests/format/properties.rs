@@ -51,7 +51,7 @@ async fn comes_back(table: &Table, written: &RecordBatch) {
     for row in [0, table.rows() / 2, table.rows().saturating_sub(1)].into_iter().filter(|row| *row < table.rows()) {
         assert_rows(loader.get_row(row).await.unwrap().as_rows(), written, &[Some(row)]);
     }
-    let verified = table.verify(|_, _| {}).await.unwrap();
+    let verified = table.storage().verify(|_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{verified:?}");
 }
 

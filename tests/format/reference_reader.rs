@@ -235,7 +235,7 @@ fn it_reads_a_table_whose_scattered_blocks_were_put_side_by_side() {
         .unwrap();
     }
     let bound = tetrys::write::Locality { extra_ranges: 0, ..Default::default() };
-    let (next, moved) = block_on(table.compact_runs(1 << 20, bound)).unwrap();
+    let (next, moved) = block_on(table.storage().compact_runs(1 << 20, bound)).unwrap();
     assert!(moved.blocks > 20 && moved.chunks == 3, "{moved:?}");
     assert_eq!(next.manifest().segments.len(), 1);
     let path = path.to_str().unwrap();

@@ -12,7 +12,7 @@ use tetrys::{
         BlockDirectory, CanonicalPage, ChunkDirectory, ChunkHeader, ChunkSeed, ChunkWriter, EncodedBlock, EncodedPage, LayoutRun,
         LayoutWriter, Manifest, PackedLengths, PagePlace, decode_page, encode_page, read_layout, version_of_name,
     },
-    id::{ChunkId, Hash},
+    id::{ChunkId, Hash, Salt},
 };
 use twox_hash::XxHash3_64;
 
@@ -183,7 +183,7 @@ fn a_page_stored_in_another_way_than_its_chain_says_is_refused() {
 #[test]
 fn a_chunk_without_blocks_is_refused() {
     let columns = [("u8".parse().unwrap(), Chain::PLAIN)];
-    let chunk = ChunkWriter::new(&columns, &[], 0).unwrap().finish();
+    let chunk = ChunkWriter::new(&columns, &[], 0, Salt::NONE).unwrap().finish();
     let header = ChunkHeader::parse(&chunk.bytes).unwrap();
     refused(ChunkDirectory::parse(&chunk.bytes, &header), ErrorKind::Corrupt, "0 blocks");
 }
@@ -192,6 +192,6 @@ fn a_chunk_without_blocks_is_refused() {
 fn a_chunk_over_1_gib_is_not_written() {
     // The page is zeroed memory that is never touched: the size is refused before any byte is copied.
     let block = EncodedBlock { rows: 1, pages: vec![EncodedPage::from_unsigned(vec![0; (1 << 30) - 64])] };
-    let mut chunk = ChunkWriter::new(&[("binary".parse().unwrap(), Chain::PLAIN)], &[Hash::of(b"")], 0).unwrap();
+    let mut chunk = ChunkWriter::new(&[("binary".parse().unwrap(), Chain::PLAIN)], &[Hash::of(b"")], 0, Salt::NONE).unwrap();
     refused(chunk.push(&block), ErrorKind::Invalid, "at most 1073741824");
 }

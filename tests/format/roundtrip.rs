@@ -145,7 +145,7 @@ async fn comes_back(table: &Table, written: &RecordBatch, rng: &mut Rng) {
     for field in schema.fields() {
         assert_eq!(index.column_by_name(field.name()), written.column_by_name(field.name()), "index `{}`", field.name());
     }
-    let verified = table.verify(|_, _| {}).await.unwrap();
+    let verified = table.storage().verify(|_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{verified:?}");
     let info = table.info().await.unwrap();
     assert_eq!(info.rows, rows);

@@ -28,7 +28,7 @@ use tetrys::{
         Structure, chunk_seed, decode_page, encode_page, index_arrow_schema, index_reader, logical_block_hash, manifest_name,
         page_to_array, read_hashes, read_join, read_layout, read_lists, read_sequences,
     },
-    id::{Hash, ObjectRef},
+    id::{Hash, ObjectRef, Salt},
     table::Cuts,
 };
 
@@ -387,7 +387,7 @@ fn chunk(folder: &Folder) {
     assert_eq!(directory.blocks.len(), says.len());
     let hashes: Vec<Hash> = says.iter().map(|block| hash(&block["hash"])).collect();
     assert_eq!(chunk_seed(&hashes), header.seed);
-    let mut writer = ChunkWriter::new(&columns, &hashes, bytes.len()).unwrap();
+    let mut writer = ChunkWriter::new(&columns, &hashes, bytes.len(), Salt::NONE).unwrap();
     for (ordinal, (says, (range, rows))) in (0..).zip(says.iter().zip(directory.blocks)) {
         let place = (range.start as u64, range.len() as u64, u64::from(rows));
         assert_eq!(place, (number(&says["offset"]), number(&says["bytes"]), number(&says["rows"])));

@@ -196,7 +196,7 @@ async fn read_all(store: Store, written: &RecordBatch) -> (Vec<Error>, bool, usi
     let window = table.row_loader().get_rows(0, -1..=1).await;
     errors.extend(window.err());
     errors.extend(table.info().await.err());
-    match table.verify(|_, _| {}).await {
+    match table.storage().verify(|_, _| {}).await {
         Ok(verified) => (errors, same, verified.damage.len()),
         Err(error) => {
             errors.push(error);

@@ -56,7 +56,7 @@ fn many_segments_that_name_one_layout_take_no_more_memory_than_it_has() {
         let table = Table::open_in(store).await.unwrap();
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
-        let error = table.layout(0).await.unwrap_err();
+        let error = table.storage().layout(0).await.unwrap_err();
         let memory = MEMORY.peak_usage().saturating_sub(before);
         assert!(memory <= MOST_MEMORY, "{memory} bytes of memory: {error}");
         error.to_string()

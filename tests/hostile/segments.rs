@@ -223,7 +223,7 @@ fn an_index_whose_sequences_are_cut_wrong_or_missing_is_found() {
             for (name, bytes) in forged.sealed() {
                 overwrite(&*raw, &name, &bytes).await;
             }
-            Table::open_in(store).await.unwrap().verify(|_, _| {}).await.unwrap()
+            Table::open_in(store).await.unwrap().storage().verify(|_, _| {}).await.unwrap()
         });
         assert!(verified.damage.iter().any(|damage| damage.problem.contains("starts at row")), "{verified:?}");
     }

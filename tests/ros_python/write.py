@@ -1,7 +1,8 @@
 """Writes recordings with the packages of MCAP and ROS, and what their decoders read back, as JSON.
 
-`write.py FOLDER SEED` makes `ros1.mcap`, `ros2.mcap`, `proto.mcap`, `json.mcap` and folders of rosbag2, `bag-STORAGE-MODE`, each with a file `NAME.json`: for each topic
-the values of its messages by column. A number with a fraction is the hexadecimal of its 64 bits.
+`write.py FOLDER SEED` makes `ros1.mcap`, `ros2.mcap`, `idl.mcap`, `proto.mcap`, `json.mcap`, bags of ROS 1, `bag1-COMPRESSION.bag`, and folders of
+rosbag2, `bag-STORAGE-MODE`, each with a file `NAME.json`: for each topic the values of its messages by column. A number with a fraction is the
+hexadecimal of its 64 bits.
 """
 
 import json
@@ -16,9 +17,10 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
+from mcap.writer import Writer as McapWriter
 from mcap_protobuf.decoder import DecoderFactory as ProtobufDecoder
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
 SCALARS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 BOUNDS = {"int8": 7, "uint8": 8, "int16": 15, "uint16": 16, "int32": 31, "uint32": 32, "int64": 63, "uint64": 64}
@@ -167,6 +169,94 @@ def bags(folder: Path, rng: random.Random) -> None:
             (folder / f"{path.name}.json").write_text(json.dumps({"/all": rows}))
 
 
+def old_bags(folder: Path, rng: random.Random) -> None:
+    """Bags of ROS 1, as their reader in Python reads them back: `bag1-COMPRESSION.bag`."""
+    from rosbags.rosbag1 import Reader, Writer
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    for name, text in definitions(1).items():
+        store.register(get_types_from_msg(text, name))
+    kind = (Nodetype.NAME, "here/msg/All")
+    for compression in ("none", "bz2", "lz4"):
+        path = folder / f"bag1-{compression}.bag"
+        writer = Writer(path)
+        writer.chunk_threshold = rng.choice([1000, 1 << 20])
+        if compression != "none":
+            writer.set_compression(Writer.CompressionFormat[compression.upper()])
+        with writer:
+            connection = writer.add_connection("/all", kind[1], typestore=store)
+            other = writer.add_connection("/other", kind[1], typestore=store)
+            for at in range(20):
+                for to in (connection, other):
+                    writer.write(to, 1000 + at, bytes(store.serialize_ros1(value(rng, store, kind), kind[1])))
+        with Reader(path) as reader:
+            messages = [store.deserialize_ros1(data, kind[1]) for to, _, data in reader.messages() if to.topic == "/all"]
+        rows = [{name: found for name, (_, found) in columns(store, message, kind, "").items()} for message in messages]
+        (folder / f"{path.stem}.json").write_text(json.dumps({"/all": rows}))
+
+
+def idl_text() -> str:
+    """The types of ROS 2 in IDL, as ROS writes it of `.msg` files, each behind a heading."""
+    words = {"bool": "boolean", "float32": "float", "float64": "double", "int32": "long", "uint64": "unsigned long long"}
+    texts = []
+    for name, text in definitions(2).items():
+        package, _, short = name.split("/")
+        typedefs, members = "", ""
+        for line in text.splitlines():
+            if "=" in line:
+                continue
+            kind, field = line.split()
+            item, _, length = kind.partition("[")
+            if item == "Small" or item == "Nothing":
+                item = f"here::msg::{item}"
+            item = words.get(item, item.replace("/", "::msg::"))
+            comment = f'@verbatim (language="comment", text="{field} // of }} " "\\n" "/* ; {{")\n'
+            if length == "]":
+                members += f"{comment}sequence<{item}> {field};\n"
+            elif length:
+                typedefs += f"typedef {item} {short}__{field}[{length[:-1]}];\n"
+                members += f"{comment}{short}__{field} {field};\n"
+            else:
+                members += f"{comment}{item} {field};\n"
+        members = members or "uint8 structure_needs_at_least_one_member;\n"
+        constants = f"module {short}_Constants {{\n@unit (value=\"m\") const uint8 LIMIT = 7;\n}};\n"
+        body = f"module {package} {{\nmodule msg {{\n{typedefs}{constants}struct {short} {{\n{members}}};\n}};\n}};\n"
+        texts.append(f"{'=' * 80}\nIDL: {name}\n// A file\n{body}")
+    return "\n".join(reversed(texts))
+
+
+def idl(folder: Path, rng: random.Random) -> None:
+    """Types in IDL, by the parser of rosbags: `idl.mcap`, and a folder of rosbag2, `bag-sqlite3-idl`."""
+    from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+
+    store, text = get_typestore(Stores.ROS2_HUMBLE), idl_text()
+    # Its parser knows no headings, and needs the types before those that use them.
+    files = ["".join(part.partition("\n")[2]) for part in text.split("=" * 80 + "\n") if part]
+    store.register(get_types_from_idl("\n".join(reversed(files))))
+    kind = (Nodetype.NAME, "here/msg/All")
+    path, bag = folder / "idl.mcap", folder / "bag-sqlite3-idl"
+    with open(path, "wb") as file, Writer(bag, version=9, storage_plugin=StoragePlugin.SQLITE3) as other:
+        writer = McapWriter(file)
+        writer.start()
+        connection = other.add_connection("/all", kind[1], msgdef=text, rihs01="RIHS01_" + "0" * 64)
+        schema = writer.register_schema(kind[1], "ros2idl", text.encode())
+        channel = writer.register_channel("/all", "cdr", schema)
+        for at in range(20):
+            data = bytes(store.serialize_cdr(value(rng, store, kind), kind[1], little_endian=rng.random() < 0.7))
+            writer.add_message(channel, log_time=1000 + at, publish_time=1000 + at, data=data)
+            other.write(connection, 1000 + at, data)
+        writer.finish()
+    with open(path, "rb") as file:
+        payloads = [message.data for *_, message in make_reader(file).iter_messages()]
+    with Reader(bag) as reader:
+        again = [bytes(data) for *_, data in reader.messages()]
+    assert payloads == again
+    messages = [store.deserialize_cdr(data, kind[1]) for data in payloads]
+    rows = [{name: found for name, (_, found) in columns(store, message, kind, "").items()} for message in messages]
+    for name in (path.stem, bag.name):
+        (folder / f"{name}.json").write_text(json.dumps({"/all": rows}))
+
+
 def definition_text(version: int) -> list[str]:
     texts = definitions(version)
     lines = [texts.pop("here/msg/All")]
@@ -283,3 +373,5 @@ if __name__ == "__main__":
     proto(target, rng)
     plain_json(target, rng)
     bags(target, rng)
+    old_bags(target, rng)
+    idl(target, rng)

@@ -122,12 +122,12 @@ pub(crate) async fn change(server: &Server, what: &str) -> Result<Vec<Table>> {
         }
         "edit" => table.edit().set_property("note", "reset").drop_columns(&["labels.note"]).commit().await?,
         "tag" => table.edit().tag("gold", 1).commit().await?,
-        "compact" => table.compact(1 << 20).await?,
-        "materialize" => Table::open_with(&url("borrowed"), &stores).await?.materialize(|_, _| {}).await?,
+        "compact" => table.storage().compact(1 << 20).await?,
+        "materialize" => Table::open_with(&url("borrowed"), &stores).await?.storage().materialize(|_, _| {}).await?,
         "collect garbage" => {
             let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
             for turn in 1..4 {
-                Table::collect_garbage(table.store(), settings, now_ms() + turn * 86_400_000 * 30).await?;
+                table.storage().collect_garbage(settings, now_ms() + turn * 86_400_000 * 30).await?;
             }
             Table::open_with(&url("t"), &stores).await?
         }
@@ -138,19 +138,17 @@ pub(crate) async fn change(server: &Server, what: &str) -> Result<Vec<Table>> {
 
 #[cfg(feature = "frame")]
 async fn views(server: &Server, table: &Table, what: &str) -> Result<Vec<Table>> {
-    let (stores, url) = (&s3::options(server), |name: &str| server.url("data", name));
-    let other = Table::open_with(&url("other"), stores).await?;
+    let (stores, url) = (s3::options(server), |name: &str| server.url("data", name));
+    let target = |name: &str| tetrys::ViewTarget::New(url(name), stores.clone());
+    let (other, options) = (Table::open_with(&url("other"), &stores).await?, tetrys::ViewOptions::default());
     let (left, right) = (table.index().await?, other.index().await?);
     let merge = tetrys::Merge::on(["log", "time"]);
     Ok(match what {
-        "save a view" => {
-            vec![left.sql("SELECT * FROM t WHERE time > 1100")?.view_writer().save_with(&url("new"), stores).await?.table]
-        }
-        "save a merge" => vec![table.merge_writer(&other, merge).save_with(&url("new"), stores).await?.table],
+        "save a view" => vec![left.sql("SELECT * FROM t WHERE time > 1100")?.save(target("new")).await?.table],
+        "save a merge" => vec![table.merge(&other, merge).save(target("new"), &options).await?.table],
         _ => {
-            let merged = left.merge(&right, &merge)?.view_writer().save_with(&url("new"), stores).await?.table;
-            let splits = table.split_writer(["log"], [("train", 0.5), ("test", 0.5)]);
-            let splits = splits.save_with(&url("splits"), stores).await?;
+            let merged = left.merge(&right, &merge)?.save(target("new")).await?.table;
+            let splits = table.split(["log"], [("train", 0.5), ("test", 0.5)]).save(target("splits"), &options).await?;
             [merged].into_iter().chain(splits.into_iter().map(|(_, view)| view.table)).collect()
         }
     })

@@ -20,7 +20,7 @@ use object_store::{memory::InMemory, path::Path};
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
-    table::{Fate, GcSettings, now_ms},
+    table::{Fate, GcSettings, Storage, Versions, now_ms},
 };
 use tetrys_s3_server::Fault;
 use uuid::Uuid;
@@ -106,12 +106,12 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
     let result = block_on(async { append(&Table::open_in(over(Arc::new(hooked))).await?, 1).await });
     let resolved = |error: &tetrys::Error| {
         let (version, commit) = named(&error.to_string());
-        (version, commit, block_on(Table::fate_of(&store, version, commit)).unwrap())
+        (version, commit, block_on(Versions::of(&store).fate_of(version, commit)).unwrap())
     };
     let before = result.as_ref().err().filter(|error| error.kind() == ErrorKind::OutcomeUnknown).map(resolved);
     late.arrive(&*raw);
     let found = block_on(Table::open_in(store.clone())).unwrap();
-    assert!(block_on(found.verify(|_, _| {})).unwrap().damage.is_empty(), "{case}");
+    assert!(block_on(found.storage().verify(|_, _| {})).unwrap().damage.is_empty(), "{case}");
     let ours = found.rows() % 10 - 3;
     match &result {
         Ok(table) => assert!(ours == 1 && table.rows() % 10 == 4, "{case}: {ours} times in the table"),
@@ -121,7 +121,7 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
             assert!(fate == Fate::Open || fate == after, "{case}: {fate}, then {after}");
             assert_eq!(u64::from(after == Fate::Committed), ours, "{case}: {after}");
             // Once it is ruled out, nothing changes any more.
-            let settled = block_on(Table::rule_out(&store, version, commit)).unwrap();
+            let settled = block_on(Versions::of(&store).rule_out(version, commit)).unwrap();
             assert!(settled != Fate::Open && (after == Fate::Open || settled == after), "{case}: {settled}");
         }
         Err(error) => assert_eq!(ours, 0, "{case}: {error}"),
@@ -236,7 +236,7 @@ fn an_empty_version_keeps_what_the_version_that_it_repeats_uses() {
         partition.write(&rows(0, 500)).await.unwrap();
         let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         assert_eq!(table.manifest().stores.len(), 1, "it uses chunks of the owner");
-        assert_eq!(Table::rule_out(&labels, 2, Uuid::new_v4()).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Versions::of(&labels).rule_out(2, Uuid::new_v4()).await.unwrap(), Fate::NotCommitted);
         let table = Table::open_in(labels.clone()).await.unwrap().edit().tag("kept", 2).commit().await.unwrap();
         table.overwrite(schema(), WriteOptions::default()).await.unwrap().commit([]).await.unwrap();
         let settings = GcSettings { keep_versions: 1, age: Duration::from_secs(3600) };
@@ -244,11 +244,11 @@ fn an_empty_version_keeps_what_the_version_that_it_repeats_uses() {
         writer.commit([]).await.unwrap();
         for hours in [2, 4, 6, 8, 10] {
             for store in [&labels, &owner] {
-                Table::collect_garbage(store, settings, now_ms() + hours * 3_600_000).await.unwrap();
+                Storage::of(store).collect_garbage(settings, now_ms() + hours * 3_600_000).await.unwrap();
             }
         }
         let kept = Table::open_version_in(labels.clone(), 2).await.unwrap();
-        assert!(kept.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(kept.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
 }
 
@@ -315,31 +315,31 @@ fn what_became_of_a_commit_can_be_asked_at_any_time() {
     let (_, store) = memory();
     let nobody = Uuid::new_v4();
     block_on(async {
-        assert_eq!(Table::fate_of(&store, 4, nobody).await.unwrap_err().kind(), ErrorKind::NotFound);
-        assert_eq!(Table::fate_of(&store, 1, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Versions::of(&store).fate_of(4, nobody).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(Versions::of(&store).fate_of(1, nobody).await.unwrap(), Fate::Open);
         let mut tables = vec![create(store.clone(), 3).await.unwrap()];
         for _ in 0..3 {
             tables.push(append(tables.last().unwrap(), 10).await.unwrap());
         }
         for table in &tables {
             let (version, commit) = (table.version(), table.manifest().commit_id);
-            assert_eq!(Table::fate_of(&store, version, commit).await.unwrap(), Fate::Committed, "version {version}");
-            assert_eq!(Table::fate_of(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
-            assert_eq!(Table::rule_out(&store, version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
+            assert_eq!(Versions::of(&store).fate_of(version, commit).await.unwrap(), Fate::Committed, "version {version}");
+            assert_eq!(Versions::of(&store).fate_of(version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
+            assert_eq!(Versions::of(&store).rule_out(version, nobody).await.unwrap(), Fate::NotCommitted, "version {version}");
         }
-        assert_eq!(Table::fate_of(&store, 5, nobody).await.unwrap(), Fate::Open);
-        assert_eq!(Table::fate_of(&store, 0, nobody).await.unwrap(), Fate::NotCommitted);
-        assert_eq!(Table::fate_of(&store, u64::MAX, nobody).await.unwrap(), Fate::Open);
-        assert_eq!(Table::rule_out(&store, u64::MAX, nobody).await.unwrap_err().kind(), ErrorKind::Invalid);
-        let error = Table::rule_out(&store, 6, nobody).await.unwrap_err();
+        assert_eq!(Versions::of(&store).fate_of(5, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Versions::of(&store).fate_of(0, nobody).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Versions::of(&store).fate_of(u64::MAX, nobody).await.unwrap(), Fate::Open);
+        assert_eq!(Versions::of(&store).rule_out(u64::MAX, nobody).await.unwrap_err().kind(), ErrorKind::Invalid);
+        let error = Versions::of(&store).rule_out(6, nobody).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert_eq!(Table::rule_out(&store, 5, nobody).await.unwrap(), Fate::NotCommitted);
+        assert_eq!(Versions::of(&store).rule_out(5, nobody).await.unwrap(), Fate::NotCommitted);
         let newest = Table::open_in(store.clone()).await.unwrap();
         assert_eq!((newest.version(), newest.rows()), (5, tables[3].rows()), "a version without a change");
         // Version 2 is given up: version 3 still tells whose it was not, and nobody can tell whether it was this commit.
         store.delete(&manifest_name(2)).await.unwrap();
-        assert_eq!(Table::fate_of(&store, 2, tables[1].manifest().commit_id).await.unwrap(), Fate::CannotTell);
-        assert_eq!(Table::fate_of(&store, 1, tables[0].manifest().commit_id).await.unwrap(), Fate::CannotTell);
-        assert_eq!(Table::fate_of(&store, 3, tables[2].manifest().commit_id).await.unwrap(), Fate::Committed);
+        assert_eq!(Versions::of(&store).fate_of(2, tables[1].manifest().commit_id).await.unwrap(), Fate::CannotTell);
+        assert_eq!(Versions::of(&store).fate_of(1, tables[0].manifest().commit_id).await.unwrap(), Fate::CannotTell);
+        assert_eq!(Versions::of(&store).fate_of(3, tables[2].manifest().commit_id).await.unwrap(), Fate::Committed);
     });
 }

@@ -12,9 +12,9 @@ use object_store::{
     multipart::MultipartStore,
 };
 use tetrys::{
-    ErrorKind, Schema, Store, StoreOptions, Table, WriteOptions,
+    ErrorKind, Schema, Store, StoreOptions, WriteOptions,
     store::Put,
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 use tetrys_s3_server::{
     Fault,
@@ -326,7 +326,7 @@ fn costs(protocol: Protocol) -> (Vec<(&'static str, Count)>, usize) {
         let settings = GcSettings { keep_versions: 1, age: std::time::Duration::from_secs(3600) };
         let before = server.names("data").len();
         for hours in [2, 4, 6] {
-            Table::collect_garbage(&store, settings, now_ms() + 3_600_000 * hours).await.unwrap();
+            Storage::of(&store).collect_garbage(settings, now_ms() + 3_600_000 * hours).await.unwrap();
         }
         took("collect garbage");
         before - server.names("data").len()

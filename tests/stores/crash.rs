@@ -53,7 +53,7 @@ async fn is_complete(store: &Store) -> bool {
         }
     };
     assert_eq!(table.version(), 1);
-    let verified = table.verify(|_, _| {}).await.unwrap();
+    let verified = table.storage().verify(|_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{verified:?}");
     assert_eq!(table.attachment("map").await.unwrap(), "a small map");
     let read: Vec<_> = table.row_loader().scan(1000).collect().await;

@@ -126,7 +126,7 @@ fn state(server: &Server) -> Result<State, String> {
         }
         let read = async {
             let table = Table::open_with(&server.url("data", &name), &s3::options(server)).await?;
-            let found = table.verify_more(VerifyReach { all_versions: true, sources: false }, |_, _| {}).await?;
+            let found = table.storage().verify_more(VerifyReach { all_versions: true, sources: false }, |_, _| {}).await?;
             let all: Vec<u64> = (0..table.rows()).collect();
             let rows = table.row_loader().take(&all).await?;
             Ok::<_, Error>((table.version(), found, format!("{rows:?}")))

@@ -363,7 +363,7 @@ fn without_a_runtime_with_timers_and_io_a_remote_store_says_what_to_do() {
             let error = error.expect(what);
             assert_eq!(error.kind(), ErrorKind::Invalid, "{what}: {error}");
             let text = error.to_string();
-            assert!(text.contains(what) && text.contains("enable_all") && text.contains("tetrys::blocking"), "{what}: {text}");
+            assert!(text.contains(what) && text.contains("enable_all") && text.contains("tetrys::block_on"), "{what}: {text}");
         }
         // The store is whole afterwards.
         assert_eq!(block_on(store.get("a", 9)).unwrap(), "bytes");

@@ -320,7 +320,7 @@ fn verifying_looks_at_the_store_whatever_the_cache_has() {
     let options = cached(&server, folder.path(), &[]);
     block_on(read_all(&options, &all)).unwrap();
     let opened = block_on(Table::open_with("s3://data/t", &options)).unwrap();
-    assert!(block_on(opened.verify(|_, _| {})).unwrap().damage.is_empty());
+    assert!(block_on(opened.storage().verify(|_, _| {})).unwrap().damage.is_empty());
     let keys: Vec<String> = server.names("data").into_iter().filter(|key| !key.contains("/manifests/")).collect();
     for key in &keys {
         let sound = server.get("data", key).unwrap();
@@ -328,7 +328,7 @@ fn verifying_looks_at_the_store_whatever_the_cache_has() {
         let middle = damaged.len() / 2;
         damaged[middle] ^= 1;
         server.put("data", key, damaged);
-        let damage = block_on(opened.verify(|_, _| {})).unwrap().damage;
+        let damage = block_on(opened.storage().verify(|_, _| {})).unwrap().damage;
         assert!(!damage.is_empty(), "{key}");
         server.put("data", key, sound);
     }

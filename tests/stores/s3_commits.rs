@@ -358,7 +358,7 @@ fn a_commit_over_a_network_that_fails_now_and_then_is_whole_or_absent() {
         let there = block_on(newest_version(&store)).unwrap().is_some();
         match result {
             Ok(table) => {
-                assert!(there && block_on(table.verify(|_, _| {})).unwrap().damage.is_empty());
+                assert!(there && block_on(table.storage().verify(|_, _| {})).unwrap().damage.is_empty());
                 done += 1;
             }
             Err(error) => {

@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, RecordBatch};
 use futures::{FutureExt, future::BoxFuture};
 use tetrys::{
     Schema, Store, Table, WriteOptions,
-    table::{Cuts, GcSettings, now_ms},
+    table::{Cuts, GcSettings, Storage, now_ms},
 };
 use tetrys_s3_server::{Fault, Latency, Server, dependent};
 
@@ -77,8 +77,8 @@ async fn costs(server: &Server, versions: i64) -> Meter<'_> {
     let patch = RecordBatch::try_from_iter([("id", of(ROWS / 2)), ("y", of(7))]).unwrap();
     meter.count("patch a row", async |table| table.patch(&["id"], &patch, WriteOptions::default()).await).await;
     meter.count("delete a row", async |table| table.delete([ROWS as u64 / 3], WriteOptions::default()).await).await;
-    meter.count("verify", async |table| table.verify(|_, _| {}).await).await;
-    let collect = async |table: &Table, hours| Table::collect_garbage(table.store(), settings, later(hours)).await;
+    meter.count("verify", async |table| table.storage().verify(|_, _| {}).await).await;
+    let collect = async |table: &Table, hours| table.storage().collect_garbage(settings, later(hours)).await;
     meter.count("gc: gives up", async |table| collect(table, 2).await).await;
     let deleted = meter.count("gc: deletes", async |table| collect(table, 4).await).await;
     assert!(!deleted.delete.is_empty(), "{deleted:?}");
@@ -148,7 +148,7 @@ fn collected(server: &Server, path: &str) -> Vec<String> {
     let store = s3::store(server, path);
     let settings = GcSettings { keep_versions: 1, age: Duration::from_secs(3600) };
     for hours in [2, 4, 6, 8] {
-        block_on(Table::collect_garbage(&store, settings, now_ms() + 3_600_000 * hours)).unwrap();
+        block_on(Storage::of(&store).collect_garbage(settings, now_ms() + 3_600_000 * hours)).unwrap();
     }
     let names = server.names("data").into_iter();
     let mut folders: Vec<String> =
@@ -213,7 +213,7 @@ fn a_verification_reads_many_chunks_at_a_time() {
         // A listing; a manifest; the index; layout and hashes; all chunks, none of which is answered before the last one is asked for;
         // the pins.
         server.answer_in_waves(&[1, 1, 1, 2, chunks as usize, 1]);
-        let found = table.verify(|_, _| {}).await;
+        let found = table.storage().verify(|_, _| {}).await;
         let waves = server.take_waves();
         let found = found.unwrap_or_else(|error| panic!("{error}: {waves:?}"));
         assert!(found.damage.is_empty() && found.chunks == chunks, "{found:?}");

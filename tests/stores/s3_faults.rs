@@ -403,7 +403,7 @@ fn what_was_garbled_once_on_the_way_is_read_once_more_and_what_is_damaged_is_rep
             let first = request.method == "GET" && !request.is_list() && seen.lock().unwrap().insert(request.key.clone());
             first.then_some(Fault::Flip(40))
         });
-        let verified = Table::open_with("s3://data/t", &options).await.unwrap().verify(|_, _| {}).await.unwrap();
+        let verified = Table::open_with("s3://data/t", &options).await.unwrap().storage().verify(|_, _| {}).await.unwrap();
         assert!(verified.damage.is_empty() && verified.chunks > 0, "{:?}", verified.damage);
     });
 }

@@ -46,7 +46,7 @@ fn every_change_survives_a_reset_of_each_of_its_requests_before_and_after_the_ef
             server.behave();
             let mut read = Vec::new();
             for table in made {
-                let verified = block_on(table.verify(|_, _| {})).unwrap();
+                let verified = block_on(table.storage().verify(|_, _| {})).unwrap();
                 assert!(verified.damage.is_empty(), "{what} with {fault:?}: {:?}", verified.damage);
                 let all: Vec<u64> = (0..table.rows()).collect();
                 let rows = block_on(table.row_loader().take(&all)).unwrap();

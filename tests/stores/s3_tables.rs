@@ -41,7 +41,7 @@ async fn tells_the_whole_story(url: &str, options: &StoreOptions) {
     let nothing = Table::open_with(&format!("{url}-nothing"), options).await.unwrap_err();
     assert_eq!(nothing.kind(), ErrorKind::NotFound, "{nothing}");
 
-    let verified = Table::open_with(url, options).await.unwrap().verify(|_, _| {}).await.unwrap();
+    let verified = Table::open_with(url, options).await.unwrap().storage().verify(|_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
@@ -63,7 +63,8 @@ fn a_table_on_a_server_written_by_others_is_a_table() {
 
 #[test]
 fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
-    use tetrys_l5::{Dataset, GeneratorSettings, IngestSettings, ingest};
+    use tetrys::ingest::IngestOptions;
+    use tetrys_l5::{Dataset, GeneratorSettings, ingest};
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("made.zarr");
     GeneratorSettings { scenes: 3, frames_per_scene: 50, ..Default::default() }.generate(&source).unwrap();
@@ -71,7 +72,7 @@ fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
     let server = s3::server();
     for preset in [Preset::Fast, Preset::Balanced, Preset::Compact] {
         let write = WriteOptions::default().preset(preset);
-        let settings = IngestSettings { partition_rows: 40, workers: 3, write, ..Default::default() };
+        let settings = IngestOptions { partition_rows: 40, workers: 3, write, ..Default::default() };
         let (here, there) = block_on(async {
             let disk = Store::open(folder.path().join(preset.name()).to_str().unwrap()).unwrap();
             let here = ingest(&dataset, disk, &settings, |_| {}).await.unwrap();
@@ -91,7 +92,7 @@ fn a_data_set_taken_in_on_s3_is_the_one_taken_in_on_a_disk() {
             Preset::Balanced => assert!(bytes[1] < bytes[0], "{bytes:?}"),
             _ => assert_eq!(stored[0], stored[1], "{preset}: the same bytes by the same names, wherever they are"),
         }
-        assert!(block_on(there.verify(|_, _| {})).unwrap().damage.is_empty());
+        assert!(block_on(there.storage().verify(|_, _| {})).unwrap().damage.is_empty());
     }
 }
 

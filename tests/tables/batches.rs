@@ -319,6 +319,21 @@ fn the_first_batches_of_the_next_epoch_are_read_before_an_epoch_ends_and_only_on
 }
 
 #[test]
+fn more_of_the_next_epoch_is_read_once_an_epoch_has_begun_with_what_was_read_before() {
+    let (table, folder) = (table(), tempfile::tempdir().unwrap());
+    let rows = table.row_loader().columns(["ego.pose"]).unwrap();
+    let trace = folder.path().join("trace.json");
+    // Half of the bound holds two plans of 13 samples of 72 bytes, of which one is less than a tenth of an epoch.
+    let mut loader = block_on(DataLoader::new(rows, LoaderOptions::new(1).prefetch(4000).seed(5))).unwrap();
+    loader.set_trace(Trace::create(&trace).unwrap());
+    for (epoch, ahead) in [13, 26, 26, 26].into_iter().enumerate() {
+        rest(&mut loader);
+        let expected = (epoch as u64 + 1) * ROWS + ahead;
+        assert_eq!(wait_for(&trace, expected), expected, "epoch {epoch}");
+    }
+}
+
+#[test]
 fn the_next_epoch_of_a_mix_is_that_of_its_weights_also_after_a_change_within_an_epoch() {
     let table = table();
     let rows = table.row_loader().columns(["ego.pose"]).unwrap();

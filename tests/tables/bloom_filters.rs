@@ -209,7 +209,7 @@ fn a_damaged_filter_drops_no_row_and_is_found() {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}"),
             }
         }
-        let verified = block_on(fresh(&table).verify(|_, _| {})).unwrap();
+        let verified = block_on(fresh(&table).storage().verify(|_, _| {})).unwrap();
         assert_eq!(verified.damage.len(), 1, "{:?}", verified.damage);
     }
 }
@@ -239,7 +239,7 @@ fn verification_finds_a_filter_that_lacks_a_value_although_its_checksum_is_right
     block_on(overwrite(&*raw, &format!("index/{}.parquet", segment.index.blake3), &bytes));
     block_on(overwrite(&*raw, &manifest_name(manifest.version), &manifest.to_bytes().unwrap().0));
     let forged = block_on(Table::open_in(over(raw))).unwrap();
-    let verified = block_on(forged.verify(|_, _| {})).unwrap();
+    let verified = block_on(forged.storage().verify(|_, _| {})).unwrap();
     let lacks = |problem: &str| problem.contains("bloom filter of column `id` lacks the value of row");
     assert!(verified.damage.iter().any(|damage| lacks(&damage.problem)), "{:?}", verified.damage);
 }
@@ -266,13 +266,13 @@ fn filters_are_asked_for_in_the_schema_and_later() {
         // Segments that are not merged get filters, too.
         let mut after = asked;
         for segment_rows in [1, 1 << 20] {
-            let next = after.compact(segment_rows).await.unwrap();
+            let next = after.storage().compact(segment_rows).await.unwrap();
             assert_eq!(next.manifest().segments.len(), if segment_rows == 1 { 2 } else { 1 });
             let explained = request(&next).explain().await.unwrap();
             assert!(explained.rows < before.rows, "{before}, {explained}");
             assert_eq!(request(&next).await.unwrap().len(), request(&after).await.unwrap().len());
-            assert!(next.verify(|_, _| {}).await.unwrap().damage.is_empty());
-            assert_eq!(next.compact(segment_rows).await.unwrap().version(), next.version());
+            assert!(next.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
+            assert_eq!(next.storage().compact(segment_rows).await.unwrap().version(), next.version());
             after = next;
         }
         drop(raw);

@@ -15,7 +15,7 @@ use tetrys::{
     ErrorKind, Store, Table, TableWriter, WriteOptions,
     format::{Collections, StoredLists},
     machine::Simulation,
-    table::{Fate, GcSettings},
+    table::{Fate, GcSettings, Storage, Versions},
     write::Receipt,
 };
 
@@ -34,7 +34,7 @@ fn later(hours: u64) -> SystemTime {
 async fn collect(store: &Store, versions: usize, hours: u64) -> tetrys::table::GcPlan {
     let settings = GcSettings { keep_versions: versions, age: HOUR };
     let now = later(hours).duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as i64;
-    Table::collect_garbage(store, settings, now).await.unwrap()
+    Storage::of(store).collect_garbage(settings, now).await.unwrap()
 }
 
 async fn newest(store: &Store) -> Table {
@@ -60,7 +60,7 @@ async fn assert_rows(table: &Table, expected: &RecordBatch) {
     let all: Vec<u64> = (0..table.rows()).collect();
     let rows: Vec<_> = all.iter().copied().map(Some).collect();
     tables::assert_rows(&table.row_loader().take(&all).await.unwrap(), expected, &rows);
-    let damage = table.verify(|_, _| {}).await.unwrap().damage;
+    let damage = table.storage().verify(|_, _| {}).await.unwrap().damage;
     assert!(damage.is_empty(), "{damage:?}");
 }
 
@@ -230,7 +230,7 @@ fn the_same_rows_are_written_again_beside_collections_and_no_name_comes_back() {
 /// Drops a column and compacts: both write index, layouts and hashes.
 async fn without(table: &Table, column: &str) -> Table {
     let dropped = table.edit().drop_columns(&[column]).commit().await.unwrap();
-    dropped.compact(1 << 20).await.unwrap()
+    dropped.storage().compact(1 << 20).await.unwrap()
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_session_is_committed_once_also_when_its_version_is_long_gone() {
         let said = format!("was committed as version {}", made.version());
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&said), "{error}");
         // The newest version still tells what became of the commit.
-        let fate = |commit| Table::fate_of(&store, made.version(), commit);
+        let fate = |commit| Versions::of(&store).fate_of(made.version(), commit);
         assert_eq!(fate(made.manifest().commit_id).await.unwrap(), Fate::Committed);
         assert_eq!(fate(uuid::Uuid::from_u128(1)).await.unwrap(), Fate::NotCommitted);
         // And when it no longer does, the session is over.
@@ -293,7 +293,7 @@ fn long_lists_are_an_object_that_appends_do_not_copy() {
         let manifest = store.list("manifests").await.unwrap().into_iter().map(|(_, bytes)| bytes).max().unwrap();
         assert!(manifest < 60_000, "{manifest}");
         // What is needed again leaves the lists.
-        let restored = edited.restore(1).await.unwrap();
+        let restored = edited.versions().restore(1).await.unwrap();
         assert_ne!(decided(&restored).lists, StoredLists::Object(object));
         assert_rows(&restored, &rows[0]).await;
         // The objects of lists go with the versions that name them.

@@ -82,7 +82,7 @@ type Place = (u32, ChunkId, u64, u64);
 /// Returns for each row the number of ranges of the window of eight rows that begins at the row. Adjacent blocks of one chunk are
 /// one range; no gap is bridged.
 async fn ranges(table: &Table, group: usize) -> Vec<usize> {
-    let layout = table.layout(group).await.unwrap();
+    let layout = table.storage().layout(group).await.unwrap();
     let sequences = table.sequences().await.unwrap();
     let place = |row: u64| -> Place {
         let place = layout.locate(row).unwrap().block;
@@ -113,7 +113,7 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
         let (table, owners, rows) = scattered(folder.path(), [Preset::Balanced; 2]).await;
         let before = tables::objects(table.store()).await;
         assert_eq!(ranges(&table, 0).await.into_iter().max(), Some(4));
-        let (next, moved) = table.compact_runs(MOST, bound()).await.unwrap();
+        let (next, moved) = table.storage().compact_runs(MOST, bound()).await.unwrap();
         assert_eq!((next.version(), moved.before.extra_ranges > 1), (2, true));
         assert_reads(&next, &rows).await;
         let most = ranges(&next, 0).await;
@@ -121,7 +121,7 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
         assert!(moved.after.extra_ranges <= 1 && moved.after.percent <= 150, "{moved:?}");
 
         // The rows of the last log were adjacent already, so the new version refers to their old place.
-        let (was, is) = (table.layout(0).await.unwrap(), next.layout(0).await.unwrap());
+        let (was, is) = (table.storage().layout(0).await.unwrap(), next.storage().layout(0).await.unwrap());
         for row in 32..ROWS {
             let place = |layout: &tetrys::read::Layout| {
                 let place = layout.locate(row).unwrap().block;
@@ -145,12 +145,15 @@ fn rows_scattered_over_four_tables_are_put_side_by_side() {
         // The earlier version is unchanged, and a second compaction has nothing to do.
         assert!(before.iter().all(|object| now.contains(object)));
         assert_reads(&table, &rows).await;
-        let (again, moved) = next.compact_runs(MOST, bound()).await.unwrap();
+        let (again, moved) = next.storage().compact_runs(MOST, bound()).await.unwrap();
         assert_eq!((again.version(), moved.blocks), (2, 0));
         for owner in &owners {
             assert_eq!(owner.store().list("pins").await.unwrap().len(), 2, "one for each version");
         }
-        assert_eq!(table.compact_runs(MOST, Locality { window: 0, ..bound() }).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            table.storage().compact_runs(MOST, Locality { window: 0, ..bound() }).await.unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
     });
 }
 
@@ -163,7 +166,7 @@ fn a_bound_that_is_kept_moves_nothing() {
         let table = write(store(folder.path(), "table"), &schema, options, &[], &rows).await;
         assert!(table.store().list("chunks").await.unwrap().len() > 4, "windows end chunks everywhere");
         let strict = Locality { window: 16, extra_ranges: 0, percent: 100 };
-        let (next, moved) = table.compact_runs(MOST, strict).await.unwrap();
+        let (next, moved) = table.storage().compact_runs(MOST, strict).await.unwrap();
         assert_eq!((next.version(), moved.blocks, moved.before), (1, 0, moved.after));
     });
 }
@@ -173,7 +176,7 @@ fn blocks_of_other_codecs_are_encoded_again() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (table, _, rows) = scattered(folder.path(), [Preset::Fast, Preset::Compact]).await;
-        let (next, moved) = table.compact_runs(MOST, Locality { extra_ranges: 0, ..bound() }).await.unwrap();
+        let (next, moved) = table.storage().compact_runs(MOST, Locality { extra_ranges: 0, ..bound() }).await.unwrap();
         assert_reads(&next, &rows).await;
         assert!(moved.encoded > 0 && moved.encoded < moved.blocks, "{moved:?}");
         let stored = &next.manifest().segments[0].groups[0];
@@ -197,7 +200,7 @@ fn rows_appended_one_by_one_come_into_one_chunk() {
         }
         // Eight segments were merged into one; their chunks stayed in place.
         assert_eq!((table.manifest().segments.len(), ranges(&table, 0).await[0]), (5, 8));
-        let (next, moved) = table.compact_runs(MOST, bound()).await.unwrap();
+        let (next, moved) = table.storage().compact_runs(MOST, bound()).await.unwrap();
         assert_eq!(next.manifest().segments.len(), 1);
         assert_reads(&next, &rows.slice(0, 12)).await;
         assert!(ranges(&next, 0).await.into_iter().all(|ranges| ranges <= 2), "{moved:?}");
@@ -235,17 +238,17 @@ fn small_chunks_of_different_sequences_become_one() {
             table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         }
         let chunks = async |table: &Table, group: usize| -> BTreeSet<ChunkId> {
-            table.layout(group).await.unwrap().runs().iter().map(|run| run.chunk).collect()
+            table.storage().layout(group).await.unwrap().runs().iter().map(|run| run.chunk).collect()
         };
         // The other column group has the same block in every log, which is stored once.
         assert_eq!((chunks(&table, 0).await.len() as u64, chunks(&table, 1).await.len()), (logs, 1));
-        let (next, moved) = table.compact_runs(MOST, bound()).await.unwrap();
+        let (next, moved) = table.storage().compact_runs(MOST, bound()).await.unwrap();
         assert_eq!((chunks(&next, 0).await.len(), moved.chunks, moved.blocks), (1, 1, logs), "{moved:?}");
         assert_eq!(chunks(&next, 1).await, chunks(&table, 1).await, "blocks that are shared are not copied");
         let all: Vec<RecordBatch> = (0..logs).map(rows).collect();
         assert_reads(&next, &concat_batches(&all[0].schema(), &all).unwrap()).await;
-        assert!(next.verify(|_, _| {}).await.unwrap().damage.is_empty());
-        let (again, moved) = next.compact_runs(MOST, bound()).await.unwrap();
+        assert!(next.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
+        let (again, moved) = next.storage().compact_runs(MOST, bound()).await.unwrap();
         assert_eq!((again.version(), moved.blocks), (next.version(), 0));
     });
 }
@@ -277,12 +280,12 @@ fn any_history_reads_the_same_and_rests_after_one_compaction() {
             let bound =
                 Locality { window: 1 + rng.below(20), extra_ranges: rng.below(3) as usize, percent: 100 + 50 * rng.below(3) };
             let segments = 1 + rng.below(200);
-            let (next, moved): (Table, Gathered) = table.compact_runs(segments, bound).await.unwrap();
+            let (next, moved): (Table, Gathered) = table.storage().compact_runs(segments, bound).await.unwrap();
             // Windows stay beyond the bound only where new chunks, which end by their content, would make them no cheaper.
             if moved.after.extra_ranges <= bound.extra_ranges as u64 && moved.after.percent <= bound.percent.max(100) {
                 kept += 1;
             }
-            let (again, left) = next.compact_runs(segments, bound).await.unwrap();
+            let (again, left) = next.storage().compact_runs(segments, bound).await.unwrap();
             assert_eq!((again.version(), left.blocks, left.after), (next.version(), 0, moved.after), "{bound:?}");
             assert_reads(&next, &rows).await;
         }
@@ -301,7 +304,7 @@ fn what_another_table_says_is_compared_before_it_is_copied() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        let error = table.compact_runs(MOST, Locality { extra_ranges: 0, ..bound() }).await.unwrap_err();
+        let error = table.storage().compact_runs(MOST, Locality { extra_ranges: 0, ..bound() }).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains(" of owner 2"), "{error}");
         assert_eq!(Table::open_in(table.store().clone()).await.unwrap().version(), 1);
@@ -470,7 +473,7 @@ fn verifying_all_versions_reads_each_object_once_and_ends_where_it_said() {
             counting.reset();
             let (mut last, mut calls) = ((0, 0), 0);
             let reach = VerifyReach { all_versions, sources: true };
-            let verified = table.verify_more(reach, |done, total| {
+            let verified = table.storage().verify_more(reach, |done, total| {
                 assert!(done <= total && done >= last.0 && (calls == 0 || total == last.1), "{done} of {total} after {last:?}");
                 (last, calls) = ((done, total), calls + 1);
             });
@@ -499,7 +502,7 @@ fn merging_segments_reads_neither_payload_nor_segments_that_stay() {
         let table = tables::write(store.clone(), schema, cut_by(tiny_cuts()).segment_rows(1), &parts).await.unwrap();
         assert_eq!(table.manifest().segments.len(), 7);
         counting.reset();
-        let next = table.compact(30).await.unwrap();
+        let next = table.storage().compact(30).await.unwrap();
         let read: BTreeSet<String> = counting.snapshot().gets.into_iter().map(|get| get.path).collect();
         let segments = &next.manifest().segments;
         assert_eq!(segments.iter().map(|segment| segment.rows).collect::<Vec<_>>(), [30, 3, 30, 5]);
@@ -513,6 +516,6 @@ fn merging_segments_reads_neither_payload_nor_segments_that_stay() {
         }
         let again = Table::open_in(store).await.unwrap();
         assert_reads(&again, &concat_batches(&parts[0].schema(), &parts).unwrap()).await;
-        assert_eq!(again.compact(30).await.unwrap().version(), again.version(), "nothing is left to merge");
+        assert_eq!(again.storage().compact(30).await.unwrap().version(), again.version(), "nothing is left to merge");
     });
 }

@@ -13,7 +13,7 @@ use object_store::memory::InMemory;
 use tetrys::{
     Schema, Store, Table, WriteOptions,
     store::{CountingStore, Counts},
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 
 /// Rows of a batch that is written.
@@ -73,21 +73,19 @@ async fn costs(rows: i64, versions: u64) -> Vec<(&'static str, Counts)> {
     let later = |hours: i64| now_ms() + 3_600_000 * hours;
     // An append that is merged with small segments leaves objects of its own.
     for hours in [2, 4, 6] {
-        Table::collect_garbage(&meter.store, settings, later(hours)).await.unwrap();
+        Storage::of(&meter.store).collect_garbage(settings, later(hours)).await.unwrap();
     }
     meter.count("open", async |table| Table::open_in(table.store().clone()).await).await;
     meter.count("first row", async |table| table.row_loader().take(&[rows as u64 / 2]).await).await;
     meter.count("info", async |table| table.info().await).await;
-    meter.count("versions", async |table| table.history().await).await;
-    meter.count("doctor", async |table| Table::diagnose(table.store(), settings.age, now_ms()).await).await;
-    meter.count("users", async |table| Table::users(table.store()).await).await;
-    meter.count("sessions", async |table| Table::sessions(table.store()).await).await;
+    meter.count("versions", async |table| table.versions().list().await).await;
+    meter.count("doctor", async |table| table.storage().diagnose(settings.age, now_ms()).await).await;
+    meter.count("users", async |table| table.storage().users().await).await;
+    meter.count("sessions", async |table| table.storage().sessions().await).await;
     meter
-        .count("fate of the newest", async |table| {
-            Table::fate_of(table.store(), table.version(), table.manifest().commit_id).await
-        })
+        .count("fate of the newest", async |table| table.versions().fate_of(table.version(), table.manifest().commit_id).await)
         .await;
-    let gc = meter.count("gc of nothing", async |table| Table::collect_garbage(table.store(), settings, later(8)).await).await;
+    let gc = meter.count("gc of nothing", async |table| table.storage().collect_garbage(settings, later(8)).await).await;
     assert!(gc.is_empty(), "{gc:?}");
     meter.count("edit", async |table| table.edit().set_property("a", 1).commit().await).await;
     meter.count("append a row", async |table| Ok(append(table, rows + 1000..rows + 1001).await)).await;
@@ -111,8 +109,8 @@ async fn costs(rows: i64, versions: u64) -> Vec<(&'static str, Counts)> {
             writer.commit().await
         })
         .await;
-    meter.count("compact", async |table| table.compact(4 << 20).await).await;
-    meter.count("compact of nothing", async |table| table.compact(4 << 20).await).await;
+    meter.count("compact", async |table| table.storage().compact(4 << 20).await).await;
+    meter.count("compact of nothing", async |table| table.storage().compact(4 << 20).await).await;
     meter.found
 }
 
@@ -184,7 +182,7 @@ async fn costs_of_groups(groups: usize) -> Vec<(&'static str, Counts)> {
     let patch = batch(&[("id", 0), ("g7.x", 9)], 3..4);
     meter.count("patch a value", async |table| table.patch(&["id"], &patch, options()).await).await;
     meter.count("delete a row", async |table| table.delete([5], options()).await).await;
-    let found = meter.count("verify", async |table| table.verify(|_, _| {}).await).await;
+    let found = meter.count("verify", async |table| table.storage().verify(|_, _| {}).await).await;
     assert!(found.damage.is_empty());
     meter.found
 }

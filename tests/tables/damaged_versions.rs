@@ -9,7 +9,7 @@ use object_store::{ObjectStoreExt, memory::InMemory};
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
-    table::{GcSettings, VerifyReach, now_ms},
+    table::{GcSettings, Storage, VerifyReach, Versions, now_ms},
 };
 
 fn rows(from: i64) -> RecordBatch {
@@ -65,17 +65,17 @@ fn a_damaged_old_version_stops_nothing_but_garbage_collection() {
         assert_eq!((table.version(), table.rows()), (7, 300));
         let table = commit(table.overwrite(schema(), WriteOptions::default()).await.unwrap(), 0).await.unwrap();
 
-        let versions = Table::versions(&store).await.unwrap();
+        let versions = Versions::of(&store).list().await.unwrap();
         assert_eq!(versions.iter().map(|version| version.version).collect::<Vec<_>>(), [8, 7, 6, 5, 4, 3, 2, 1]);
         let damaged: Vec<u64> =
             versions.iter().filter(|version| version.damage.is_some()).map(|version| version.version).collect();
         assert_eq!(damaged, [2]);
         assert_eq!(versions[5].tags, ["gold"]);
-        let usage = Table::usage(&store).await.unwrap();
+        let usage = Storage::of(&store).usage().await.unwrap();
         assert_eq!((usage.versions.len(), usage.damaged), (7, vec![2]));
 
         let (settings, now) = collect(1, 2);
-        let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+        let error = Storage::of(&store).collect_garbage(settings, now).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.to_string().contains("or give the version up (`tetrys gc --give-up 2`"), "{error}");
         for (version, kind, says) in [
@@ -83,23 +83,23 @@ fn a_damaged_old_version_stops_nothing_but_garbage_collection() {
             (1, ErrorKind::Invalid, "is sound; expected a damaged one"),
             (77, ErrorKind::NotFound, "no version 77"),
         ] {
-            let error = table.give_up(version).await.unwrap_err();
+            let error = table.versions().give_up(version).await.unwrap_err();
             assert!(error.kind() == kind && error.to_string().contains(says), "{version}: {error}");
         }
         damage(&raw, 3).await;
-        let error = table.give_up(3).await.unwrap_err();
+        let error = table.versions().give_up(3).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("has the tag `gold`"), "{error}");
         // Inverted twice, it is as before.
         damage(&raw, 3).await;
-        table.give_up(2).await.unwrap();
+        table.versions().give_up(2).await.unwrap();
         for hours in [2, 4, 6, 8] {
             let (settings, now) = collect(1, hours);
-            Table::collect_garbage(&store, settings, now).await.unwrap();
+            Storage::of(&store).collect_garbage(settings, now).await.unwrap();
         }
         let newest = Table::open_in(store.clone()).await.unwrap();
         let gold = Table::open_version_in(store.clone(), 3).await.unwrap();
         for table in [&newest, &gold] {
-            assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+            assert!(table.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
         }
         assert_eq!((newest.rows(), gold.rows()), (50, 150));
     });
@@ -133,7 +133,7 @@ fn a_session_that_writes_what_a_collection_is_deleting_makes_objects_of_its_own(
         };
         let gc = |hours: i64| {
             let (settings, now) = collect(1, hours);
-            Table::collect_garbage(&store, settings, now)
+            Storage::of(&store).collect_garbage(settings, now)
         };
         gc(2).await.unwrap();
         gc(4).await.unwrap();
@@ -154,7 +154,7 @@ fn a_session_that_writes_what_a_collection_is_deleting_makes_objects_of_its_own(
         for hours in [4, 6, 8] {
             gc(hours).await.unwrap();
         }
-        assert!(committed.verify(|_, _| {}).await.unwrap().damage.is_empty(), "no version names what was deleted");
+        assert!(committed.storage().verify(|_, _| {}).await.unwrap().damage.is_empty(), "no version names what was deleted");
     });
 }
 
@@ -162,11 +162,11 @@ fn a_session_that_writes_what_a_collection_is_deleting_makes_objects_of_its_own(
 async fn collected(store: &Store) {
     for hours in [4, 6, 8] {
         let (settings, now) = collect(1, hours);
-        Table::collect_garbage(store, settings, now).await.unwrap();
+        Storage::of(store).collect_garbage(settings, now).await.unwrap();
     }
-    assert!(Table::versions(store).await.unwrap().iter().all(|version| version.damage.is_none()));
+    assert!(Versions::of(store).list().await.unwrap().iter().all(|version| version.damage.is_none()));
     let reach = VerifyReach { all_versions: true, sources: false };
-    let found = Table::open_in(store.clone()).await.unwrap().verify_more(reach, |_, _| {}).await.unwrap();
+    let found = Table::open_in(store.clone()).await.unwrap().storage().verify_more(reach, |_, _| {}).await.unwrap();
     assert!(found.damage.is_empty(), "{found:?}");
 }
 
@@ -182,9 +182,9 @@ fn damaged_versions_are_given_up_one_by_one() {
         damage(&raw, 4).await;
         for version in [2, 4] {
             let (settings, now) = collect(1, 2);
-            let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+            let error = Storage::of(&store).collect_garbage(settings, now).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-            Table::open_in(store.clone()).await.unwrap().give_up(version).await.unwrap();
+            Table::open_in(store.clone()).await.unwrap().versions().give_up(version).await.unwrap();
         }
         collected(&store).await;
         assert_eq!(Table::open_in(store).await.unwrap().rows(), table.rows());
@@ -199,7 +199,7 @@ fn neighbouring_damaged_versions_of_long_ago_are_named_one_after_the_other() {
         let first = created(store.clone()).await;
         commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
         let (settings, now) = collect(1, 2);
-        Table::collect_garbage(&store, settings, now).await.unwrap();
+        Storage::of(&store).collect_garbage(settings, now).await.unwrap();
         let mut table = Table::open_in(store.clone()).await.unwrap();
         assert!(table.manifest().collections.is_some());
         let floor = table.version();
@@ -212,10 +212,10 @@ fn neighbouring_damaged_versions_of_long_ago_are_named_one_after_the_other() {
         }
         for version in damaged {
             let (settings, now) = collect(1, 4);
-            let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+            let error = Storage::of(&store).collect_garbage(settings, now).await.unwrap_err();
             let says = format!("what version {version} needs is unknown");
             assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&says), "{error}");
-            Table::open_in(store.clone()).await.unwrap().give_up(version).await.unwrap();
+            Table::open_in(store.clone()).await.unwrap().versions().give_up(version).await.unwrap();
         }
         collected(&store).await;
     });
@@ -228,7 +228,7 @@ fn a_lost_manifest_above_the_floor_stops_a_collection_until_it_is_given_up() {
         let first = created(store.clone()).await;
         let second = commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
         let (settings, now) = collect(1, 2);
-        let plan = Table::collect_garbage(&store, settings, now).await.unwrap();
+        let plan = Storage::of(&store).collect_garbage(settings, now).await.unwrap();
         assert_eq!((second.version(), plan.expired), (2, vec![1]));
         for from in [300, 400] {
             let table = Table::open_in(store.clone()).await.unwrap();
@@ -236,11 +236,11 @@ fn a_lost_manifest_above_the_floor_stops_a_collection_until_it_is_given_up() {
         }
         store.delete(&manifest_name(4)).await.unwrap();
         let (settings, now) = collect(1, 4);
-        let error = Table::collect_garbage(&store, settings, now).await.unwrap_err();
+        let error = Storage::of(&store).collect_garbage(settings, now).await.unwrap_err();
         assert!(
             error.kind() == ErrorKind::Corrupt && error.to_string().contains("manifest of version 4, which is kept, is missing")
         );
-        Table::open_in(store.clone()).await.unwrap().give_up(4).await.unwrap();
+        Table::open_in(store.clone()).await.unwrap().versions().give_up(4).await.unwrap();
         collected(&store).await;
         assert_eq!(Table::open_in(store).await.unwrap().rows(), 150);
     });
@@ -273,7 +273,7 @@ fn a_patch_and_a_deletion_say_whether_an_object_was_lost_or_collected() {
             let second = commit(first.overwrite(schema(), WriteOptions::default()).await.unwrap(), 100).await.unwrap();
             for hours in [2, 4, 6] {
                 let (settings, now) = collect(1, hours);
-                Table::collect_garbage(second.store(), settings, now).await.unwrap();
+                second.storage().collect_garbage(settings, now).await.unwrap();
             }
             let error = change(&first, patches).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Conflict, "{patches}: {error}");

@@ -220,7 +220,11 @@ fn columns_that_moved_to_another_group_are_said_to_be_not_compared() {
 fn compared(now: &Table, before: &Table, on: &[&str], exact: bool, memory: u64, folder: &Path) -> Diff {
     let with = |memory_limit| DiffOptions { exact, memory_limit, temporary_folder: Some(folder.to_owned()) };
     let expected = block_on(now.diff_with(before, on, &with(Some(u64::MAX)))).unwrap();
-    let found = block_on(now.diff_with(before, on, &with(Some(memory)))).unwrap();
+    let mut found = block_on(now.diff_with(before, on, &with(Some(memory)))).unwrap();
+    if now.is_view() || before.is_view() {
+        // The hashes of the sources are read for the rows of each segment of a view.
+        found.bytes_read = expected.bytes_read;
+    }
     assert_eq!(found, expected, "by {on:?}, memory {memory}");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
     expected
@@ -309,7 +313,7 @@ fn a_diff_of_versions_equals_brute_force_and_reads_the_segments_that_differ() {
                         let column = if change == 2 { "x" } else { "y" };
                         now.patch(&["id"], &RecordBatch::try_from_iter([("id", id), (column, other)]).unwrap(), options()).await
                     }
-                    4 => now.restore(1 + rng.below(now.version())).await,
+                    4 => now.versions().restore(1 + rng.below(now.version())).await,
                     _ => {
                         // The parts in another order, and some of them changed.
                         let writer = now.overwrite(schema.clone(), options()).await?;
@@ -366,7 +370,7 @@ fn a_diff_of_versions_equals_brute_force_and_reads_the_segments_that_differ() {
                 block_on(async {
                     let index = table.index().filter_sql(format!("id % 4 <> {rest}")).await.unwrap();
                     let index = index.sort(["score", "id"], descending).unwrap();
-                    index.view_writer().save_in(memory().1).await.unwrap().table
+                    index.save(memory().1).await.unwrap().table
                 })
             };
             let of_now = view(&now, &mut rng);
@@ -382,9 +386,37 @@ fn a_diff_of_versions_equals_brute_force_and_reads_the_segments_that_differ() {
             assert_eq!(found.removed, numbers(&old, &|id, _| !new.contains_key(&id)));
             assert_eq!(found.changed, numbers(&new, &|id, values| old.get(&id).is_some_and(|(_, before)| before != values)));
             assert!(found.is_exact(), "{found}");
+            let on: &[&str] = if rng.once_in(3) { &[] } else { &["id"] };
+            compared(&of_now, &of_before, on, rng.once_in(2), *rng.pick(&[0, 1_000, 100_000]), folder.path());
         }
     }
     assert!(skipped > 40 && pairs > 2 && unread > 5, "{skipped} skipped, {pairs} pairs, {unread} without hashes");
+}
+
+/// Also beyond the memory limit, rows at equal places need no hashes.
+#[test]
+fn a_diff_of_views_in_partitions_reads_the_hashes_of_the_segments_that_differ() {
+    let schema = Schema::builder().index("id", "i64").group("a", [("x", "i64")]).build().unwrap();
+    let counting = CountingStore::new(InMemory::new());
+    let store = over(Arc::new(counting.clone()));
+    let options = || cut_by(tetrys::table::Cuts { block_min: 1, block_target: 2, ..tiny_cuts() }).segment_rows(1);
+    let batch = |part: i64| {
+        let numbers = || Arc::new(Int64Array::from_iter_values(part * 10..part * 10 + 10)) as ArrayRef;
+        RecordBatch::try_from_iter([("id", numbers()), ("x", numbers())]).unwrap()
+    };
+    let parts: Vec<RecordBatch> = (0..6).map(batch).collect();
+    let old = block_on(write(store, schema, options(), &parts)).unwrap();
+    let one = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+    let patch = RecordBatch::try_from_iter([("id", one(23)), ("x", one(-1))]).unwrap();
+    let new = block_on(old.patch(&["id"], &patch, options())).unwrap();
+    let view = |table: &Table| block_on(async { table.index().await.unwrap().save(memory().1).await.unwrap().table });
+    let (before, now) = (view(&old), view(&new));
+    counting.reset();
+    let options = DiffOptions { memory_limit: Some(0), ..DiffOptions::default() };
+    let found = block_on(now.diff_with(&before, ["id"], &options)).unwrap();
+    let hashes = counting.reset().gets.iter().filter(|get| get.path.contains("hashes/")).count();
+    assert_eq!((found.changed, found.added.len(), found.removed.len()), (vec![23], 0, 0));
+    assert!((1..=2).contains(&hashes), "{hashes} objects of the 12 of both tables");
 }
 
 /// Score, x and y.

@@ -1,4 +1,4 @@
-//! `Table::diagnose` finds what is wrong with a table, says what mends it, and sends a bounded number of requests.
+//! `Storage::diagnose` finds what is wrong with a table, says what mends it, and sends a bounded number of requests.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tetrys::{
     ErrorKind, Schema, Store, Table, WriteOptions,
     format::manifest_name,
     store::CountingStore,
-    table::{Cure, Diagnosis, Finding, GcSettings, Locality, now_ms},
+    table::{Cure, Diagnosis, Finding, GcSettings, Locality, Storage, now_ms},
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -37,7 +37,7 @@ async fn use_blocks_of(owner: &Table, store: Store) {
 }
 
 async fn diagnose(store: &Store) -> Diagnosis {
-    Table::diagnose(store, HOUR, now_ms()).await.unwrap()
+    Storage::of(store).diagnose(HOUR, now_ms()).await.unwrap()
 }
 
 /// What is never checked.
@@ -89,7 +89,8 @@ fn missing_and_short_objects_are_damage() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let table = table(store(folder.path(), "t")).await;
-        let (name, bytes) = table.objects().await.unwrap().into_iter().find(|(name, _)| name.starts_with("chunks/")).unwrap();
+        let (name, bytes) =
+            table.storage().objects().await.unwrap().into_iter().find(|(name, _)| name.starts_with("chunks/")).unwrap();
         let file = folder.path().join("t").join(&name);
         std::fs::File::options().write(true).open(&file).unwrap().set_len(bytes - 1).unwrap();
         let finding = only(diagnose(table.store()).await);
@@ -118,8 +119,8 @@ fn objects_of_older_versions_are_looked_for_and_what_is_not_is_said() {
         let [chunks, bytes] = found.not_checked.as_slice() else { panic!("{found:?}") };
         assert!(chunks.contains("that only older versions use; `verify` of all versions reads them"), "{found:?}");
         assert_eq!(bytes, BYTES);
-        let kept = second.objects().await.unwrap();
-        let (of_first, mut old) = (first.objects().await.unwrap(), first.objects().await.unwrap());
+        let kept = second.storage().objects().await.unwrap();
+        let (of_first, mut old) = (first.storage().objects().await.unwrap(), first.storage().objects().await.unwrap());
         old.retain(|name, _| !kept.contains_key(name) && !name.starts_with("chunks/"));
         assert!(old.len() >= 3, "an index, a layout and hashes: {old:?}");
         for (name, bytes) in old {
@@ -148,7 +149,7 @@ fn a_folder_or_a_pipe_in_the_place_of_an_object_is_one_finding_among_others() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let table = table(store(folder.path(), "t")).await;
-        let objects = table.objects().await.unwrap();
+        let objects = table.storage().objects().await.unwrap();
         for kind in ["chunks/", "hashes/", "index/", "layout/"] {
             let name = objects.keys().find(|name| name.starts_with(kind)).unwrap();
             let (file, aside) = (folder.path().join("t").join(name), folder.path().join("aside"));
@@ -159,7 +160,7 @@ fn a_folder_or_a_pipe_in_the_place_of_an_object_is_one_finding_among_others() {
                 let finding = only(diagnose(table.store()).await);
                 assert!(finding.place == *name && finding.cure == Cure::Copy && finding.what.contains(said), "{finding:?}");
                 let opened = Table::open_in(store(folder.path(), "t")).await.unwrap();
-                let verified = opened.verify(|_, _| {}).await.unwrap();
+                let verified = opened.storage().verify(|_, _| {}).await.unwrap();
                 assert!(verified.damage.iter().any(|damage| damage.problem.contains(said)), "{verified:?}");
                 run(remove);
             }
@@ -171,7 +172,7 @@ fn a_folder_or_a_pipe_in_the_place_of_an_object_is_one_finding_among_others() {
         std::fs::write(&chunks, "mine").unwrap();
         assert!(diagnose(table.store()).await.is_damaged());
         let opened = Table::open_in(store(folder.path(), "t")).await.unwrap();
-        assert!(!opened.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(!opened.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
 }
 
@@ -232,7 +233,7 @@ fn files_of_others_are_noted_once_and_are_no_findings() {
     block_on(async {
         let table = table(store(folder.path(), "t")).await;
         std::fs::write(folder.path().join("t/index/#1"), "mine").unwrap();
-        let found = Table::diagnose(table.store(), HOUR, later(2)).await.unwrap();
+        let found = table.storage().diagnose(HOUR, later(2)).await.unwrap();
         assert!(found.findings.is_empty(), "{found:?}");
         assert_eq!(
             found.notes,
@@ -242,16 +243,16 @@ fn files_of_others_are_noted_once_and_are_no_findings() {
             std::fs::create_dir_all(folder.path().join("t").join(name).parent().unwrap()).unwrap();
             std::fs::write(folder.path().join("t").join(name), "mine").unwrap();
         }
-        let found = Table::diagnose(table.store(), HOUR, later(2)).await.unwrap();
+        let found = table.storage().diagnose(HOUR, later(2)).await.unwrap();
         assert!(found.findings.is_empty(), "{found:?}");
         assert!(matches!(found.notes.as_slice(), [note] if note.contains(", and 4 more: ")), "{found:?}");
         // What a killed writer left has the name of an object.
-        let name = table.objects().await.unwrap().into_keys().find(|name| name.starts_with("index/")).unwrap();
+        let name = table.storage().objects().await.unwrap().into_keys().find(|name| name.starts_with("index/")).unwrap();
         std::fs::write(folder.path().join(format!("t/{name}#1")), "half").unwrap();
-        let finding = only(Table::diagnose(table.store(), HOUR, later(2)).await.unwrap());
+        let finding = only(table.storage().diagnose(HOUR, later(2)).await.unwrap());
         assert_eq!((finding.place, finding.cure), (format!("{name}#1"), Cure::CollectGarbage));
-        Table::collect_garbage(table.store(), GcSettings { keep_versions: 0, age: HOUR }, later(2)).await.unwrap();
-        assert!(Table::diagnose(table.store(), HOUR, later(2)).await.unwrap().findings.is_empty());
+        table.storage().collect_garbage(GcSettings { keep_versions: 0, age: HOUR }, later(2)).await.unwrap();
+        assert!(table.storage().diagnose(HOUR, later(2)).await.unwrap().findings.is_empty());
     });
 }
 
@@ -261,10 +262,10 @@ fn pins_of_tables_that_are_not_there_any_more_say_what_they_keep() {
     block_on(async {
         let first = table(store(folder.path(), "t")).await;
         use_blocks_of(&first, store(folder.path(), "user")).await;
-        assert!(Table::diagnose(first.store(), HOUR, later(2)).await.unwrap().notes.is_empty());
+        assert!(first.storage().diagnose(HOUR, later(2)).await.unwrap().notes.is_empty());
         std::fs::rename(folder.path().join("user"), folder.path().join("moved")).unwrap();
         assert!(diagnose(first.store()).await.notes.is_empty(), "its first version may not be committed yet");
-        let found = Table::diagnose(first.store(), HOUR, later(2)).await.unwrap();
+        let found = first.storage().diagnose(HOUR, later(2)).await.unwrap();
         let pin = first.store().list("pins").await.unwrap()[0].0.clone();
         let [note] = found.notes.as_slice() else { panic!("{found:?}") };
         assert!(
@@ -274,9 +275,9 @@ fn pins_of_tables_that_are_not_there_any_more_say_what_they_keep() {
         assert!(found.findings.is_empty(), "{found:?}");
         // Another table at that place is not the one that left the pin.
         table(store(folder.path(), "user")).await;
-        assert_eq!(Table::diagnose(first.store(), HOUR, later(2)).await.unwrap().notes, found.notes);
+        assert_eq!(first.storage().diagnose(HOUR, later(2)).await.unwrap().notes, found.notes);
         // Garbage collection cannot know, and keeps the pin.
-        Table::collect_garbage(first.store(), GcSettings { keep_versions: 1, age: HOUR }, later(2)).await.unwrap();
+        first.storage().collect_garbage(GcSettings { keep_versions: 1, age: HOUR }, later(2)).await.unwrap();
         assert_eq!(first.store().list("pins").await.unwrap()[0].0, pin);
     });
 }
@@ -286,14 +287,14 @@ fn what_writers_left_is_found_when_it_is_old() {
     block_on(async {
         let (_, store) = memory();
         let writer = Table::create_in(store.clone(), two_partitions(3).0, cut_by(tiny_cuts())).await.unwrap();
-        let error = Table::diagnose(&store, HOUR, now_ms()).await.unwrap_err();
+        let error = Storage::of(&store).diagnose(HOUR, now_ms()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         let mut partition = writer.partition().unwrap();
         partition.write(&two_partitions(3).1[0]).await.unwrap();
         let receipt = partition.finish().await.unwrap();
         let found = diagnose(&store).await;
         assert!(found.findings.is_empty() && found.not_checked[0].contains("the writer may be at work"), "{found:?}");
-        assert_eq!(only(Table::diagnose(&store, HOUR, later(2)).await.unwrap()).cure, Cure::CollectAbandoned);
+        assert_eq!(only(Storage::of(&store).diagnose(HOUR, later(2)).await.unwrap()).cure, Cure::CollectAbandoned);
         let table = writer.commit([receipt]).await.unwrap();
         let writer = table.append(WriteOptions::default()).await.unwrap();
         let mut partition = writer.partition().unwrap();
@@ -301,14 +302,14 @@ fn what_writers_left_is_found_when_it_is_old() {
         partition.finish().await.unwrap();
         // It may still be committed.
         assert!(diagnose(&store).await.findings.is_empty());
-        let finding = only(Table::diagnose(&store, HOUR, later(2)).await.unwrap());
+        let finding = only(Storage::of(&store).diagnose(HOUR, later(2)).await.unwrap());
         assert!(finding.cure == Cure::CollectGarbage && finding.place.starts_with("sessions/"), "{finding:?}");
         assert!(finding.since_ms.is_some_and(|since| since <= now_ms()));
         // A version ends the session, and then its files are deleted.
         for hours in [2, 4] {
-            Table::collect_garbage(&store, GcSettings { keep_versions: 0, age: HOUR }, later(hours)).await.unwrap();
+            Storage::of(&store).collect_garbage(GcSettings { keep_versions: 0, age: HOUR }, later(hours)).await.unwrap();
         }
-        let found = Table::diagnose(&store, HOUR, later(4)).await.unwrap();
+        let found = Storage::of(&store).diagnose(HOUR, later(4)).await.unwrap();
         assert!(found.findings.iter().all(|finding| !finding.place.starts_with("sessions/")), "{found:?}");
     });
 }
@@ -320,10 +321,10 @@ fn a_table_that_lost_its_manifests_is_not_taken_for_one_that_was_never_committed
         let first = table(store(folder.path(), "t")).await;
         use_blocks_of(&first, store(folder.path(), "user")).await;
         std::fs::remove_dir_all(folder.path().join("t/manifests")).unwrap();
-        let finding = only(Table::diagnose(first.store(), HOUR, later(2)).await.unwrap());
+        let finding = only(first.storage().diagnose(HOUR, later(2)).await.unwrap());
         assert!(finding.cure == Cure::Copy && finding.what.contains("its manifests were lost"), "{finding:?}");
         let before = first.store().list("").await.unwrap();
-        let error = Table::collect_abandoned(first.store(), HOUR, later(2)).await.unwrap_err();
+        let error = first.storage().collect_abandoned(HOUR, later(2)).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Exists && error.to_string().contains("have left 1 pin, each"), "{error}");
         assert_eq!(first.store().list("").await.unwrap(), before, "nothing was deleted");
     });
@@ -335,14 +336,14 @@ fn condemned_objects_are_due_an_age_later() {
         let (_, store) = memory();
         table(store.clone()).await.delete(3..9, WriteOptions::default()).await.unwrap();
         let settings = GcSettings { keep_versions: 1, age: HOUR };
-        assert!(!Table::collect_garbage(&store, settings, later(2)).await.unwrap().condemn.is_empty());
+        assert!(!Storage::of(&store).collect_garbage(settings, later(2)).await.unwrap().condemn.is_empty());
         assert!(diagnose(&store).await.findings.is_empty());
-        let finding = only(Table::diagnose(&store, HOUR, later(3)).await.unwrap());
+        let finding = only(Storage::of(&store).diagnose(HOUR, later(3)).await.unwrap());
         assert!(finding.cure == Cure::CollectGarbage && finding.what.contains("are given up"), "{finding:?}");
-        assert!(!Table::collect_garbage(&store, settings, later(4)).await.unwrap().delete.is_empty());
-        assert!(Table::diagnose(&store, HOUR, later(6)).await.unwrap().findings.is_empty(), "the lists name what is gone");
-        Table::collect_garbage(&store, settings, later(6)).await.unwrap();
-        assert!(Table::diagnose(&store, HOUR, later(7)).await.unwrap().findings.is_empty());
+        assert!(!Storage::of(&store).collect_garbage(settings, later(4)).await.unwrap().delete.is_empty());
+        assert!(Storage::of(&store).diagnose(HOUR, later(6)).await.unwrap().findings.is_empty(), "the lists name what is gone");
+        Storage::of(&store).collect_garbage(settings, later(6)).await.unwrap();
+        assert!(Storage::of(&store).diagnose(HOUR, later(7)).await.unwrap().findings.is_empty());
     });
 }
 
@@ -366,7 +367,7 @@ fn a_tag_and_a_pin_of_a_version_that_is_gone_are_found() {
         let finding = only(diagnose(again.store()).await);
         assert!(finding.place == pin && finding.what.contains("so that no garbage is collected"), "{finding:?}");
         // Its advice is to verify, which reads pins.
-        let damage = again.verify(|_, _| {}).await.unwrap().damage;
+        let damage = again.storage().verify(|_, _| {}).await.unwrap().damage;
         assert!(finding.cure == Cure::Copy && damage.len() == 1 && damage[0].object == pin, "{damage:?}");
         // The table that uses the version knows too.
         let finding = only(diagnose(&store(folder.path(), "user")).await);
@@ -431,9 +432,10 @@ fn many_small_pieces_ask_for_a_compaction_that_does_something() {
         let found = diagnose(&store).await;
         let cures: Vec<&Cure> = found.findings.iter().map(|finding| &finding.cure).collect();
         assert_eq!(cures, [&Cure::Compact, &Cure::CompactRuns], "{found:?}");
-        let merged = table.compact(4 << 20).await.unwrap();
+        let merged = table.storage().compact(4 << 20).await.unwrap();
         assert_eq!(only(diagnose(&store).await).cure, Cure::CompactRuns);
-        let (_, moved) = merged.compact_runs(4 << 20, Locality { window: 16, extra_ranges: 1, percent: 150 }).await.unwrap();
+        let (_, moved) =
+            merged.storage().compact_runs(4 << 20, Locality { window: 16, extra_ranges: 1, percent: 150 }).await.unwrap();
         assert!(moved.blocks > 0);
         assert!(diagnose(&store).await.findings.is_empty());
         assert!(diagnose(&pieces_store(31).await).await.findings.is_empty());
@@ -450,7 +452,7 @@ async fn pieces_store(count: i64) -> Store {
 fn a_folder_without_a_table_is_not_found() {
     block_on(async {
         let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let error = Table::diagnose(&over(objects), HOUR, now_ms()).await.unwrap_err();
+        let error = Storage::of(&over(objects)).diagnose(HOUR, now_ms()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     });
 }

@@ -13,7 +13,7 @@ use tetrys::{
     ErrorKind, Store, Table, TableWriter, WriteOptions, WritePlan,
     format::manifest_name,
     id::Hash,
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 
 use crate::common::{
@@ -39,7 +39,7 @@ async fn table(place: &Path) -> Table {
 /// Runs collections that keep one version, until everything that can be deleted is.
 async fn collect(store: &Store) -> tetrys::Result<()> {
     for hours in [2, 4, 6] {
-        Table::collect_garbage(store, GcSettings { keep_versions: 1, age: HOUR }, later(hours)).await?;
+        Storage::of(store).collect_garbage(GcSettings { keep_versions: 1, age: HOUR }, later(hours)).await?;
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn files_beside_the_pins_stay_and_a_pin_that_cannot_be_read_stops_the_collection
     block_on(async {
         let place = folder.path().join("table");
         let table = table(&place).await;
-        let usage = Table::usage(table.store()).await.unwrap();
+        let usage = table.storage().usage().await.unwrap();
         let pin = format!("pins/{}.json", uuid::Uuid::from_u128(10));
         let foreign = ["pins/README.md", "pins/.DS_Store", "pins/old/notes (1).txt", "pins/10.json", &format!("{pin}.bak")];
         for name in foreign {
@@ -147,7 +147,7 @@ fn files_beside_the_pins_stay_and_a_pin_that_cannot_be_read_stops_the_collection
         table.edit().set_property("a", 1).commit().await.unwrap();
         collect(table.store()).await.unwrap();
         assert!(foreign.iter().all(|name| place.join(name).exists()));
-        let with = Table::usage(table.store()).await.unwrap();
+        let with = table.storage().usage().await.unwrap();
         assert_eq!((with.pins, with.unnamed_bytes), (0, usage.unnamed_bytes + 4 * foreign.len() as u64));
         // A file with the name of a pin may be a damaged pin.
         for content in ["mine".to_owned(), "x".repeat(100_000)] {
@@ -179,7 +179,7 @@ fn neighbouring_tables_survive_a_collection_one_folder_too_high() {
         let above = store(folder.path());
         for _ in 0..2 {
             assert_eq!(collect(&above).await.unwrap_err().kind(), ErrorKind::NotFound);
-            let found = Table::collect_abandoned(&above, HOUR, later(2)).await.map(|plan| plan.sweep);
+            let found = Storage::of(&above).collect_abandoned(HOUR, later(2)).await.map(|plan| plan.sweep);
             assert_eq!(found.unwrap_err().kind(), ErrorKind::NotFound);
             assert_eq!(files(folder.path()), before);
         }
@@ -241,10 +241,10 @@ fn a_copy_whose_manifests_are_not_there_yet_survives() {
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("nothing is deleted"), "{error}");
         assert_eq!(files(&place), before);
         // Only who asks for it deletes the objects.
-        assert!(!Table::plan_abandoned(table.store(), HOUR, later(2)).await.unwrap().sweep.is_empty());
+        assert!(!table.storage().plan_abandoned(HOUR, later(2)).await.unwrap().sweep.is_empty());
         fs::rename(folder.path().join("on-their-way"), place.join("manifests")).unwrap();
-        assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
-        assert_eq!(Table::collect_abandoned(table.store(), HOUR, later(2)).await.unwrap_err().kind(), ErrorKind::Exists);
+        assert!(table.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert_eq!(table.storage().collect_abandoned(HOUR, later(2)).await.unwrap_err().kind(), ErrorKind::Exists);
     });
 }
 
@@ -325,7 +325,7 @@ fn a_listing_of_the_root_follows_no_folder_that_is_a_link() {
             let unfinished = store.list_unfinished(&[""]).await.unwrap();
             let all: Vec<String> = names(store.list("").await.unwrap()).collect();
             assert_eq!(store.list_first("", usize::MAX).await.unwrap(), all);
-            (all, unfinished, Table::usage(store).await.unwrap().stored_bytes)
+            (all, unfinished, Storage::of(store).usage().await.unwrap().stored_bytes)
         };
         let before = listed().await;
         symlink("../victim", place.join("elsewhere")).unwrap();
@@ -465,8 +465,8 @@ fn changes_of_nothing_make_no_version() {
             ("patch", table.patch(&names, &keys.slice(0, 0), WriteOptions::default()).await.unwrap()),
             ("edit", table.edit().commit().await.unwrap()),
             ("the same property", table.edit().set_property("license", "CC0").commit().await.unwrap()),
-            ("compact", table.compact(1 << 20).await.unwrap()),
-            ("materialize", table.materialize(|_, _| {}).await.unwrap()),
+            ("compact", table.storage().compact(1 << 20).await.unwrap()),
+            ("materialize", table.storage().materialize(|_, _| {}).await.unwrap()),
         ];
         for (what, version) in same {
             assert_eq!(version.manifest_hash(), table.manifest_hash(), "{what}");

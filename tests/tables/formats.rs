@@ -29,7 +29,7 @@ use fastrand::Rng;
 use tetrys::{
     ErrorKind, Merge, Store, Table,
     ingest::{
-        Target,
+        IngestOptions, Target,
         export::{ExportFormat, ExportSettings, export},
         frame::{Frame, FrameFormat, FrameSettings, Missing, TextSettings, ingest},
     },
@@ -689,7 +689,8 @@ fn a_frame_of_too_many_partitions_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let ids = Arc::new((0..1_000_001).collect::<Int64Array>()) as ArrayRef;
     write(&folder.path().join("frame"), &RecordBatch::try_from_iter([("id", ids)]).unwrap(), ExportFormat::Parquet);
-    let settings = FrameSettings { partition_rows: 1, ..FrameSettings::default() };
+    let options = IngestOptions { partition_rows: 1, ..IngestOptions::default() };
+    let settings = FrameSettings { options, ..FrameSettings::default() };
     let table = folder.path().join("table");
     let error = taken(&Frame::parquet(folder.path().join("frame")).unwrap(), &settings, &table).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -786,7 +787,8 @@ fn other_rows_of_a_table_keep_what_it_says_of_its_columns() {
     let folder = folder.path();
     let (left, _) = two_tables(folder);
     let frame = Frame::parquet(folder.join("left.parquet")).unwrap();
-    let over = FrameSettings { target: Target::Overwrite, ..FrameSettings::default() };
+    let to = |target| IngestOptions { target, ..IngestOptions::default() };
+    let over = FrameSettings { options: to(Target::Overwrite), ..FrameSettings::default() };
     let again = taken(&frame, &over, &folder.join("left")).unwrap();
     let shape = |table: &Table| {
         let names = |columns: &mut dyn Iterator<Item = &tetrys::schema::Column>| {
@@ -798,13 +800,13 @@ fn other_rows_of_a_table_keep_what_it_says_of_its_columns() {
     };
     assert_eq!((shape(&again), again.manifest().sequences(), again.version()), (shape(&left), 2, 2));
     // A setting of the caller replaces that of the earlier version; all other settings stay.
-    let by_id = FrameSettings { sequence_by: vec!["id".into()], target: Target::Overwrite, ..FrameSettings::default() };
+    let by_id = FrameSettings { sequence_by: vec!["id".into()], ..over.clone() };
     assert_eq!(taken(&frame, &by_id, &folder.join("left")).unwrap().manifest().sequences(), 300);
     taken(&frame, &FrameSettings { sequence_by: vec!["log".into()], order_by: vec!["id".into()], ..over }, &folder.join("left"))
         .unwrap();
 
     let more = |settings: FrameSettings| {
-        let settings = FrameSettings { target: Target::Append, drop: vec!["label".into()], ..settings };
+        let settings = FrameSettings { options: to(Target::Append), drop: vec!["label".into()], ..settings };
         let ids = Arc::new((300..310).collect::<Int64Array>()) as ArrayRef;
         let logs = Arc::new(StringArray::from_iter_values((0..10).map(|_| "log 2"))) as ArrayRef;
         let price = Arc::new(Decimal128Array::from(vec![7; 10]).with_data_type(DataType::Decimal128(9, 2))) as ArrayRef;

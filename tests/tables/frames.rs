@@ -23,7 +23,7 @@ use serde_json::json;
 use tetrys::{
     ErrorKind, Result, Schema, Store, Table, WriteOptions,
     ingest::{
-        Target,
+        IngestOptions, Target,
         export::{ExportFormat, ExportSettings, export},
         frame::{Frame, FrameFormat, FrameSettings, Missing, TextSettings, ingest, patch, replace_group},
     },
@@ -102,9 +102,12 @@ fn a_frame_becomes_the_same_table_from_either_file_and_with_any_number_of_worker
     let (parquet, arrow) =
         (Frame::parquet(folder.join("frame.parquet")).unwrap(), Frame::arrow(folder.join("frame.arrow")).unwrap());
     assert_eq!((parquet.rows(), arrow.rows()), (250, 250));
-    let settings = FrameSettings { partition_rows: 70, ..settings() };
-    let one = taken(&parquet, &FrameSettings { workers: 1, ..settings.clone() }, &folder.join("one")).unwrap();
-    let two = taken(&arrow, &FrameSettings { workers: 3, ..settings }, &folder.join("two")).unwrap();
+    let by = |workers| {
+        let options = IngestOptions { workers, partition_rows: 70, ..IngestOptions::default() };
+        FrameSettings { options, ..settings() }
+    };
+    let one = taken(&parquet, &by(1), &folder.join("one")).unwrap();
+    let two = taken(&arrow, &by(3), &folder.join("two")).unwrap();
     assert_eq!(objects(&one), objects(&two));
     assert_eq!((two.rows(), two.manifest().sequences()), (250, 3));
 
@@ -328,7 +331,8 @@ fn values_of_another_arrow_type_do_not_join_those_of_a_column() {
     };
     let grouped = || FrameSettings::default().index(["id"]).group("price", ["price"]);
     let table = taken(&made(2, 0), &grouped(), &folder.join("table")).unwrap();
-    let append = FrameSettings { target: Target::Append, ..FrameSettings::default() };
+    let options = IngestOptions { target: Target::Append, ..IngestOptions::default() };
+    let append = FrameSettings { options, ..FrameSettings::default() };
     let more = |frame: &Frame| taken(frame, &append, &folder.join("table"));
     let other = made(4, 3);
     let mut errors = vec![more(&other).unwrap_err()];

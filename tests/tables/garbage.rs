@@ -21,7 +21,7 @@ use tetrys::{
     ErrorKind, Store, StoreOptions, Table, WriteOptions,
     format::{Lists, StoredLists},
     store::CountingStore,
-    table::{Fate, GcSettings},
+    table::{Fate, GcSettings, Storage, Versions},
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -77,7 +77,7 @@ async fn assert_sound(table: &Table, written: &RecordBatch) {
     let all: Vec<u64> = (0..table.rows()).collect();
     let rows: Vec<_> = all.iter().copied().map(Some).collect();
     assert_rows(&table.row_loader().take(&all).await.unwrap(), written, &rows);
-    assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+    assert!(table.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn a_reader_of_a_collected_version_is_told_so() {
         let old = &versions[1];
         // The reader has the layouts, and no chunk yet.
         for group in 0..old.schema().groups().len() {
-            old.layout(group).await.unwrap();
+            old.storage().layout(group).await.unwrap();
         }
         let loader = old.row_loader();
         for hours in [0, 2, 4, 6] {
-            Table::collect_garbage(&store(folder.path(), "table"), keep(1), later(hours)).await.unwrap();
+            Storage::of(&store(folder.path(), "table")).collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         let said = "version 2 was deleted by a garbage collection; open the newest version";
         for error in [
@@ -117,15 +117,15 @@ fn what_is_condemned_is_deleted_an_age_later() {
         let (versions, rows) = table(store.clone()).await;
         let before = store.list("chunks").await.unwrap().len();
         // The objects are too young, and later old enough. A plan alone deletes nothing.
-        assert!(Table::plan_garbage(&store, keep(1), now()).await.unwrap().condemn.is_empty());
-        let plan = Table::plan_garbage(&store, keep(1), later(2)).await.unwrap();
+        assert!(Storage::of(&store).plan_garbage(keep(1), now()).await.unwrap().condemn.is_empty());
+        let plan = Storage::of(&store).plan_garbage(keep(1), later(2)).await.unwrap();
         assert!(!plan.condemn.is_empty() && plan.delete.is_empty() && plan.expired == [2, 1], "{plan:?}");
         assert_eq!(Table::open_in(store.clone()).await.unwrap().version(), 3);
-        let plan = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        let plan = Storage::of(&store).collect_garbage(keep(1), later(2)).await.unwrap();
         assert!(plan.done && store.list("chunks").await.unwrap().len() == before);
         // Old versions can be read until they are deleted.
         assert_sound(&versions[0], &joined(&two_partitions(1).1)).await;
-        let plan = Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
+        let plan = Storage::of(&store).collect_garbage(keep(1), later(4)).await.unwrap();
         assert!(plan.done && !plan.delete.is_empty(), "{plan:?}");
         assert!(store.list("chunks").await.unwrap().len() < before);
         let newest = Table::open_in(store.clone()).await.unwrap();
@@ -133,11 +133,11 @@ fn what_is_condemned_is_deleted_an_age_later() {
         assert_eq!(Table::open_version_in(store.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
         // In the end, only objects that a version names are left.
         for hours in [6, 8, 10] {
-            Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+            Storage::of(&store).collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         let newest = Table::open_in(store.clone()).await.unwrap();
         assert_sound(&newest, &rows).await;
-        assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
+        assert_eq!(Storage::of(&store).usage().await.unwrap().unnamed_bytes, 0);
         assert!(newest.version() >= 4, "numbers are never used again");
     });
 }
@@ -148,11 +148,11 @@ fn nothing_goes_where_all_versions_are_kept() {
     block_on(async {
         let store = store(folder.path(), "table");
         let (versions, _) = table(store.clone()).await;
-        assert!(Table::plan_garbage(&store, GcSettings::default(), later(1_000)).await.unwrap().is_empty());
-        let plan = Table::collect_garbage(&store, GcSettings::default(), later(1_000)).await.unwrap();
+        assert!(Storage::of(&store).plan_garbage(GcSettings::default(), later(1_000)).await.unwrap().is_empty());
+        let plan = Storage::of(&store).collect_garbage(GcSettings::default(), later(1_000)).await.unwrap();
         assert!(plan.is_empty() && plan.done, "{plan:?}");
         versions[2].edit().tag("gold", 1).commit().await.unwrap();
-        let plan = Table::plan_garbage(&store, keep(1), later(1_000)).await.unwrap();
+        let plan = Storage::of(&store).plan_garbage(keep(1), later(1_000)).await.unwrap();
         assert_eq!(plan.expired, [3, 2], "the tagged version stays");
     });
 }
@@ -168,7 +168,7 @@ fn a_version_of_a_collection_lives_as_long_as_the_version_whose_rows_it_repeats(
         let left = format!("hashes/{HASH}.parquet");
         store.put_new(&left, "left".into()).await.unwrap();
         for hours in [2, 4] {
-            Table::collect_garbage(&store, all, later(hours)).await.unwrap();
+            Storage::of(&store).collect_garbage(all, later(hours)).await.unwrap();
         }
         assert!(!store.list("hashes").await.unwrap().iter().any(|(name, _)| *name == left));
         assert_eq!(numbers(&store).await, [6, 5, 4, 3, 2, 1]);
@@ -176,11 +176,11 @@ fn a_version_of_a_collection_lives_as_long_as_the_version_whose_rows_it_repeats(
         assert_eq!(newest.version(), 7);
         for (keep_versions, expired) in [(0, vec![]), (9, vec![]), (4, vec![1]), (2, vec![3, 2, 1]), (1, vec![6, 5, 4, 3, 2, 1])]
         {
-            let plan = Table::plan_garbage(&store, GcSettings { keep_versions, age: HOUR }, later(4)).await.unwrap();
+            let plan = Storage::of(&store).plan_garbage(GcSettings { keep_versions, age: HOUR }, later(4)).await.unwrap();
             assert_eq!(plan.expired, expired, "keep {keep_versions}");
         }
         newest.edit().tag("gold", 4).commit().await.unwrap();
-        let plan = Table::plan_garbage(&store, keep(1), later(4)).await.unwrap();
+        let plan = Storage::of(&store).plan_garbage(keep(1), later(4)).await.unwrap();
         assert_eq!(plan.expired, [7, 3, 2, 1], "versions 5 and 6 stay with version 4");
     });
 }
@@ -201,7 +201,7 @@ fn a_kept_version_of_a_later_build_stops_the_collection() {
         tables::overwrite(&*objects, &name, &sealed).await;
         store.put_new(&format!("hashes/{HASH}.parquet"), "an object of version 2".into()).await.unwrap();
         for settings in [keep(0), keep(2)] {
-            let error = Table::collect_garbage(&store, settings, later(2)).await.unwrap_err();
+            let error = Storage::of(&store).collect_garbage(settings, later(2)).await.unwrap_err();
             let text = error.to_string();
             assert!(error.kind() == ErrorKind::Unsupported && text.contains("version 2") && text.contains("`stars`"), "{text}");
         }
@@ -225,7 +225,7 @@ fn a_version_that_was_deleted_gets_no_tag() {
         let error = versions[2].edit().tag("gold", 1).commit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "of a version that is not the newest: {error}");
         assert_eq!(Table::open_in(store).await.unwrap().version(), newest.version());
-        assert_eq!(newest.edit().tag("gold", 3).commit().await.unwrap().tags()["gold"], 3);
+        assert_eq!(newest.edit().tag("gold", 3).commit().await.unwrap().versions().tags()["gold"], 3);
     });
 }
 
@@ -251,11 +251,11 @@ fn nothing_is_bound_to_a_version_that_is_being_collected() {
         std::fs::rename(folder.path().join("owner"), folder.path().join("moved")).unwrap();
         std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
         let moved = store(folder.path(), "moved");
-        Table::collect_garbage(&moved, keep(1), later(2)).await.unwrap();
+        Storage::of(&moved).collect_garbage(keep(1), later(2)).await.unwrap();
         let files: Arc<dyn ObjectStore> = Arc::new(LocalFileSystem::new_with_prefix(folder.path().join("moved")).unwrap());
         let no_deletes = |_: u64, verb: &str, _: &str| if verb == "delete" { Act::Before(no_answer()) } else { Act::Pass };
         let dying = Store::new(Arc::new(Hooked::new(files, no_deletes)), ObjectPath::default(), moved.url());
-        Table::collect_garbage(&dying, keep(1), later(4)).await.unwrap_err();
+        Storage::of(&dying).collect_garbage(keep(1), later(4)).await.unwrap_err();
         let error = user.rebind([moved.url()]).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("version 1 is given up"), "{error}");
         assert_eq!((numbers(user.store()).await, moved.list("pins").await.unwrap()), (vec![1], Vec::new()));
@@ -267,7 +267,7 @@ fn nothing_is_bound_to_a_version_that_is_being_collected() {
         std::fs::remove_dir_all(folder.path().join("moved/pins")).unwrap();
         let bound = user.rebind([moved.url()]).await.unwrap();
         for hours in [2, 4, 6, 8] {
-            let plan = Table::collect_garbage(&moved, keep(1), later(hours)).await.unwrap();
+            let plan = Storage::of(&moved).collect_garbage(keep(1), later(hours)).await.unwrap();
             assert_eq!(plan.pinned, [1], "{plan:?}");
         }
         assert_sound(&bound, &rows).await;
@@ -282,17 +282,17 @@ fn a_version_that_another_table_uses_stays_until_that_is_gone() {
         let (versions, _) = table(owner.clone()).await;
         let (user, rows) = user_of(&versions[0], store(folder.path(), "user")).await;
         for hours in [2, 4, 6, 8] {
-            let plan = Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
+            let plan = Storage::of(&owner).collect_garbage(keep(1), later(hours)).await.unwrap();
             assert_eq!(plan.pinned, [1], "{plan:?}");
         }
         assert_sound(&user, &rows).await;
         // The user copies the chunks into its own table. Then the version that refers to the owner is deleted.
-        user.materialize(|_, _| {}).await.unwrap();
+        user.storage().materialize(|_, _| {}).await.unwrap();
         for hours in [10, 12, 14] {
-            Table::collect_garbage(user.store(), keep(1), later(hours)).await.unwrap();
+            user.storage().collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         for hours in [16, 18, 20] {
-            Table::collect_garbage(&owner, keep(1), later(hours)).await.unwrap();
+            Storage::of(&owner).collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         assert_eq!(owner.list("pins").await.unwrap(), []);
         assert_eq!(Table::open_version_in(owner.clone(), 1).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -311,7 +311,7 @@ fn a_pin_of_a_version_that_was_deleted_in_another_store_goes_where_that_store_is
         let allowed = StoreOptions::only::<String, String>([]).allow(["memory://pins-elsewhere"]);
         let allowed = Store::open_with(folder.path().join("owner").to_str().unwrap(), &allowed).unwrap();
         let pins_to_sweep = async |store: &Store| {
-            let plan = Table::plan_garbage(store, keep(1), later(2)).await.unwrap();
+            let plan = Storage::of(store).plan_garbage(keep(1), later(2)).await.unwrap();
             plan.sweep.into_keys().filter(|name| name.starts_with("pins/")).count()
         };
         assert_eq!(pins_to_sweep(&allowed).await, 0, "the version that uses the owner is there");
@@ -330,7 +330,7 @@ fn a_pin_of_a_version_that_was_deleted_in_another_store_goes_where_that_store_is
 async fn collect_all(store: &Store, versions: usize) -> usize {
     let settings = GcSettings { keep_versions: versions, age: Duration::ZERO };
     for run in 0..12 {
-        if Table::collect_garbage(store, settings, now()).await.unwrap().is_empty() {
+        if Storage::of(store).collect_garbage(settings, now()).await.unwrap().is_empty() {
             return run;
         }
     }
@@ -346,17 +346,17 @@ async fn append(table: &Table, seed: u64) -> tetrys::Result<Table> {
 }
 
 async fn numbers(store: &Store) -> Vec<u64> {
-    Table::versions(store).await.unwrap().iter().map(|version| version.version).collect()
+    Versions::of(store).list().await.unwrap().iter().map(|version| version.version).collect()
 }
 
 /// Asserts that every listed version can be read completely.
 async fn assert_all_sound(store: &Store) {
     for version in numbers(store).await {
         let table = Table::open_version_in(store.clone(), version).await.unwrap();
-        let report = table.verify(|_, _| {}).await.unwrap();
+        let report = table.storage().verify(|_, _| {}).await.unwrap();
         assert!(report.damage.is_empty(), "version {version}: {:?}", report.damage);
     }
-    Table::usage(store).await.unwrap();
+    Storage::of(store).usage().await.unwrap();
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
                     _ => {
                         let keep = 1 + rng.below(3) as usize;
                         let settings = GcSettings { keep_versions: keep, age: Duration::ZERO };
-                        Table::collect_garbage(&store, settings, now()).await.map(|_| newest.clone())
+                        Storage::of(&store).collect_garbage(settings, now()).await.map(|_| newest.clone())
                     }
                 };
                 match changed {
@@ -451,7 +451,7 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
             }
             collect_all(&store, 1).await;
             assert_all_sound(&store).await;
-            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0, "history {history} {said:?}");
+            assert_eq!(Storage::of(&store).usage().await.unwrap().unnamed_bytes, 0, "history {history} {said:?}");
         }
     });
 }
@@ -472,7 +472,7 @@ fn collections_do_not_count_as_versions_and_leave_no_trail_behind_the_kept_ones(
         let left = numbers(&store).await;
         assert!(left[0] > 6 && left.iter().copied().eq((4..=left[0]).rev()), "{left:?}");
         assert_eq!(Table::open_version_in(store.clone(), left[0]).await.unwrap().rows(), newest.rows());
-        let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
+        let plan = Storage::of(&store).plan_garbage(GcSettings { keep_versions: 3, age: Duration::ZERO }, now()).await.unwrap();
         assert!(plan.is_empty() && plan.expired.is_empty(), "{plan:?}");
         let manifest = Table::open_in(store.clone()).await.unwrap().manifest().clone();
         assert!(manifest.condemned.is_empty() && manifest.deleting.is_none(), "a table that is tidy announces nothing");
@@ -509,19 +509,19 @@ fn a_commit_takes_back_what_it_needs_and_writes_what_is_gone_again() {
         // Condemned objects are needed by a writer that began before the condemnation, and by a writer that begins after it.
         let mut writer = versions[2].replace_group("labels", WriteOptions::default()).await.unwrap();
         writer.write(&of_group(&joined(&two_partitions(1).1), "labels")).await.unwrap();
-        Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
+        Storage::of(&store).collect_garbage(keep(1), later(2)).await.unwrap();
         let first = writer.commit().await.unwrap();
         assert_sound(&first, &joined(&two_partitions(1).1)).await;
         let lists = lists(&first);
         assert!(!lists.condemned.is_empty(), "the rest stays condemned");
         let names: Vec<String> = lists.condemned.iter().map(|given_up| given_up.object.name()).collect();
-        assert!(first.objects().await.unwrap().keys().all(|name| !names.contains(name)));
+        assert!(first.storage().objects().await.unwrap().keys().all(|name| !names.contains(name)));
         // The same rows can be written again while they are being deleted, and the collection deletes nothing of that.
         let second = append(&first, 30).await.unwrap();
         let overwritten = second.delete(0..second.rows(), WriteOptions::default()).await.unwrap();
-        Table::collect_garbage(&store, keep(1), later(4)).await.unwrap();
+        Storage::of(&store).collect_garbage(keep(1), later(4)).await.unwrap();
         drop(overwritten);
-        let marked = Table::collect_garbage(&store, keep(1), later(6)).await.unwrap();
+        let marked = Storage::of(&store).collect_garbage(keep(1), later(6)).await.unwrap();
         assert!(!marked.delete.is_empty());
         let newest = Table::open_in(store.clone()).await.unwrap();
         let write = async |newest: &Table| {
@@ -536,7 +536,7 @@ fn a_commit_takes_back_what_it_needs_and_writes_what_is_gone_again() {
         };
         let again = write(&newest).await.unwrap();
         for hours in [8, 10] {
-            Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+            Storage::of(&store).collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         assert_sound(&again, &joined(&two_partitions(1).1)).await;
         assert_all_sound(&store).await;
@@ -557,14 +557,14 @@ fn a_collection_that_a_crash_stopped_is_finished_by_the_next_one() {
             let store = Store::new(Arc::clone(&objects), "t".into(), "memory://crash/t");
             let dying = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://crash/t");
             table(store.clone()).await;
-            Table::collect_garbage(&store, keep(1), later(2)).await.unwrap();
-            let died = Table::collect_garbage(&dying, keep(1), later(4)).await;
+            Storage::of(&store).collect_garbage(keep(1), later(2)).await.unwrap();
+            let died = Storage::of(&dying).collect_garbage(keep(1), later(4)).await;
             assert_all_sound(&store).await;
             for hours in [6, 8, 10, 12] {
-                Table::collect_garbage(&store, keep(1), later(hours)).await.unwrap();
+                Storage::of(&store).collect_garbage(keep(1), later(hours)).await.unwrap();
                 assert_all_sound(&store).await;
             }
-            assert_eq!(Table::usage(&store).await.unwrap().unnamed_bytes, 0);
+            assert_eq!(Storage::of(&store).usage().await.unwrap().unnamed_bytes, 0);
             died.is_ok()
         });
         if whole {
@@ -601,7 +601,7 @@ fn collections(objects: &Arc<dyn ObjectStore>, count: usize) -> Meanwhile {
     Arc::new(move || {
         let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
         for _ in 0..count {
-            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+            block_on(Storage::of(&store).collect_garbage(settings, now())).unwrap();
         }
     })
 }
@@ -630,7 +630,8 @@ fn collections_at_any_moment_of_a_commit_lose_nothing() {
                 match done {
                     Ok(done) => {
                         // A collection after the claim makes a version of its own, with the same rows.
-                        let fate = Table::fate_of(&plain(&objects), done.version(), done.manifest().commit_id).await.unwrap();
+                        let fate =
+                            Versions::of(&plain(&objects)).fate_of(done.version(), done.manifest().commit_id).await.unwrap();
                         assert_eq!(fate, Fate::Committed, "{place}: a lost commit");
                         for table in [&done, &newest] {
                             assert_sound(table, &joined(&two_partitions(1).1)).await;
@@ -666,7 +667,7 @@ fn a_commit_at_any_moment_of_a_collection_loses_nothing() {
             };
             let (store, hooked) = interrupted(&objects, at, Arc::new(commit));
             let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
-            block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+            block_on(Storage::of(&store).collect_garbage(settings, now())).unwrap();
             block_on(async {
                 let place = format!("after {before} collections, before operation {at}");
                 let newest = Table::open_in(plain(&objects)).await.unwrap();
@@ -702,12 +703,12 @@ fn what_a_failed_writer_left_is_collected_and_what_a_new_one_has_is_not() {
         partition.write(&rows_of(&sensors(), &mut Rng(6), &[("left", 9)], Taste::NOISE)).await.unwrap();
         partition.finish().await.unwrap();
         drop(writer);
-        let plan = Table::plan_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
+        let plan = Storage::of(&store).plan_garbage(GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
         assert!(plan.is_empty() && plan.waiting > 0, "{plan:?}");
         for hours in [2, 4, 6] {
-            Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(hours)).await.unwrap();
+            Storage::of(&store).collect_garbage(GcSettings { age: HOUR, ..GcSettings::default() }, later(hours)).await.unwrap();
         }
-        let usage = Table::usage(&store).await.unwrap();
+        let usage = Storage::of(&store).usage().await.unwrap();
         assert_eq!((usage.unnamed_bytes, store.list("sessions").await.unwrap().len()), (0, 0));
         assert_sound(&Table::open_in(store).await.unwrap(), &rows).await;
     });
@@ -720,11 +721,11 @@ fn a_plan_can_be_made_at_any_time_of_any_clock() {
         table(store.clone()).await;
         for age in [Duration::ZERO, HOUR, Duration::MAX] {
             for (now, is_old) in [(i64::MIN, false), (-1, false), (0, false), (i64::MAX, age < Duration::MAX)] {
-                let plan = Table::plan_garbage(&store, GcSettings { keep_versions: 1, age }, now).await.unwrap();
+                let plan = Storage::of(&store).plan_garbage(GcSettings { keep_versions: 1, age }, now).await.unwrap();
                 assert_eq!(!plan.condemn.is_empty(), is_old, "at {now}, age {age:?}: {plan:?}");
                 let created = memory("begun");
                 created.put_new(&format!("{SESSION}/plan.json"), "a plan".into()).await.unwrap();
-                let plan = Table::plan_abandoned(&created, age, now).await.unwrap();
+                let plan = Storage::of(&created).plan_abandoned(age, now).await.unwrap();
                 assert_eq!((plan.sweep.len(), plan.waiting), if is_old { (1, 0) } else { (0, 1) }, "at {now}, age {age:?}");
             }
         }
@@ -777,7 +778,9 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         let store = store(folder.path(), "table");
         let place = folder.path().join("table");
         let (schema, partitions) = two_partitions(1);
-        for missing in [Table::plan_garbage(&store, keep(1), now()).await, Table::plan_abandoned(&store, HOUR, now()).await] {
+        for missing in
+            [Storage::of(&store).plan_garbage(keep(1), now()).await, Storage::of(&store).plan_abandoned(HOUR, now()).await]
+        {
             assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
         }
         let writer = Table::create_in(store.clone(), schema.clone(), cut_by(tiny_cuts())).await.unwrap();
@@ -791,13 +794,13 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         std::fs::write(place.join(&half), b"half of it").unwrap();
         std::fs::write(place.join("notes.txt"), b"mine").unwrap();
         let before = leaves(&place);
-        let plan = Table::collect_abandoned(&store, HOUR, now()).await.unwrap();
+        let plan = Storage::of(&store).collect_abandoned(HOUR, now()).await.unwrap();
         assert!(plan.is_empty() && !plan.done && plan.waiting as usize == before.len() - 1, "{plan:?}");
         assert_eq!(leaves(&place), before, "it may be on its way");
-        let refused = Table::collect_garbage(&store, keep(1), later(2)).await.unwrap_err();
+        let refused = Storage::of(&store).collect_garbage(keep(1), later(2)).await.unwrap_err();
         assert!(refused.kind() == ErrorKind::NotFound && refused.to_string().contains("--abandoned"), "{refused}");
         assert_eq!(leaves(&place), before, "it may be a copy that is on its way");
-        let plan = Table::collect_abandoned(&store, HOUR, later(2)).await.unwrap();
+        let plan = Storage::of(&store).collect_abandoned(HOUR, later(2)).await.unwrap();
         assert!(plan.done && plan.version == 0 && plan.sweep.contains_key(&half), "{plan:?}");
         let left: Vec<String> = leaves(&place).into_iter().filter(|name| place.join(name).is_file()).collect();
         assert_eq!(left, ["notes.txt"]);
@@ -805,7 +808,7 @@ fn a_create_that_was_given_up_is_collected_and_leaves_room_for_another() {
         std::fs::remove_file(place.join("notes.txt")).unwrap();
         let table = tables::write(store, schema, cut_by(tiny_cuts()), &partitions).await.unwrap();
         assert_sound(&table, &joined(&partitions)).await;
-        let refused = Table::collect_abandoned(table.store(), HOUR, later(2)).await.unwrap_err();
+        let refused = table.storage().collect_abandoned(HOUR, later(2)).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Exists, "{refused}");
     });
 }
@@ -819,7 +822,7 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
         let (versions, rows) = table(store.clone()).await;
         append(versions.last().unwrap(), 1).await.unwrap().edit().set_property("a", 1).commit().await.unwrap();
         assert!(!place.join("sessions").exists(), "{:?}", leaves(&place));
-        let usage = Table::usage(&store).await.unwrap();
+        let usage = Storage::of(&store).usage().await.unwrap();
         assert_eq!(usage.unnamed_bytes, 0);
         let begun = [
             format!("chunks/{}/{HASH}#1", &HASH[..2]),
@@ -832,15 +835,16 @@ fn files_of_killed_writers_are_seen_and_collected_and_commits_leave_no_folder() 
             std::fs::create_dir_all(place.join(name).parent().unwrap()).unwrap();
             std::fs::write(place.join(name), b"begun").unwrap();
         }
-        let with = Table::usage(&store).await.unwrap();
+        let with = Storage::of(&store).usage().await.unwrap();
         let more = 5 * begun.len() as u64;
         assert_eq!((with.stored_bytes, with.unnamed_bytes), (usage.stored_bytes + more, more));
-        let young = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
+        let young = Storage::of(&store).collect_garbage(GcSettings { age: HOUR, ..GcSettings::default() }, now()).await.unwrap();
         assert!(young.sweep.is_empty(), "{young:?}");
-        let plan = Table::collect_garbage(&store, GcSettings { age: HOUR, ..GcSettings::default() }, later(2)).await.unwrap();
+        let plan =
+            Storage::of(&store).collect_garbage(GcSettings { age: HOUR, ..GcSettings::default() }, later(2)).await.unwrap();
         assert_eq!(plan.sweep.keys().cloned().collect::<Vec<_>>(), begun);
         assert!(leaves(&place).iter().all(|name| !name.contains('#')) && !place.join("sessions").exists());
-        let after = Table::usage(&store).await.unwrap();
+        let after = Storage::of(&store).usage().await.unwrap();
         assert_eq!((after.stored_bytes, after.unnamed_bytes), (usage.stored_bytes, 0));
         assert_sound(&versions[2], &rows).await;
     });
@@ -866,15 +870,15 @@ fn du_and_gc_ask_for_each_manifest_and_each_layout_once_and_for_no_sizes() {
             }
             counting.reset();
             let mut found = Vec::new();
-            let usage = Table::usage(&store).await.unwrap();
+            let usage = Storage::of(&store).usage().await.unwrap();
             assert_eq!(usage.versions.len() as u64, count);
             found.push(counting.reset());
-            let plan = Table::plan_garbage(&store, settings(HOUR), later(2)).await.unwrap();
+            let plan = Storage::of(&store).plan_garbage(settings(HOUR), later(2)).await.unwrap();
             assert!(!plan.condemn.is_empty());
             found.push(counting.reset());
-            let condemned = Table::collect_garbage(&store, settings(HOUR), later(2)).await.unwrap().condemn.len() as u64;
+            let condemned = Storage::of(&store).collect_garbage(settings(HOUR), later(2)).await.unwrap().condemn.len() as u64;
             found.push(counting.reset());
-            let deleted = Table::collect_garbage(&store, settings(HOUR), later(4)).await.unwrap().delete.len() as u64;
+            let deleted = Storage::of(&store).collect_garbage(settings(HOUR), later(4)).await.unwrap().delete.len() as u64;
             found.push(counting.reset());
             assert!(condemned > 0 && deleted == condemned, "{condemned} condemned, {deleted} deleted");
             for counts in &found {
@@ -921,7 +925,7 @@ fn a_collection_gets_its_turn_although_a_commit_comes_with_each_listing() {
     let store = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://between/t");
     let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
     for round in 1..=3 {
-        let plan = block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+        let plan = block_on(Storage::of(&store).collect_garbage(settings, now())).unwrap();
         assert!(plan.done && plan.writes_version(), "{plan:?}");
         // What was listed before the commit is used again.
         assert_eq!([commits.load(Ordering::Relaxed), lists.load(Ordering::Relaxed)], [round, round]);
@@ -949,7 +953,7 @@ fn a_collection_lists_again_after_another_one() {
     };
     let store = Store::new(Arc::new(Hooked::new(Arc::clone(&objects), hook)), "t".into(), "memory://between/t");
     let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
-    block_on(Table::collect_garbage(&store, settings, now())).unwrap();
+    block_on(Storage::of(&store).collect_garbage(settings, now())).unwrap();
     assert_eq!(lists.load(Ordering::Relaxed), 2);
     block_on(assert_all_sound(&plain(&objects)));
 }

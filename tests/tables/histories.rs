@@ -25,7 +25,7 @@ use self::{
     draw::Op,
     world::{Home, Step, Tally, What, World},
 };
-use crate::common::tables::{Rng, block_on};
+use crate::common::tables::{Rng, block_on, boxed};
 
 /// The most steps of a history.
 const STEPS: u64 = 14;
@@ -89,7 +89,7 @@ fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
     let history = async {
         let mut world = World::new(home, &mut Rng(seed)).await?;
         for step in steps {
-            let done = world.step(*step).await;
+            let done = boxed(|| world.step(*step)).await;
             told.lock().unwrap().clone_from(&world.told);
             done?;
         }
@@ -97,7 +97,7 @@ fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
         told.lock().unwrap().clone_from(&world.told);
         done.map(|()| world.tally)
     };
-    let done = catch_unwind(AssertUnwindSafe(|| block_on(history)));
+    let done = catch_unwind(AssertUnwindSafe(|| block_on(boxed(|| history))));
     let done = done.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         Err(format!(

@@ -355,7 +355,7 @@ fn a_batch_of_overlapping_windows_reads_each_block_once() {
     let positions: Vec<u64> = (50..114).collect();
     let offsets = Offsets::try_from(-9..=0).unwrap();
     let explained = block_on(loader.explain_windows(&positions, &offsets)).unwrap();
-    let layout = block_on(table.layout(0)).unwrap();
+    let layout = block_on(table.storage().layout(0)).unwrap();
     let blocks: std::collections::BTreeSet<_> = (41..114).map(|row| layout.locate(row).unwrap().block).collect();
     assert_eq!(explained.groups[0].blocks, blocks.len());
     counting.reset();

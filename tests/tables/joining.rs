@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field};
 use tetrys::{
     ColumnType, ErrorKind, Result, Schema, Store, Table, WriteOptions,
     ingest::{
-        Target,
+        IngestOptions, Target,
         export::{ExportFormat, ExportSettings, export},
         frame::{Frame, FrameFormat, FrameSettings, TextSettings, add_group, ingest, patch, replace_group},
     },
@@ -36,7 +36,8 @@ fn text(rows: &str, format: FrameFormat, table: &Table) -> Result<Frame> {
 
 fn taken(frame: &Frame, place: &Path, target: Target) -> Result<Table> {
     let index = (target == Target::New).then(|| vec!["id".to_owned()]);
-    let settings = FrameSettings { target, index, ..FrameSettings::default() };
+    let options = IngestOptions { target, ..IngestOptions::default() };
+    let settings = FrameSettings { options, index, ..FrameSettings::default() };
     block_on(ingest(frame, Store::open(place.to_str().unwrap())?, &settings, |_| {}))
 }
 

@@ -28,7 +28,7 @@ fn table() -> (RecordBatch, CountingStore) {
     };
     let parts: Vec<RecordBatch> = (0..SEGMENTS).map(part).collect();
     let table = block_on(write(store, schema, cut_by(tiny_cuts()).segment_rows(1), &parts)).unwrap();
-    assert_eq!(table.segment_count() as u64, SEGMENTS);
+    assert_eq!(table.storage().segment_count() as u64, SEGMENTS);
     (joined(&parts), CountingStore::new(raw))
 }
 
@@ -68,16 +68,16 @@ fn layouts_that_were_not_used_for_long_are_dropped() {
         let table = Table::open_in(over(Arc::new(counting.clone()))).await.unwrap();
         let loader = table.row_loader().columns(["x.*"]).unwrap();
         loader.get_row(0).await.unwrap();
-        let one = table.layout_memory();
+        let one = table.storage().layout_memory();
         assert!(one > 0);
-        table.set_layout_memory(3 * one + one / 2);
+        table.storage().set_layout_memory(3 * one + one / 2);
         counting.reset();
         for segment in 0..SEGMENTS {
             loader.get_row(segment * EACH).await.unwrap();
             // The first segment is used again and again, so it stays.
             let found = loader.take(&[2]).await.unwrap();
             assert_rows(&found, &rows, &[Some(2)]);
-            assert!(table.layout_memory() <= 4 * one, "{} of {one} each", table.layout_memory());
+            assert!(table.storage().layout_memory() <= 4 * one, "{} of {one} each", table.storage().layout_memory());
         }
         assert_eq!(layouts(&counting) as u64, SEGMENTS - 1);
         loader.get_row((SEGMENTS - 1) * EACH).await.unwrap();
@@ -94,7 +94,7 @@ fn reads_with_any_memory_for_layouts_return_the_same_rows() {
     for _ in 0..if common::full() { 200 } else { 20 } {
         block_on(async {
             let table = Table::open_in(over(Arc::new(counting.clone()))).await.unwrap();
-            table.set_layout_memory(rng.below(20_000));
+            table.storage().set_layout_memory(rng.below(20_000));
             let loader = table.row_loader();
             for _ in 0..5 {
                 let wanted: Vec<u64> = (0..1 + rng.below(20)).map(|_| rng.below(SEGMENTS * EACH)).collect();
@@ -106,7 +106,7 @@ fn reads_with_any_memory_for_layouts_return_the_same_rows() {
                 assert_rows(&window, &rows, &inside.collect::<Vec<_>>());
             }
             if rng.once_in(3) {
-                table.layout(0).await.unwrap();
+                table.storage().layout(0).await.unwrap();
                 assert_rows(&loader.take(&[5]).await.unwrap(), &rows, &[Some(5)]);
             }
         });

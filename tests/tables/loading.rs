@@ -262,7 +262,7 @@ fn a_damaged_index_is_an_error_of_loads_and_scans() {
     let rows = rows_of(&schema, &mut rng, &[("a", 30)], Taste::SMALL);
     let (objects, store) = memory();
     let table = block_on(write(store, schema, cut_by(tiny_cuts()), &[rows])).unwrap();
-    let name = block_on(table.objects()).unwrap().into_keys().find(|name| name.starts_with("index/")).unwrap();
+    let name = block_on(table.storage().objects()).unwrap().into_keys().find(|name| name.starts_with("index/")).unwrap();
     let mut bytes = block_on(table.store().get(&name, 1 << 30)).unwrap().to_vec();
     let place = rng.below(bytes.len() as u64) as usize;
     bytes[place] ^= 4;

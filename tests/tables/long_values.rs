@@ -8,7 +8,7 @@ use std::{fs, path::Path, thread};
 use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, memory};
 use arrow_array::{Array, RecordBatch};
 use arrow_data::ArrayData;
-use tetrys::{ColumnType, Edge, ErrorKind, Preset, Schema, Store, Table, WriteOptions, format::directory_len};
+use tetrys::{ColumnType, Edge, ErrorKind, Preset, Schema, Store, StoreOptions, Table, WriteOptions, format::directory_len};
 
 /// Types whose values may be long, and the number of items of a value of about 48 KiB.
 const LONG: [(&str, u64); 10] = [
@@ -24,10 +24,11 @@ const LONG: [(&str, u64); 10] = [
     ("f16[?]", 48_000),
 ];
 
-/// The same table in a directory and in memory, its rows, and the end of each sequence.
+/// The same table in a directory, past the page cache, and in memory; its rows, and the end of each sequence.
 struct Sample {
     folder: tempfile::TempDir,
     local: Table,
+    direct: Table,
     in_memory: Table,
     written: RecordBatch,
     ends: Vec<u64>,
@@ -59,10 +60,11 @@ fn sample(rng: &mut Rng) -> Sample {
     }
     let written = RecordBatch::try_new(batch.schema(), columns).unwrap();
     let (folder, local) = in_directory(schema.clone(), &written);
+    let direct = block_on(Table::open_with(local.url(), &StoreOptions::new([("cold_reads", "direct")]))).unwrap();
     let options = WriteOptions::default().preset(Preset::Fast);
     let in_memory = block_on(tables::write(memory().1, schema, options, std::slice::from_ref(&written))).unwrap();
     let ends = (1..=runs.len()).map(|logs| runs[..logs].iter().map(|(_, rows)| *rows as u64).sum()).collect();
-    Sample { folder, local, in_memory, written, ends }
+    Sample { folder, local, direct, in_memory, written, ends }
 }
 
 impl Sample {
@@ -85,7 +87,7 @@ impl Sample {
     fn long_and_plain(&self) -> usize {
         let groups = self.local.schema().groups().iter().enumerate();
         let columns = groups.flat_map(|(number, group)| {
-            let layout = block_on(self.local.layout(number)).unwrap();
+            let layout = block_on(self.local.storage().layout(number)).unwrap();
             let blocks: usize = layout.runs().iter().map(|run| run.lengths.len()).sum();
             let stored = &self.local.manifest().segments[0].groups[number].columns;
             let long: Vec<bool> = (0..group.columns.len())
@@ -151,7 +153,10 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
             }
             let names = ["long.0", "short", "long.1", "long.2"];
             let chosen: Vec<&str> = names.into_iter().filter(|_| !rng.once_in(3)).collect();
-            let loaders = [&sample.local, &sample.in_memory].map(|table| table.row_loader().columns(&chosen).unwrap());
+            let loader_of = |table: &Table| table.row_loader().columns(&chosen).unwrap();
+            let loaders = [&sample.local, &sample.in_memory].map(loader_of);
+            let direct = loader_of(&sample.direct);
+            let direct_reads = || sample.direct.store().file_reads();
             let cost = loaders[0].clone();
             // The layouts and sequences are read with the explanation.
             let before = |cost: tetrys::Explain| (cost.file_reads as u64, sample.local.store().file_reads());
@@ -162,6 +167,9 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
                 let found = loaders.map(|loader| block_on(loader.take(&positions)).unwrap());
                 explained += sample.assert_reads(&chosen, expected, before);
                 found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
+                let expected = block_on(direct.explain_take(&positions)).unwrap().file_reads as u64 + direct_reads();
+                assert_rows(&block_on(direct.take(&positions)).unwrap(), &sample.written, &wanted);
+                assert_eq!(direct_reads(), expected, "direct reads");
             } else {
                 let edge = if rng.once_in(3) { Edge::Skip } else { Edge::Pad };
                 let (row, offsets) = (rng.below(rows), (0..9).map(|_| rng.below(9) as i64 - 6).collect::<Vec<_>>());
@@ -170,6 +178,10 @@ fn long_values_come_out_of_files_as_they_do_out_of_memory_and_as_they_were_writt
                 let found = loaders.map(|loader| block_on(loader.edge(edge).get_rows(row, offsets.clone())).unwrap());
                 explained += sample.assert_reads(&chosen, expected, before);
                 found.iter().for_each(|found| assert_rows(found, &sample.written, &wanted));
+                let direct = direct.edge(edge);
+                let expected = block_on(direct.explain(row, offsets.clone())).unwrap().file_reads as u64 + direct_reads();
+                assert_rows(&block_on(direct.get_rows(row, offsets.clone())).unwrap(), &sample.written, &wanted);
+                assert_eq!(direct_reads(), expected, "direct reads");
             }
             reads += 1;
         }
@@ -194,7 +206,7 @@ fn every_damaged_byte_of_a_long_page_is_found_and_named() {
     let mut rng = Rng(common::seed());
     let taste = Taste { nulls: 0, length: 12_000, smooth: false };
     let (folder, table, written) = sweeps(&mut rng, 6, taste);
-    let layout = block_on(table.layout(0)).unwrap();
+    let layout = block_on(table.storage().layout(0)).unwrap();
     let run = &layout.runs()[0];
     assert!(
         run.chains[0].is_plain()
@@ -229,7 +241,7 @@ fn every_damaged_byte_of_a_long_page_is_found_and_named() {
     fs::write(&file, &damaged).unwrap();
     assert_rows(&take().unwrap(), &written, &all.into_iter().map(Some).collect::<Vec<_>>());
     let reopened = block_on(Table::open(folder.path().to_str().unwrap())).unwrap();
-    assert_eq!(block_on(reopened.verify(|_, _| {})).unwrap().damage.len(), 1);
+    assert_eq!(block_on(reopened.storage().verify(|_, _| {})).unwrap().damage.len(), 1);
     println!("{tried} damaged bytes");
 }
 
@@ -275,7 +287,7 @@ fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
 
     let names = ["left", "right", "sweep", "small"];
     for (number, group) in names.into_iter().enumerate() {
-        let layout = block_on(table.layout(number)).unwrap();
+        let layout = block_on(table.storage().layout(number)).unwrap();
         let run = &layout.runs()[0];
         let file = folder.path().join(run.chunk.object_name());
         let sound = fs::read(&file).unwrap();
@@ -289,4 +301,16 @@ fn wide_rows_are_shared_by_threads_for_several_readers_and_damage_is_named() {
         fs::write(&file, &sound).unwrap();
     }
     assert_rows(&block_on(loader.take(&[0])).unwrap(), &written, &[Some(0)]);
+}
+
+#[test]
+fn an_unknown_way_of_cold_reads_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |value: &str| Store::open_with(folder.path().to_str().unwrap(), &StoreOptions::new([("cold_reads", value)]));
+    let error = open("Direct").unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Invalid, "store option `cold_reads`: expected `auto`, `cached` or `direct`, found `Direct`")
+    );
+    ["auto", "cached", "direct"].iter().for_each(|value| assert!(open(value).unwrap().is_local()));
 }

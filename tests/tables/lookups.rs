@@ -123,7 +123,7 @@ fn an_append_is_refused_exactly_where_all_rows_together_break_the_rules() {
         let Some(table) = table else { continue };
         let found = block_on(index_of(&table));
         assert_eq!(found.num_rows(), all.iter().map(RecordBatch::num_rows).sum::<usize>());
-        assert!(block_on(table.verify(|_, _| {})).unwrap().damage.is_empty());
+        assert!(block_on(table.storage().verify(|_, _| {})).unwrap().damage.is_empty());
     }
     assert!(refused > 20 && again > 5 && accepted > 50, "{refused} {again} {accepted}");
 }
@@ -247,7 +247,7 @@ fn sequences_are_right_after_any_deletes() {
             let sequences = block_on(table.sequences()).unwrap();
             let is_start = |row: &u64| sequences.around(*row).unwrap().start == *row;
             assert_eq!((0..table.rows()).filter(is_start).collect::<Vec<_>>(), starts);
-            assert!(block_on(table.verify(|_, _| {})).unwrap().damage.is_empty());
+            assert!(block_on(table.storage().verify(|_, _| {})).unwrap().damage.is_empty());
         }
     }
 }
@@ -290,7 +290,7 @@ fn an_append_that_is_rebased_reads_little_of_the_index() {
                 Ok(made) => {
                     assert!(!is_refused, "{ours}");
                     assert_eq!(made.rows(), first.rows() + 5);
-                    assert!(made.verify(|_, _| {}).await.unwrap().damage.is_empty());
+                    assert!(made.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
                 }
             }
         }

@@ -87,7 +87,7 @@ fn a_flipped_byte_of_a_page_read_alone_is_found() {
     block_on(async {
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
         let table = write(store, schema, WriteOptions::default(), std::slice::from_ref(&written)).await.unwrap();
-        let layout = table.layout(0).await.unwrap();
+        let layout = table.storage().layout(0).await.unwrap();
         let run = &layout.runs()[0];
         let range = run.page_range(5, 1).unwrap();
         let path = folder.path().join(run.chunk.object_name());
@@ -164,7 +164,7 @@ fn several_segments_are_one_table_and_a_sequence_may_span_them() {
         assert_rows(&table.row_loader().take(&all).await.unwrap(), &written, &all.iter().copied().map(Some).collect::<Vec<_>>());
         let window = table.row_loader().get_rows(12, -2..=1).await.unwrap();
         assert_rows(&window, &written, &[None, None, Some(12), Some(13)]);
-        assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(table.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
     let options = cut_by(tiny_cuts()).segment_rows(6);
     block_on(async {

@@ -5,7 +5,11 @@ use std::{path::Path, time::Duration};
 
 use crate::common::tables::{assert_reads, block_on, cut_by, joined, sensors, tiny_cuts, two_partitions};
 use arrow_array::RecordBatch;
-use tetrys::{ErrorKind, Receipt, Store, Table, TableWriter, Ticket, WritePlan, machine::Simulation, table::now_ms};
+use tetrys::{
+    ErrorKind, Receipt, Store, Table, TableWriter, Ticket, WritePlan,
+    machine::Simulation,
+    table::{Storage, now_ms},
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -27,7 +31,7 @@ fn is_over(result: tetrys::Result<Table>) {
 
 /// Returns the session in the store.
 async fn session(store: &Store) -> uuid::Uuid {
-    let sessions = Table::sessions(store).await.unwrap();
+    let sessions = Storage::of(store).sessions().await.unwrap();
     let [session] = &sessions[..] else { panic!("one session: {sessions:?}") };
     session.session
 }
@@ -39,7 +43,7 @@ fn a_create_whose_chunks_were_collected_is_not_committed() {
         let (_, rows) = two_partitions(3);
         let writer = Table::create_in(store(folder.path()), sensors(), cut_by(tiny_cuts())).await.unwrap();
         let receipt = write(&writer, 0, &rows[0]).await.unwrap();
-        let plan = Table::collect_abandoned(&store(folder.path()), HOUR, now_ms() + 7_200_000).await.unwrap();
+        let plan = Storage::of(&store(folder.path())).collect_abandoned(HOUR, now_ms() + 7_200_000).await.unwrap();
         assert!(plan.done && plan.sweep.keys().any(|name| name.starts_with("chunks/")), "{plan:?}");
         is_over(writer.commit([receipt]).await);
         assert_eq!(Table::open_in(store(folder.path())).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -54,7 +58,7 @@ fn a_session_that_was_aborted_is_not_committed() {
         let create = || Table::create_in(store(folder.path()), sensors(), cut_by(tiny_cuts()));
         let writer = create().await.unwrap();
         let receipt = write(&writer, 0, &rows[0]).await.unwrap();
-        assert_eq!(Table::abort_session(&store(folder.path()), session(&store(folder.path())).await).await.unwrap(), 1);
+        assert_eq!(Storage::of(&store(folder.path())).abort_session(session(&store(folder.path())).await).await.unwrap(), 1);
         is_over(writer.commit([receipt]).await);
 
         let writer = create().await.unwrap();
@@ -64,7 +68,7 @@ fn a_session_that_was_aborted_is_not_committed() {
             [table.append(cut_by(tiny_cuts())).await.unwrap(), table.overwrite(sensors(), cut_by(tiny_cuts())).await.unwrap()];
         for writer in changes {
             let receipt = write(&writer, 0, &rows[1]).await.unwrap();
-            Table::abort_session(table.store(), session(table.store()).await).await.unwrap();
+            table.storage().abort_session(session(table.store()).await).await.unwrap();
             is_over(writer.commit([receipt]).await);
         }
         let newest = Table::open_in(store(folder.path())).await.unwrap();
@@ -82,13 +86,13 @@ fn a_session_that_was_aborted_is_not_begun_again() {
         let (_, rows) = two_partitions(3);
         let writer = Table::create_in(store(folder.path()), sensors(), cut_by(tiny_cuts())).await.unwrap();
         let receipt = write(&writer, 0, &rows[0]).await.unwrap();
-        Table::abort_session(&store(folder.path()), session(&store(folder.path())).await).await.unwrap();
+        Storage::of(&store(folder.path())).abort_session(session(&store(folder.path())).await).await.unwrap();
         machine.pass(HOUR);
         let error = write(&writer, 1, &rows[1]).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("is over"), "{error}");
         writer.abandon(1);
         is_over(writer.commit([receipt]).await);
-        assert!(Table::sessions(&store(folder.path())).await.unwrap().is_empty());
+        assert!(Storage::of(&store(folder.path())).sessions().await.unwrap().is_empty());
     });
 }
 

@@ -270,7 +270,7 @@ fn a_view_opens_in_three_hops_and_its_first_row_takes_two_more() {
     // The tables are opened again, because their handles hold what the merge has loaded.
     let [a, b] = [0, 1].map(opened);
     block_on(async {
-        merged.view_writer().save_in(store.clone()).await.unwrap();
+        merged.save(&store).await.unwrap();
         tables.iter().for_each(|(counting, waves)| drop((counting.reset(), waves.take())));
         counting.reset();
         waves.take();

@@ -475,7 +475,7 @@ fn a_function_sees_its_columns_of_parts_of_the_rows() {
     let schema = Schema::builder().index("tiny", "i8").build().unwrap();
     let batch = RecordBatch::try_from_iter([("tiny", Arc::new(Int8Array::from_iter_values(0..9)) as ArrayRef)]).unwrap();
     let small = block_on(write(Store::open(&url("t")).unwrap(), schema, WriteOptions::default(), &[batch])).unwrap();
-    let view = block_on(block_on(small.index().filter_sql("tiny > 2")).unwrap().view_writer().save(&url("view"))).unwrap().table;
+    let view = block_on(block_on(small.index().filter_sql("tiny > 2")).unwrap().save(&url("view"))).unwrap().table;
     assert_eq!([2, 3].map(|value| block_on(view.index().filter_with(["tiny"], tiny(value))).unwrap().len()), [0, 1]);
     // What fails, fails before anything is read if it fails without rows.
     let table = fresh(&table);
@@ -495,6 +495,31 @@ fn a_function_sees_its_columns_of_parts_of_the_rows() {
     };
     let error = block_on(table.index().filter_with(["tiny"], late)).unwrap_err();
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::Invalid, "filter_with: no more".to_owned()));
+}
+
+/// Categories have other numbers in each part of an index.
+#[test]
+fn a_function_prunes_rows_only_where_it_gives_the_same_rows_in_every_part() {
+    let (_, table, _) = table(true);
+    let all = block_on(table.index()).unwrap().len();
+    let test = r#"{"BinaryExpr":{"left":{"Column":"log"},"op":"Eq","right":{"Literal":{"Scalar":{"String":"log-0042"}}}}}"#;
+    let cast = r#"{"Cast":{"expr":{"Column":"log"},"dtype":{"Literal":"UInt32"},"options":"Strict"}}"#;
+    for (columns, expression, categorical, prunes) in [
+        (&["log"][..], Some(test), true, true),
+        (&["log"], Some(cast), true, false),
+        (&["log"], Some(cast), false, true),
+        (&["log"], None, true, false),
+        (&["log"], None, false, true),
+        (&["tiny", "time"], Some(cast), true, true),
+        (&["tiny", "log"], Some(cast), true, false),
+        (&[], Some(test), false, false),
+        (&["no such column"], Some(test), false, false),
+    ] {
+        let request = if categorical { table.index().categorical() } else { table.index() };
+        let nothing = |frame: DataFrame| Ok(BooleanChunked::full("".into(), false, frame.height()));
+        let found = block_on(request.prune_with(columns.iter().copied(), expression, nothing)).unwrap();
+        assert_eq!(found.len(), if prunes { 0 } else { all }, "{columns:?} {expression:?} {categorical}");
+    }
 }
 
 #[test]
@@ -598,7 +623,7 @@ fn a_tail_that_fails_its_check_drops_no_row() {
             found.select([col("note")]).unwrap().frame().columns()[0].equals_missing(expected.frame().column("note").unwrap())
         );
         assert_eq!(block_on(forged.sequences()).unwrap().len(), 114);
-        let verified = block_on(forged.verify(|_, _| {})).unwrap();
+        let verified = block_on(forged.storage().verify(|_, _| {})).unwrap();
         assert!(verified.damage.iter().any(|damage| damage.problem.contains("tail")), "{:?}", verified.damage);
     }
 }
@@ -654,7 +679,7 @@ fn later_versions_keep_tails_and_compaction_and_edits_write_them() {
             let whole = version.index().await.unwrap();
             let found = version.index().filter_sql("log >= 'log-0112'").await.unwrap();
             same(&found, &whole.filter_sql("log >= 'log-0112'").unwrap(), "a later version");
-            let verified = version.verify(|_, _| {}).await.unwrap();
+            let verified = version.storage().verify(|_, _| {}).await.unwrap();
             assert!(verified.damage.is_empty(), "{:?}", verified.damage);
         }
     });

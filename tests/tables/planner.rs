@@ -9,7 +9,10 @@ use crate::common::tables::{self, Rng, Taste, assert_rows, block_on, cut_by, joi
 use arrow_array::{Array, LargeBinaryArray, RecordBatch};
 use tetrys::{
     ColumnType, Edge, Explain, Offsets, Preset, RowLoader, Rows, Schema, Table, WriteOptions,
-    read::{BlockBytes, CachedBlocks, GroupColumns, GroupCost, GroupPlan, GroupRequest, Layout, SubRange, cover, plan},
+    read::{
+        BlockBytes, GroupColumns, GroupCost, GroupPlan, GroupRequest, Layout, Slice, Snapshot, SubRange, cover, locate,
+        plan_group,
+    },
     schema::ColumnId,
     store::{CountingStore, Counts},
     table::{Coalesce, Cuts},
@@ -123,10 +126,11 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
         assert!(within.end as u64 <= range.range.end - range.range.start);
         assert_eq!(u64::from(planned.rows), held.end - held.start);
     }
-    for (row, place) in rows.iter().zip(&group.rows) {
-        let place = place.map(|(block, within)| wanted[block].2.start + within as u64);
-        assert_eq!(place, *row);
-    }
+    let placed = group.slices.iter().flat_map(|slice| match *slice {
+        Slice::Missing(rows) => vec![None; rows],
+        Slice::Rows { block, start, len } => (start..start + len).map(|row| Some(wanted[block].2.start + row as u64)).collect(),
+    });
+    assert_eq!((group.rows, placed.collect::<Vec<_>>()), (rows.len(), rows.to_vec()));
     for range in &group.ranges {
         assert!(range.range.start < range.range.end && range.range.end <= range.chunk_bytes, "inside the chunk");
         let chunk = range.chunk.object_name();
@@ -157,19 +161,24 @@ fn check_explained(sample: &Sample, explained: &Explain, rows: &[Option<u64>], c
     let mut columns = BTreeSet::new();
     for group in &explained.groups {
         let number = schema.groups().iter().position(|other| other.name == group.name).unwrap();
-        let layout = block_on(sample.table.layout(number)).unwrap();
+        let layout = block_on(sample.table.storage().layout(number)).unwrap();
         let page = |name: &String| {
             assert!(columns.insert(name.clone()), "column `{name}` is read twice");
             let id = schema.column_named(name).unwrap().id;
             schema.groups()[number].columns.iter().position(|other| *other == id).unwrap()
         };
-        let (pages, cache) = (&group.columns.iter().map(page).collect(), &CachedBlocks::nothing());
+        let pages = &group.columns.iter().map(page).collect();
         let columns = &Arc::new(GroupColumns::new(schema, number).unwrap());
-        let planned = &plan(&GroupRequest { columns, pages, layout: &layout, cache }, rows, coalesce).unwrap();
+        let request = GroupRequest { columns, pages, layout: &layout };
+        let planned = &plan_group(&request, locate(&layout, rows).unwrap(), Snapshot::default(), coalesce).unwrap();
         check_plan(planned, &layout, rows, coalesce);
         assert_eq!((group.ranges, group.blocks), (planned.ranges.len(), planned.blocks.len()));
         assert_eq!(group.bytes, planned.ranges.iter().map(|range| range.range.end - range.range.start).sum::<u64>());
         assert!(group.payload_bytes <= group.bytes);
+        let places = group.places.iter().map(|place| (&*place.object, place.owner, place.bytes.clone()));
+        assert!(places.eq(planned.ranges.iter().map(|range| (&*range.object, range.owner, range.range.clone()))));
+        let needed = group.places.iter().flat_map(|place| &place.blocks).flat_map(|block| &block.bytes);
+        assert_eq!(needed.map(|bytes| bytes.end - bytes.start).sum::<u64>(), group.payload_bytes);
         ranges.extend(planned.ranges.iter().map(|range| (range.chunk.object_name(), range.range.clone())));
     }
     let mut gets: Vec<_> = seen.gets.iter().map(|get| (get.path.clone(), get.range.clone())).collect();
@@ -189,6 +198,12 @@ fn random_read(rng: &mut Rng, sample: &Sample, loader: &RowLoader) -> (Explain, 
     if rng.once_in(2) {
         let positions = random_positions(rng, rows);
         let explained = block_on(loader.explain_take(&positions)).unwrap();
+        if loader.column_names().len() > 0 {
+            // The way of several tables and parts gives the same as that of one table.
+            let alone = loader.clone().cache_bytes(0);
+            let general = block_on(alone.get_parts_of_windows(&positions, [("*", 0..=0)])).unwrap();
+            assert_eq!(block_on(alone.take(&positions)).unwrap().batch(), general[0].rows().batch());
+        }
         sample.counting.reset();
         return (explained, block_on(loader.take(&positions)).unwrap(), positions.into_iter().map(Some).collect());
     }
@@ -217,7 +232,7 @@ fn random_plans_equal_brute_force_and_what_the_store_saw_and_give_what_was_writt
             let coalesce = random_coalesce(&mut rng);
             let names: Vec<_> = sample.table.schema().select(["*"]).unwrap().into_iter().map(|column| &column.name).collect();
             let chosen: Vec<_> = names.into_iter().filter(|_| !rng.once_in(3)).collect();
-            let loader = sample.table.row_loader().coalesce(coalesce).columns(&chosen).unwrap();
+            let loader = sample.table.row_loader().coalesce(coalesce).columns(&chosen).unwrap().explain_places();
             let (explained, read, rows) = random_read(&mut rng, &sample, &loader);
             let seen = sample.counting.reset();
             assert_eq!(read.batch().num_columns(), chosen.len());
@@ -266,7 +281,7 @@ fn small_rows_at_random_read_each_block_once_and_what_comes_out_whole_is_not_kep
     block_on(tables::write(store, schema, cut_by(tables::tiny_cuts()), std::slice::from_ref(&written))).unwrap();
     let counting = CountingStore::new(raw);
     let table = block_on(Table::open_in(over(Arc::new(counting.clone())))).unwrap();
-    let layout = block_on(table.layout(0)).unwrap();
+    let layout = block_on(table.storage().layout(0)).unwrap();
     let rows: Vec<u32> = layout.runs().iter().flat_map(|run| run.block_rows.iter()).collect();
     let (blocks, lone) = (rows.len() as u64, rows.iter().filter(|rows| **rows == 1).count() as u64);
     assert!((2..500).contains(&blocks), "{blocks} blocks");

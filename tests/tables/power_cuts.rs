@@ -33,7 +33,7 @@ use tetrys::{
     ErrorKind, Schema, Store, Table, TableWriter, WriteOptions, commit,
     id::Hash,
     store::{DiskStep, Journal},
-    table::{GcSettings, VerifyReach, now_ms},
+    table::{GcSettings, Storage, VerifyReach, now_ms},
 };
 
 /// The most steps that are not durable of which all combinations are tried.
@@ -320,7 +320,7 @@ async fn check(folder: &Path, before: &Tables, after: &Tables, is_done: bool, go
 async fn sound(store: &Store) -> Result<(), String> {
     let table = Table::open_in(store.clone()).await.map_err(|error| error.to_string())?;
     let reach = VerifyReach { all_versions: true, sources: true };
-    let verified = table.verify_more(reach, |_, _| {}).await.map_err(|error| error.to_string())?;
+    let verified = table.storage().verify_more(reach, |_, _| {}).await.map_err(|error| error.to_string())?;
     match verified.damage.as_slice() {
         [] => Ok(()),
         damage => Err(format!("{} is damaged: {damage:?}", store.url())),
@@ -335,7 +335,7 @@ async fn changed(store: &Store) -> tetrys::Result<()> {
     }
     for _ in 0..3 {
         let settings = GcSettings { keep_versions: 0, age: Duration::ZERO };
-        Table::collect_garbage(store, settings, now_ms() + 1_000).await?;
+        Storage::of(store).collect_garbage(settings, now_ms() + 1_000).await?;
     }
     Ok(())
 }
@@ -570,7 +570,7 @@ fn what_collections_deleted_does_not_come_back_in_part() {
         let url = home.path().join("t").display().to_string();
         let collect = || async {
             let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
-            Table::collect_garbage(&Store::open(&url)?, settings, now_ms() + 1_000).await
+            Storage::of(&Store::open(&url)?).collect_garbage(settings, now_ms() + 1_000).await
         };
         block_on(async {
             let mut table = create(&url, 0).await.unwrap();

@@ -53,7 +53,7 @@ fn rows_come_out_of_the_chunks_of_a_neighbour() {
         let all: Vec<u64> = (0..table.rows()).collect();
         let rows: Vec<_> = all.iter().copied().map(Some).collect();
         assert_rows(&table.row_loader().take(&all).await.unwrap(), &written, &rows);
-        let verified = table.verify(|_, _| {}).await.unwrap();
+        let verified = table.storage().verify(|_, _| {}).await.unwrap();
         assert!(verified.damage.is_empty() && verified.chunks > 0, "{:?}", verified.damage);
         let info = table.info().await.unwrap();
         assert_eq!(
@@ -76,7 +76,7 @@ fn a_changed_or_missing_chunk_of_a_neighbour_is_found() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(table.verify(|_, _| {}).await.unwrap().damage.len(), 1);
+        assert_eq!(table.storage().verify(|_, _| {}).await.unwrap().damage.len(), 1);
         std::fs::remove_file(&path).unwrap();
         let all: Vec<u64> = (0..table.rows()).collect();
         let error = Table::open(folder.path().join("referring").to_str().unwrap()).await.unwrap();

@@ -14,7 +14,7 @@ use tetrys::{
     ErrorKind, Schema, Store, Table, TableWriter, WriteOptions,
     format::manifest_name,
     store::CountingStore,
-    table::{GcSettings, Repair, VerifyReach, now_ms},
+    table::{GcSettings, Repair, Storage, VerifyReach, Versions, now_ms},
 };
 
 fn rows(from: i64) -> RecordBatch {
@@ -71,13 +71,13 @@ fn store(folder: &Path) -> Store {
 }
 
 async fn repaired(folder: &Path, copy: &Path) -> Repair {
-    Table::repair(&store(folder), &store(copy), |done, total| assert!(done <= total)).await.unwrap()
+    Storage::of(&store(folder)).repair(&store(copy), |done, total| assert!(done <= total)).await.unwrap()
 }
 
 async fn is_sound(folder: &Path) -> bool {
     let reach = VerifyReach { all_versions: true, sources: true };
     let Ok(table) = Table::open(folder.to_str().unwrap()).await else { return false };
-    table.verify_more(reach, |_, _| {}).await.unwrap().damage.is_empty()
+    table.storage().verify_more(reach, |_, _| {}).await.unwrap().damage.is_empty()
 }
 
 /// Damages a file in a random way. Returns what was done.
@@ -195,7 +195,7 @@ fn lost_manifests_of_versions_that_are_kept_are_brought_back() {
         made(&place).await;
         let settings = GcSettings { keep_versions: 2, age: Duration::ZERO };
         for hours in 1..5 {
-            Table::collect_garbage(&store(&place), settings, now_ms() + hours * 3_600_000).await.unwrap();
+            Storage::of(&store(&place)).collect_garbage(settings, now_ms() + hours * 3_600_000).await.unwrap();
         }
         let mut table = Table::open(place.to_str().unwrap()).await.unwrap();
         // More ancestors than a manifest lists.
@@ -206,7 +206,8 @@ fn lost_manifests_of_versions_that_are_kept_are_brought_back() {
         copy(&place, &backup);
         let whole = files(&place);
         // Version 1 has a tag, and 4 was the newest before the collections. Nothing was deleted above the floor.
-        let kept: Vec<u64> = Table::versions(&store(&place)).await.unwrap().into_iter().map(|version| version.version).collect();
+        let kept: Vec<u64> =
+            Versions::of(&store(&place)).list().await.unwrap().into_iter().map(|version| version.version).collect();
         let below: Vec<u64> = kept.iter().copied().filter(|version| *version <= floor).collect();
         assert!(below.contains(&1) && !below.contains(&2) && floor + 65 < table.version(), "{kept:?} {floor}");
         let lost: Vec<u64> =
@@ -265,11 +266,11 @@ fn what_the_copy_does_not_have_is_named() {
         assert_eq!(fs::read_to_string(table.join(&chunks[0])).unwrap(), "damaged");
 
         let store = store(&table);
-        assert_eq!(Table::repair(&store, &store, |_, _| {}).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(Storage::of(&store).repair(&store, |_, _| {}).await.unwrap_err().kind(), ErrorKind::Invalid);
         let empty = Store::open(home.path().join("empty").to_str().unwrap()).unwrap();
-        let error = Table::repair(&empty, &store, |_, _| {}).await.unwrap_err();
+        let error = Storage::of(&empty).repair(&store, |_, _| {}).await.unwrap_err();
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("copy the folder `manifests`"), "{error}");
-        let error = Table::repair(&store, &empty, |_, _| {}).await.unwrap_err();
+        let error = Storage::of(&store).repair(&empty, |_, _| {}).await.unwrap_err();
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("expected a copy of"), "{error}");
         // A part of a copy is one.
         fs::remove_dir_all(backup.join("manifests")).unwrap();
@@ -320,7 +321,7 @@ fn a_remote_table_is_repaired_too() {
                 table.put_new(name, "damaged".into()).await.unwrap();
             }
         }
-        let repair = Table::repair(&table, &store(&backup), |_, _| {}).await.unwrap();
+        let repair = Storage::of(&table).repair(&store(&backup), |_, _| {}).await.unwrap();
         assert_eq!((repair.repaired.len(), repair.damage.len()), (damaged, 0));
         for (name, content) in &whole {
             assert_eq!(&table.get_exact(name, content.len() as u64).await.unwrap(), content, "{name}");
@@ -367,7 +368,7 @@ fn a_repair_reads_each_object_once_however_many_versions_name_it() {
             store.put_new(&name, content.into()).await.unwrap();
         }
         counting.reset();
-        let repair = Table::repair(&store, &self::store(&backup), |_, _| {}).await.unwrap();
+        let repair = Storage::of(&store).repair(&self::store(&backup), |_, _| {}).await.unwrap();
         assert_eq!((repair.repaired.len(), repair.damage.len()), (0, 0));
         let counts = counting.reset();
         let mut reads = BTreeMap::new();

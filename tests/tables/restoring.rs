@@ -59,7 +59,7 @@ fn rows_columns_and_properties_come_back_and_only_a_manifest_is_written() {
         counting.reset();
         let edited = other.edit().set_property("a", 1).commit().await.unwrap();
         let edit = counting.reset();
-        let restored = edited.restore(2).await.unwrap();
+        let restored = edited.versions().restore(2).await.unwrap();
         let counts = counting.reset();
         // It also reads the earlier manifest.
         assert_eq!(counts.requests(), edit.requests() + 1, "{counts:?}, {edit:?}");
@@ -70,11 +70,11 @@ fn rows_columns_and_properties_come_back_and_only_a_manifest_is_written() {
         assert_reads(&restored, &rows).await;
         assert_eq!(restored.properties(), first.properties());
         // The tags are those of the table, and the lineage says what was done.
-        assert_eq!(restored.tags()["gold"], 1);
+        assert_eq!(restored.versions().tags()["gold"], 1);
         assert_eq!((&restored.lineage()["operation"], &restored.lineage()["restored"]), (&"restore".into(), &2.into()));
-        assert_eq!(Table::versions(first.store()).await.unwrap()[0].bytes_added, Some(0));
+        assert_eq!(first.versions().list().await.unwrap()[0].bytes_added, Some(0));
         // A restore is taken back by another one.
-        assert_eq!(restored.restore(5).await.unwrap().schema().groups().len(), 1);
+        assert_eq!(restored.versions().restore(5).await.unwrap().schema().groups().len(), 1);
     });
 }
 
@@ -83,7 +83,7 @@ fn the_id_of_a_column_that_was_there_in_between_is_not_used_again() {
     block_on(async {
         let (first, _) = table(memory().1).await;
         let other = overwrite(&first).await;
-        let restored = other.restore(1).await.unwrap();
+        let restored = other.versions().restore(1).await.unwrap();
         let reopened = Table::open_in(restored.store().clone()).await.unwrap();
         let mut writer = reopened.add_group("more", [("more.x", "i64")], WriteOptions::default()).await.unwrap();
         let column = Arc::new(Int64Array::from_iter_values(0..20)) as ArrayRef;
@@ -91,7 +91,7 @@ fn the_id_of_a_column_that_was_there_in_between_is_not_used_again() {
         let more = writer.commit().await.unwrap();
         let used = other.schema().columns().iter().map(|column| column.id).max().unwrap();
         assert!(more.schema().column_named("more.x").unwrap().id > used);
-        assert!(more.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(more.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
 }
 
@@ -99,9 +99,9 @@ fn the_id_of_a_column_that_was_there_in_between_is_not_used_again() {
 fn nothing_is_restored_where_nothing_differs() {
     block_on(async {
         let (first, _) = table(memory().1).await;
-        assert_eq!(first.restore(1).await.unwrap().version(), 1);
-        let restored = delete(&first, 0..2).await.restore(1).await.unwrap();
-        assert_eq!((restored.version(), restored.restore(1).await.unwrap().version()), (3, 3));
+        assert_eq!(first.versions().restore(1).await.unwrap().version(), 1);
+        let restored = delete(&first, 0..2).await.versions().restore(1).await.unwrap();
+        assert_eq!((restored.version(), restored.versions().restore(1).await.unwrap().version()), (3, 3));
     });
 }
 
@@ -112,15 +112,15 @@ fn a_version_that_was_collected_is_named_with_those_that_exist() {
         let (first, _) = table(store(folder.path(), "t")).await;
         let newest = delete(&delete(&first, 0..2).await, 0..2).await;
         for version in [0, 9] {
-            let error = newest.restore(version).await.unwrap_err();
+            let error = newest.versions().restore(version).await.unwrap_err();
             let said = format!("no version {version}: the newest is 3, and the first was 1");
             assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&said), "{error}");
         }
         for hours in [2, 4, 6] {
-            Table::collect_garbage(first.store(), keep(1), later(hours)).await.unwrap();
+            first.storage().collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         let newest = Table::open_in(first.store().clone()).await.unwrap();
-        let error = newest.restore(1).await.unwrap_err();
+        let error = newest.versions().restore(1).await.unwrap_err();
         let said = "no version 1: its manifest is missing; the table has 3, 4";
         assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(said), "{error}");
     });
@@ -132,11 +132,11 @@ fn what_is_condemned_is_kept_again_for_a_restored_version() {
     block_on(async {
         let (first, rows) = table(store(folder.path(), "t")).await;
         overwrite(&first).await;
-        assert!(!Table::collect_garbage(first.store(), keep(1), later(2)).await.unwrap().condemn.is_empty());
+        assert!(!first.storage().collect_garbage(keep(1), later(2)).await.unwrap().condemn.is_empty());
         let newest = Table::open_in(first.store().clone()).await.unwrap();
-        let restored = newest.restore(1).await.unwrap();
+        let restored = newest.versions().restore(1).await.unwrap();
         for hours in [4, 6, 8] {
-            Table::collect_garbage(first.store(), keep(1), later(hours)).await.unwrap();
+            first.storage().collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         assert!(Table::open_version_in(first.store().clone(), 1).await.is_err(), "version 1 itself is not kept");
         assert_reads(&Table::open_version_in(first.store().clone(), restored.version()).await.unwrap(), &rows).await;
@@ -153,9 +153,9 @@ fn another_writer_comes_first_or_stands_behind_the_restored_rows() {
         let mut partition = writer.partition().unwrap();
         partition.write(&more).await.unwrap();
         let receipt = partition.finish().await.unwrap();
-        let restored = second.restore(1).await.unwrap();
+        let restored = second.versions().restore(1).await.unwrap();
         // A restore never overwrites what it did not see.
-        let error = second.restore(1).await.unwrap_err();
+        let error = second.versions().restore(1).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("version 3 was committed"), "{error}");
         // An append that began before it goes on top of it.
         let longer = writer.commit([receipt]).await.unwrap();
@@ -179,16 +179,19 @@ fn chunks_of_another_table_are_referenced_and_pinned_again() {
             receipts.push(partition.finish().await.unwrap());
         }
         let user = user.commit(receipts).await.unwrap();
-        assert_eq!(user.owners().len(), 1);
-        let own = user.materialize(|_, _| {}).await.unwrap();
+        assert_eq!(user.storage().owners().len(), 1);
+        let own = user.storage().materialize(|_, _| {}).await.unwrap();
         let pins = owner.store().list("pins").await.unwrap().len();
-        let restored = own.restore(1).await.unwrap();
-        assert_eq!((restored.owners(), owner.store().list("pins").await.unwrap().len()), (user.owners(), pins + 1));
+        let restored = own.versions().restore(1).await.unwrap();
+        assert_eq!(
+            (restored.storage().owners(), owner.store().list("pins").await.unwrap().len()),
+            (user.storage().owners(), pins + 1)
+        );
         assert_reads(&restored, &rows).await;
         // Without the owner the version cannot be restored, and leaves no manifest.
         std::fs::remove_dir_all(folder.path().join("owner")).unwrap();
-        let own = restored.restore(2).await.unwrap();
-        let error = own.restore(1).await.unwrap_err();
+        let own = restored.versions().restore(2).await.unwrap();
+        let error = own.versions().restore(1).await.unwrap_err();
         assert!(error.to_string().contains("owner"), "{error}");
         assert_eq!(Table::open_in(own.store().clone()).await.unwrap().version(), 4);
     });
@@ -210,20 +213,20 @@ fn nothing_is_restored_that_an_owner_gives_up() {
             receipts.push(partition.finish().await.unwrap());
         }
         let user = user.commit(receipts).await.unwrap();
-        let own = user.materialize(|_, _| {}).await.unwrap();
+        let own = user.storage().materialize(|_, _| {}).await.unwrap();
         // The owner lost the pin, and gives its first version up.
         std::fs::remove_dir_all(folder.path().join("owner/pins")).unwrap();
         overwrite(&owner).await;
-        let plan = Table::collect_garbage(owner.store(), keep(1), later(2)).await.unwrap();
+        let plan = owner.storage().collect_garbage(keep(1), later(2)).await.unwrap();
         assert_eq!((plan.expired.as_slice(), plan.delete.len()), (&[1][..], 0));
-        let error = own.restore(1).await.unwrap_err();
+        let error = own.versions().restore(1).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains("owner"), "{error}");
         assert_eq!(Table::open_in(own.store().clone()).await.unwrap().version(), 2);
         // A change of the version that uses it goes on, and puts a pin, which keeps it.
         std::fs::remove_file(folder.path().join("user").join(manifest_name(2))).unwrap();
         let edited = user.edit().set_property("a", 1).commit().await.unwrap();
         for hours in [4, 6, 8] {
-            Table::collect_garbage(owner.store(), keep(1), later(hours)).await.unwrap();
+            owner.storage().collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         assert_reads(&edited, &rows).await;
     });
@@ -238,8 +241,8 @@ fn a_view_reads_its_earlier_rows_again() {
         let url = folder.path().join("view").display().to_string();
         let logs = |log: &str| table.index().filter_sql(format!("log = '{log}'"));
         let first = logs("a").await.unwrap().save(&url).await.unwrap().table;
-        let second = logs("b").await.unwrap().view_writer().save_over(&first).await.unwrap().table;
-        let restored = second.restore(1).await.unwrap();
+        let second = logs("b").await.unwrap().save(&first).await.unwrap().table;
+        let restored = second.versions().restore(1).await.unwrap();
         assert_eq!((restored.version(), restored.rows(), second.rows()), (3, 7, 1));
         // The rows of a view are read through its index.
         let logs: Vec<RecordBatch> = restored.index_batches().await.unwrap().collect::<Result<_, _>>().unwrap();

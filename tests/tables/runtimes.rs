@@ -1,13 +1,14 @@
 //! All calls of the library work inside a runtime of one thread, in a task of a multi-threaded runtime, in a `LocalSet`, and
-//! outside of a runtime: with equal results and without a panic. polars and `tetrys::blocking` wait on runtimes of their own.
+//! outside of a runtime: with equal results and without a panic. polars and `tetrys::block_on` wait on runtimes of their own.
 #![cfg(feature = "frame")]
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use crate::common::tables::boxed;
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch};
 use polars::prelude::{col, lit};
 use tetrys::{
-    Index, Merge, Pick, RowLoader, Schema, Table, WriteOptions, blocking,
+    Error, Index, Merge, Pick, RowLoader, Schema, Table, ViewOptions, WriteOptions, block_on, blocking,
     table::{Cuts, GcSettings, now_ms},
     write::Reuse,
 };
@@ -73,8 +74,8 @@ async fn every_call(folder: &Path) -> Vec<usize> {
     }
     let shorter = a.delete([3], WriteOptions::default()).await.unwrap();
     let diff = shorter.diff(&a, ["log", "time"]).await.unwrap();
-    done.extend([shorter.rows() as usize, diff.removed.len(), a.verify(|_, _| {}).await.unwrap().damage.len()]);
-    let collected = Table::collect_garbage(a.store(), GcSettings::default(), 0).await.unwrap();
+    done.extend([shorter.rows() as usize, diff.removed.len(), a.storage().verify(|_, _| {}).await.unwrap().damage.len()]);
+    let collected = a.storage().collect_garbage(GcSettings::default(), 0).await.unwrap();
     done.push(collected.delete.len());
     done.extend(every_blocking_call(folder));
     done
@@ -83,25 +84,25 @@ async fn every_call(folder: &Path) -> Vec<usize> {
 /// Runs all calls on the same handles without async.
 fn every_blocking_call(folder: &Path) -> Vec<usize> {
     let url = |name: &str| folder.join(name).display().to_string();
-    let table = blocking::Table::write(&url("c"), schema("c"), WriteOptions::default(), [batch("c", 6)]).unwrap();
-    let index = blocking::Table::open(&url("c")).unwrap().index().unwrap();
+    let table = block_on(boxed(|| async { Ok::<_, Error>(written(&url("c"), "c", 6).await) })).unwrap();
+    let index = block_on(block_on(Table::open(&url("c"))).unwrap().index()).unwrap();
     let merged = index.merge(&index, &Merge::on(["log", "time"])).unwrap();
-    let view = blocking::save(merged.view_writer(), &url("blocking-view")).unwrap().table;
-    let opened = blocking::Table::open(view.url()).unwrap();
-    let merged = blocking::with_sources(&opened.index().unwrap()).unwrap();
-    let loader = blocking::RowLoader::new(&merged).unwrap().columns(["*"]).unwrap();
+    let view = block_on(merged.save_with(url("blocking-view"), &ViewOptions::default())).unwrap().table;
+    let opened = block_on(Table::open(view.url())).unwrap();
+    let merged = block_on(block_on(opened.index()).unwrap().with_sources()).unwrap();
+    let loader = RowLoader::new(&merged).unwrap().columns(["*"]).unwrap();
     let times = tetrys::TimeOffsets::new("time", ["-1", "0"]).unwrap();
     vec![
-        table.diff(&table, ["log", "time"]).unwrap().added.len(),
-        table.verify().unwrap().damage.len(),
-        opened.rebind([url("c")]).unwrap().as_async().version() as usize,
-        loader.get_row(2).unwrap().bytes("c.data").unwrap().len(),
-        loader.get_rows(2, -1..=0).unwrap().len(),
-        loader.get_windows(&[1, 2], &times).unwrap().len(),
-        loader.get_parts(4, [("c.*", 0..=0)]).unwrap().len(),
-        loader.take(&[5, 0]).unwrap().len(),
-        loader.scan(4).unwrap().map(|rows| rows.unwrap().len()).sum(),
-        loader.explain(4, -1..=0).unwrap().ranges,
+        block_on(table.diff(&table, ["log", "time"])).unwrap().added.len(),
+        block_on(table.storage().verify(|_, _| {})).unwrap().damage.len(),
+        block_on(opened.rebind([url("c")])).unwrap().version() as usize,
+        block_on(loader.get_row(2)).unwrap().bytes("c.data").unwrap().len(),
+        block_on(loader.get_rows(2, -1..=0)).unwrap().len(),
+        block_on(loader.get_windows(&[1, 2], &times)).unwrap().len(),
+        block_on(loader.get_parts(4, [("c.*", 0..=0)])).unwrap().len(),
+        block_on(loader.take(&[5, 0])).unwrap().len(),
+        blocking::iter(loader.scan(4)).map(|rows| rows.unwrap().len()).sum(),
+        block_on(loader.explain(4, -1..=0)).unwrap().ranges,
         table.row_loader().len() as usize,
     ]
 }
@@ -212,16 +213,73 @@ fn long_lists_of_blocks_are_read_off_the_executor() {
         };
         let (one, other) = (view("one", 10).await, view("other", 20).await);
         assert_eq!(other.diff(&one, ["time"]).await.unwrap().removed.len(), 10);
-        assert!(replaced.verify(|_, _| {}).await.unwrap().damage.is_empty());
-        assert_eq!(Table::usage(replaced.store()).await.unwrap().versions.len(), 5);
+        assert!(replaced.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert_eq!(replaced.storage().usage().await.unwrap().versions.len(), 5);
         let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
-        assert!(Table::collect_garbage(replaced.store(), settings, now_ms()).await.unwrap().done);
+        assert!(replaced.storage().collect_garbage(settings, now_ms()).await.unwrap().done);
         let schema = replaced.schema().clone();
         let writer = Table::create(&url("references"), schema, options()).await.unwrap().references([&replaced]).await.unwrap();
         let mut partition = writer.partition().unwrap();
         partition.write(&numbers("x", 0..60_000)).await.unwrap();
         let borrowed = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
-        let own = borrowed.materialize(|_, _| {}).await.unwrap();
+        let own = borrowed.storage().materialize(|_, _| {}).await.unwrap();
         assert!(own.manifest().stores.is_empty());
+    });
+}
+
+/// A thread has a stack of 2 MiB, unless its program wants another. A build without optimisation keeps the temporary values of a future in the
+/// frame that polls it. There, too, a call takes less than half of the stack: of a change, also where it goes on from a version of another writer.
+#[test]
+fn a_call_takes_less_than_half_of_the_stack_of_a_thread() {
+    async fn appended(table: &Table) {
+        let writer = boxed(|| table.append(WriteOptions::default())).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        let rows = batch("a", 20).slice(10, 5);
+        boxed(|| partition.write(&rows)).await.unwrap();
+        let receipt = boxed(|| partition.finish()).await.unwrap();
+        boxed(|| writer.commit([receipt])).await.unwrap();
+    }
+    async fn every_call(url: &str, views: &str) {
+        let first = boxed(|| written(url, "a", 20)).await;
+        boxed(|| appended(&first)).await;
+        boxed(|| appended(&first)).await;
+        let (rows, values) = (batch("a", 20).slice(5, 1), vec![b"other".as_slice()]);
+        let changed: [(&str, ArrayRef); 3] = [
+            ("log", rows.column(0).clone()),
+            ("time", rows.column(1).clone()),
+            ("a.data", Arc::new(LargeBinaryArray::from_iter_values(values))),
+        ];
+        let changed = RecordBatch::try_from_iter(changed).unwrap();
+        boxed(|| first.patch(&["log", "time"], &changed, WriteOptions::default())).await.unwrap();
+        let newest = boxed(|| Table::open(url)).await.unwrap();
+        boxed(|| newest.delete([7], WriteOptions::default())).await.unwrap();
+        let mut writer = boxed(|| first.add_group("b", [("b.data", "binary")], WriteOptions::default())).await.unwrap();
+        let rows = batch("b", 20).project(&[2]).unwrap();
+        boxed(|| writer.write(&rows)).await.unwrap();
+        boxed(|| writer.commit()).await.unwrap_err();
+        let newest = boxed(|| Table::open(url)).await.unwrap();
+        boxed(|| newest.edit().rename_column("a.data", "a.values").commit()).await.unwrap();
+        let newest = boxed(|| Table::open(url)).await.unwrap();
+        boxed(|| newest.storage().compact(1 << 20)).await.unwrap();
+        boxed(|| newest.diff(&first, ["log", "time"])).await.unwrap();
+        assert!(boxed(|| newest.storage().verify(|_, _| {})).await.unwrap().damage.is_empty());
+        let index = boxed(|| async { newest.index().await }).await.unwrap();
+        let view = boxed(|| index.save(views)).await.unwrap().table;
+        let index = boxed(|| async { view.index().await }).await.unwrap();
+        let loader = RowLoader::new(&index).unwrap();
+        assert_eq!(boxed(|| loader.get_row(2)).await.unwrap().bytes("a.values").unwrap(), [2; 9]);
+        assert_eq!(boxed(|| loader.get_rows(2, -1..=0)).await.unwrap().len(), 2);
+        assert_eq!(boxed(|| loader.take(&[5, 0])).await.unwrap().len(), 2);
+        let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
+        boxed(|| newest.storage().collect_garbage(settings, now_ms())).await.unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [url, views] = ["table", "view"].map(|name| folder.path().join(name).display().to_string());
+    let calls = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(boxed(|| every_call(&url, &views)));
+    };
+    std::thread::scope(|scope| {
+        std::thread::Builder::new().stack_size(1 << 20).spawn_scoped(scope, calls).unwrap().join().unwrap();
     });
 }

@@ -15,7 +15,7 @@ use arrow_select::take::take_record_batch;
 use futures::future::join_all;
 use tetrys::{
     ErrorKind, Receipt, Schema, Store, Table, TableWriter, WriteOptions, WritePlan,
-    table::{Cuts, GcSettings, now_ms},
+    table::{Cuts, GcSettings, Storage, now_ms},
 };
 
 const NOW: GcSettings = GcSettings { keep_versions: 0, age: Duration::ZERO };
@@ -84,19 +84,19 @@ async fn left_in_sessions(store: &Store) -> Vec<String> {
 async fn collected(store: &Store) {
     if Table::open_in(store.clone()).await.is_err() {
         if !store.list("").await.unwrap().is_empty() {
-            Table::collect_abandoned(store, Duration::ZERO, now_ms() + 1000).await.unwrap();
+            Storage::of(store).collect_abandoned(Duration::ZERO, now_ms() + 1000).await.unwrap();
         }
         assert_eq!(store.list("").await.unwrap(), []);
         return;
     }
     for call in 1..=4 {
-        Table::collect_garbage(store, NOW, now_ms() + 1000 * call).await.unwrap();
+        Storage::of(store).collect_garbage(NOW, now_ms() + 1000 * call).await.unwrap();
     }
-    let plan = Table::plan_garbage(store, NOW, now_ms() + 10_000).await.unwrap();
+    let plan = Storage::of(store).plan_garbage(NOW, now_ms() + 10_000).await.unwrap();
     assert!(plan.is_empty() && plan.waiting == 0, "{plan:?}");
     assert_eq!(left_in_sessions(store).await, Vec::<String>::new());
     let reach = tetrys::table::VerifyReach { all_versions: true, sources: false };
-    let verified = Table::open_in(store.clone()).await.unwrap().verify_more(reach, |_, _| {}).await.unwrap();
+    let verified = Table::open_in(store.clone()).await.unwrap().storage().verify_more(reach, |_, _| {}).await.unwrap();
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
@@ -255,7 +255,7 @@ async fn history(seed: u64) {
         let uses = Table::open_in(store.clone()).await.is_ok_and(|table| !table.manifest().stores.is_empty());
         assert_eq!(pins > 0, uses, "seed {seed}: {pins} pins at {}", reference.url());
         if uses {
-            Table::open_in(store).await.unwrap().verify(|_, _| {}).await.unwrap();
+            Table::open_in(store).await.unwrap().storage().verify(|_, _| {}).await.unwrap();
         }
     }
 }
@@ -324,6 +324,25 @@ fn a_commit_that_is_refused_names_partition_and_label_and_can_be_repeated() {
         let table = plan.commit(&store, Some(vec![third, first, second])).await.unwrap();
         assert_reads(&table, &joined(&[one, two, three])).await;
         collected(&store).await;
+    });
+}
+
+#[test]
+fn the_note_of_a_partition_is_in_its_receipt_in_the_store() {
+    block_on(async {
+        let (store, plan) = planned("noted", &["a.zarr", "b.zarr"]).await;
+        let worker = TableWriter::join(store.clone(), plan.ticket()).unwrap();
+        for (number, note) in [(0, Some("7 frames without a lidar sweep")), (1, None)] {
+            let mut partition = worker.partition_at(number).unwrap();
+            note.into_iter().for_each(|note| partition.note(note));
+            let receipt = partition.finish().await.unwrap();
+            assert_eq!(receipt.note.as_deref(), note);
+            // A process that goes on finds it.
+            assert_eq!(plan.found(&store).await.unwrap()[number as usize], receipt);
+        }
+        let text = serde_json::to_string(&plan.found(&store).await.unwrap()).unwrap();
+        assert_eq!(text.matches("note").count(), 1, "{text}");
+        assert_eq!(plan.commit(&store, None).await.unwrap().rows(), 0);
     });
 }
 
@@ -424,6 +443,42 @@ fn a_session_has_one_plan_and_planning_it_again_stores_no_other() {
 }
 
 #[test]
+fn the_session_to_resume_is_the_one_with_these_labels_and_the_most_finished_partitions() {
+    let mut rng = Rng(common::seed());
+    for case in 0..common::cases(20) {
+        block_on(async {
+            let store = Store::open(&format!("memory://sessions/resume{case}")).unwrap();
+            // A plain model: the labels of each session, and its finished partitions.
+            let mut model: Vec<(WritePlan, Vec<u32>)> = Vec::new();
+            for _ in 0..rng.below(4) {
+                let labels = [&["a", "b", "c"][..], &["a", "b"]][rng.below(2) as usize];
+                let writer = Table::create_in(store.clone(), schema(), options()).await.unwrap();
+                let count = u32::try_from(labels.len()).unwrap();
+                let plan = writer.plan(Some(count), labels.iter().map(|label| (*label).to_owned()).collect()).await.unwrap();
+                let done: Vec<u32> = (0..count).filter(|_| rng.below(2) == 0).collect();
+                for number in &done {
+                    let batch = rows(&mut rng, &format!("log {number}"), 1, 3);
+                    written(&store, &plan, *number, &batch).await.unwrap();
+                }
+                model.push((plan, done));
+            }
+            for labels in [&["a", "b", "c"][..], &["a", "b"], &["b", "a"], &[]] {
+                let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+                let found = WritePlan::to_resume(&store, &labels).await.unwrap();
+                let fit = model.iter().filter(|(plan, _)| !labels.is_empty() && plan.labels() == labels);
+                let most = fit.map(|(_, done)| done.len()).max();
+                assert_eq!(found.is_some(), most.is_some());
+                let Some(found) = found else { continue };
+                let (_, done) = model.iter().find(|(plan, _)| *plan == found).unwrap();
+                assert_eq!(Some(done.len()), most);
+                let left: Vec<u32> = (0..found.partitions().unwrap()).filter(|number| !done.contains(number)).collect();
+                assert_eq!(found.missing(&found.found(&store).await.unwrap()), left);
+            }
+        });
+    }
+}
+
+#[test]
 fn labels_and_partitions_of_a_plan_must_agree() {
     block_on(async {
         let store = Store::open("memory://sessions/labels").unwrap();
@@ -459,7 +514,7 @@ fn a_commit_of_more_partitions_than_are_read_together_has_all_rows_in_order() {
         }
         receipts.reverse();
         let table = writer.commit(receipts).await.unwrap();
-        assert_eq!((table.rows(), table.segment_count()), (2 * parts as u64, (2 * parts as usize).div_ceil(1_500)));
+        assert_eq!((table.rows(), table.storage().segment_count()), (2 * parts as u64, (2 * parts as usize).div_ceil(1_500)));
         assert_eq!(table.sequence_count(), (0..parts).filter(|number| number % 3 != 2).count() as u64);
         let mut next = 0;
         for batch in table.index_batches().await.unwrap() {
@@ -471,6 +526,6 @@ fn a_commit_of_more_partitions_than_are_read_together_has_all_rows_in_order() {
         assert_eq!(next, 2 * parts);
         let last = table.row_loader().get_row(table.rows() - 1).await.unwrap();
         assert_eq!(last.tensor::<i64>("x").unwrap().values(), [1 - parts]);
-        assert!(table.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(table.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
     });
 }

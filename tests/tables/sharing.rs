@@ -188,7 +188,7 @@ fn changed_rows_are_stored_and_their_neighbours_are_not() {
         assert_reads(&again, &changed).await;
         assert!(chunk_bytes(&again).await < count * 2_300, "{} bytes for {count} rows: {sharing:?}", chunk_bytes(&again).await);
         // All windows keep the bound that the writer reported.
-        let layout = again.layout(0).await.unwrap();
+        let layout = again.storage().layout(0).await.unwrap();
         let worst = worst_windows(layout.runs(), |row| row % 10 == 0, Locality::default());
         assert!(worst.extra_ranges <= 1 && worst.percent <= 150, "{worst:?}");
         assert!(sharing.worst.extra_ranges <= 1 && sharing.worst.percent <= 150, "{sharing:?}");
@@ -262,7 +262,7 @@ async fn inserted_anywhere(folder: &Path, name: &str, locality: Locality) -> (f6
         table = writer.commit([receipt]).await.unwrap();
         assert_reads(&table, &batch).await;
         let starts = |row: u64| row == 0 || rows[row as usize].0 != rows[row as usize - 1].0;
-        let worst = worst_windows(table.layout(0).await.unwrap().runs(), starts, locality);
+        let worst = worst_windows(table.storage().layout(0).await.unwrap().runs(), starts, locality);
         assert!(worst.extra_ranges <= locality.extra_ranges as u64 && worst.percent <= locality.percent, "{worst:?}");
     }
     let chunks = table.store().list("chunks").await.unwrap();
@@ -305,7 +305,7 @@ fn a_window_keeps_the_bound_where_blocks_come_from_many_tables() {
                 write(store(folder.path(), name), &schema, options, &references, std::slice::from_ref(&batch)).await.unwrap();
             assert_reads(&table, &batch).await;
             assert!((sharing.stored_again > 0) == (least > 0), "{name}: {sharing:?}");
-            let worst = worst_windows(table.layout(0).await.unwrap().runs(), |row| row % 10 == 0, Locality::default());
+            let worst = worst_windows(table.storage().layout(0).await.unwrap().runs(), |row| row % 10 == 0, Locality::default());
             assert_eq!(worst.extra_ranges <= 1, least > 0, "{name}: {worst:?}");
         }
     });
@@ -401,7 +401,7 @@ fn damaged_and_missing_blocks_of_a_reference_are_stored_anew() {
         let all: Vec<u64> = (0..600).collect();
         let rows: Vec<_> = all.iter().copied().map(Some).collect();
         assert_rows(&table.row_loader().take(&all).await.unwrap(), &batch, &rows);
-        assert_eq!(table.verify(|_, _| {}).await.unwrap().damage.len(), 1);
+        assert_eq!(table.storage().verify(|_, _| {}).await.unwrap().damage.len(), 1);
     });
 }
 
@@ -465,19 +465,19 @@ fn a_table_that_is_materialized_needs_no_other() {
         let (path, aside) = (folder.path().join("first").join(&chunk), folder.path().join("aside"));
         std::fs::rename(&path, &aside).unwrap();
         let again = Table::open_in(again.store().clone()).await.unwrap();
-        let damage = again.verify(|_, _| {}).await.unwrap().damage;
+        let damage = again.storage().verify(|_, _| {}).await.unwrap().damage;
         assert_eq!(damage.len(), 1, "{damage:?}");
         assert!(damage[0].object.contains(&chunk) && damage[0].problem.contains("/first"), "{damage:?}");
-        let error = again.materialize(|_, _| {}).await.unwrap_err();
+        let error = again.storage().materialize(|_, _| {}).await.unwrap_err();
         assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&chunk), "{error}");
         std::fs::rename(&aside, &path).unwrap();
 
-        let own = again.materialize(|_, _| {}).await.unwrap();
+        let own = again.storage().materialize(|_, _| {}).await.unwrap();
         assert!(own.manifest().stores.is_empty() && own.version() == 2);
         std::fs::remove_dir_all(folder.path().join("first")).unwrap();
         let own = Table::open_in(own.store().clone()).await.unwrap();
         assert_reads(&own, &changed).await;
-        assert_eq!(own.materialize(|_, _| {}).await.unwrap().version(), 2, "nothing left to do");
+        assert_eq!(own.storage().materialize(|_, _| {}).await.unwrap().version(), 2, "nothing left to do");
     });
 }
 

@@ -12,6 +12,8 @@ use crate::common::{
 use arrow_array::{Array, ArrayRef, Int64Array, LargeBinaryArray, RecordBatch, cast::AsArray};
 use arrow_select::concat::concat_batches;
 use futures::{StreamExt, TryStreamExt};
+#[cfg(feature = "frame")]
+use polars::prelude::{BooleanChunked, NewChunkedArray};
 use tetrys::{ErrorKind, Offsets, RowLoader, Schema, SplitSize, Table, Window, WriteOptions};
 
 /// Returns random ranges in ascending order within `0..len`.
@@ -43,7 +45,7 @@ async fn sensor_table(rng: &mut Rng) -> (Table, RecordBatch) {
 
 /// Returns the rows at which a chunk of a group begins.
 async fn chunk_starts(table: &Table, group: usize) -> BTreeSet<u64> {
-    let layout = table.layout(group).await.unwrap();
+    let layout = table.storage().layout(group).await.unwrap();
     let (mut row, mut chunk, mut starts) = (0, None, BTreeSet::new());
     for run in layout.runs() {
         if chunk.replace(run.chunk) != Some(run.chunk) {
@@ -85,7 +87,10 @@ fn random_splits_and_their_batches_have_the_rows_of_the_table() {
             let (table, all) = sensor_table(&mut rng).await;
             let choices: [&[&str]; 4] = [&["*"], &["lidar.*", "time"], &["labels.count"], &["log", "time"]];
             let patterns = *rng.pick(&choices);
-            let loader = table.row_loader().columns(patterns).unwrap();
+            let loader = match rng.below(4) {
+                0 => table.row_loader().all_columns().unwrap(),
+                _ => table.row_loader().columns(patterns).unwrap(),
+            };
             let rows = if rng.below(2) == 0 { vec![0..table.rows()] } else { ranges(&mut rng, table.rows()) };
             let wanted = 1 + rng.below(6);
             let splits = loader.splits(&rows, SplitSize::Count(wanted)).await.unwrap();
@@ -93,7 +98,7 @@ fn random_splits_and_their_batches_have_the_rows_of_the_table() {
             let covered: Vec<u64> = splits.iter().flat_map(|split| split.rows.iter().cloned().flatten()).collect();
             assert_eq!(covered, rows.iter().cloned().flatten().collect::<Vec<_>>());
             if let [whole] = &rows[..]
-                && *patterns == ["lidar.*", "time"]
+                && loader.column_names().eq(["time", "lidar.points"])
                 && *whole == (0..table.rows())
             {
                 let starts = chunk_starts(&table, 1).await;
@@ -112,11 +117,15 @@ fn random_splits_and_their_batches_have_the_rows_of_the_table() {
                     let expected = arrow_select::take::take(all.column_by_name(field.name()).unwrap(), &wanted, None).unwrap();
                     assert_eq!(column, &expected, "column `{}`", field.name());
                 }
-                let (schema, index) = table.index_rows(&split.rows).await.unwrap();
-                let index = concat_batches(&schema, &index).unwrap();
-                for (field, column) in index.schema().fields().iter().zip(index.columns()) {
-                    let expected = arrow_select::take::take(all.column_by_name(field.name()).unwrap(), &wanted, None).unwrap();
-                    assert_eq!(column, &expected, "index column `{}`", field.name());
+                for (schema, index) in
+                    [table.index_rows(&split.rows).await.unwrap(), loader.index_rows(&split.rows).await.unwrap()]
+                {
+                    let index = concat_batches(&schema, &index).unwrap();
+                    for (field, column) in index.schema().fields().iter().zip(index.columns()) {
+                        let expected =
+                            arrow_select::take::take(all.column_by_name(field.name()).unwrap(), &wanted, None).unwrap();
+                        assert_eq!(column, &expected, "index column `{}`", field.name());
+                    }
                 }
             }
         });
@@ -200,6 +209,72 @@ fn a_view_is_split_by_the_chunks_of_its_sources() {
             let (before, here) = (rows[first - 1].unwrap(), rows[first].unwrap());
             assert!(starts.range(before + 1..=here).next().is_some(), "{before}..{here}, chunks {starts:?}");
         }
+    });
+}
+
+/// The index of a view is its own. A task that reads it alone needs no source table.
+#[cfg(feature = "frame")]
+#[test]
+fn the_index_of_a_view_is_read_beside_payload_and_without_its_sources() {
+    block_on(async {
+        let (mut rng, folder) = (Rng(common::seed()), tempfile::tempdir().unwrap());
+        let url = |name: &str| folder.path().join(name).display().to_string();
+        let batch = rows_of(&sensors(), &mut rng, &[("a", 70), ("b", 50)], Taste::NOISE);
+        let store = tetrys::Store::open(&url("t")).unwrap();
+        let table = common::tables::write(store, sensors(), cut_by(tiny_cuts()), std::slice::from_ref(&batch)).await.unwrap();
+        let chosen = table.index().await.unwrap().filter_sql("time % 300 = 0").unwrap().sort(["time"], true).unwrap();
+        chosen.save(&*url("v")).await.unwrap();
+        let loader = Table::open(&url("v")).await.unwrap().row_loader().all_columns().unwrap();
+        let every: Vec<u64> = (0..loader.len()).collect();
+        let expected = loader.take(&every).await.unwrap().batch().clone();
+        let found = all_batches(&loader, vec![0..loader.len()], 700).await;
+        assert!(found.len() > 1);
+        assert_eq!(concat_batches(&found[0].schema(), &found).unwrap(), expected);
+        std::fs::remove_dir_all(url("t")).unwrap();
+        let alone = Table::open(&url("v")).await.unwrap().row_loader().columns(["time", "log"]).unwrap();
+        let splits = alone.splits(&[0..alone.len()], SplitSize::Count(3)).await.unwrap();
+        assert_eq!(splits.len(), 3);
+        let mut found = Vec::new();
+        for split in splits {
+            found.extend(all_batches(&alone, split.rows, 200).await);
+        }
+        let found = concat_batches(&found[0].schema(), &found).unwrap();
+        for name in ["time", "log"] {
+            assert_eq!(found.column_by_name(name), expected.column_by_name(name), "{name}");
+        }
+        let payload = Table::open(&url("v")).await.unwrap().row_loader();
+        assert!(payload.batches(vec![0..1], 10, Vec::new()).unwrap().next().await.unwrap().is_err());
+    });
+}
+
+#[cfg(feature = "frame")]
+#[test]
+fn an_index_has_ranges_of_rows_if_they_are_in_the_order_of_one_table() {
+    block_on(async {
+        let mut rng = Rng(common::seed());
+        let (table, _) = sensor_table(&mut rng).await;
+        let (other, _) = sensor_table(&mut rng).await;
+        let index = table.index().await.unwrap();
+        for _ in 0..common::cases(20) {
+            let rows = ranges(&mut rng, table.rows());
+            let numbers: Vec<u64> = rows.iter().cloned().flatten().collect();
+            let kept: Vec<bool> = (0..table.rows()).map(|row| numbers.binary_search(&row).is_ok()).collect();
+            let frame = index.to_frame().filter(&BooleanChunked::from_slice("".into(), &kept)).unwrap();
+            let found = index.with_frame(frame).unwrap();
+            assert_eq!(found.only_table().unwrap().url(), table.url());
+            let found = found.row_ranges(&table).unwrap();
+            assert_eq!(found.iter().cloned().flatten().collect::<Vec<_>>(), numbers);
+            assert!(found.windows(2).all(|pair| pair[0].end < pair[1].start), "{found:?}");
+        }
+        let said = |error: tetrys::Error| (error.kind(), error.to_string().contains("save it as a view"));
+        let turned = index.sort(["time"], true).unwrap();
+        // There are at most four logs, so one of them has two times.
+        if table.rows() > 4 {
+            assert_eq!(said(turned.row_ranges(&table).unwrap_err()), (ErrorKind::Invalid, true));
+        }
+        assert_eq!(index.row_ranges(&other).unwrap_err().kind(), ErrorKind::NotFound);
+        let both = tetrys::Index::concat([&index, &other.index().await.unwrap()]).unwrap();
+        assert_eq!(said(both.only_table().unwrap_err()), (ErrorKind::Invalid, true));
     });
 }
 

@@ -99,6 +99,73 @@ fn scalars_and_texts_of_a_row_are_those_that_were_written() {
     });
 }
 
+/// Times before and after 1970 in every unit, and nulls; in the index and in a group.
+#[test]
+fn times_of_a_row_are_nanoseconds_and_index_columns_are_read_by_a_pattern() {
+    let ticks = [Some(-7), None, Some(0), Some(8_999_999_999)];
+    let units = [("s", 1_000_000_000_i128), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let values: ArrayRef = Arc::new(Int64Array::from(ticks.to_vec()));
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![Some(-1), None, Some(20_000), Some(0)]));
+    let mut schema = Schema::builder().index("id", "i64").index("day", "date");
+    let mut columns: Vec<(String, ArrayRef)> =
+        vec![("id".to_owned(), Arc::new(Int64Array::from(vec![0, 1, 2, 3]))), ("day".to_owned(), Arc::clone(&days))];
+    let mut of_group = Vec::new();
+    for (unit, _) in units {
+        schema = schema.index(format!("at_{unit}"), format!("timestamp[{unit}]"));
+        for kind in ["timestamp", "duration"] {
+            let ty: tetrys::ColumnType = format!("{kind}[{unit}]").parse().unwrap();
+            let array = arrow_array::make_array(values.to_data().into_builder().data_type(ty.arrow()).build().unwrap());
+            if kind == "timestamp" {
+                columns.push((format!("at_{unit}"), Arc::clone(&array)));
+            }
+            of_group.push((format!("times.{kind}_{unit}"), ty));
+            columns.push((format!("times.{kind}_{unit}"), array));
+        }
+    }
+    of_group.push(("times.day".to_owned(), "date".parse().unwrap()));
+    columns.push(("times.day".to_owned(), days));
+    let schema = schema.group("times", of_group).build().unwrap();
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    block_on(async {
+        let table = write(memory().1, schema, WriteOptions::default(), &[batch]).await.unwrap();
+        let loader = table.row_loader().columns(["index:*", "times.*"]).unwrap();
+        assert_eq!(loader.column_names().take(6).collect::<Vec<_>>(), ["id", "day", "at_s", "at_ms", "at_us", "at_ns"]);
+        assert_eq!(loader.column_names().len(), 6 + 9);
+        for (place, ticks) in ticks.into_iter().enumerate() {
+            let row = loader.get_row(place as u64).await.unwrap();
+            for (unit, each) in units {
+                let index = row.timestamp(&format!("at_{unit}"));
+                let [time, span] = ["timestamp", "duration"].map(|kind| format!("times.{kind}_{unit}"));
+                let found = [index, row.timestamp(&time), row.duration(&span)];
+                for found in found.map(|found| found.map_err(|error| error.kind())) {
+                    assert_eq!(
+                        found,
+                        ticks.map(|ticks| i128::from(ticks) * each).ok_or(ErrorKind::NotFound),
+                        "row {place}, {unit}"
+                    );
+                }
+                if ticks.is_some() {
+                    for wrong in
+                        [row.timestamp(&span).unwrap_err(), row.duration(&time).unwrap_err(), row.date(&time).unwrap_err()]
+                    {
+                        assert_eq!(wrong.kind(), ErrorKind::Invalid, "{wrong}");
+                        assert!(wrong.to_string().contains(", expected a "), "{wrong}");
+                    }
+                }
+            }
+            let expected = [Ok(-1), Err(ErrorKind::NotFound), Ok(20_000), Ok(0)][place];
+            for day in ["day", "times.day"] {
+                assert_eq!(row.date(day).map_err(|error| error.kind()), expected, "row {place}");
+            }
+        }
+        let one = table.row_loader().columns(["index:at_?s"]).unwrap();
+        assert_eq!(one.column_names().collect::<Vec<_>>(), ["at_ms", "at_us", "at_ns"]);
+        let none = table.row_loader().columns(["index:times.*"]).unwrap_err();
+        assert_eq!(none.kind(), ErrorKind::NotFound, "{none}");
+        assert_eq!(table.row_loader().columns(["*"]).unwrap().column_names().len(), 9, "no index column");
+    });
+}
+
 #[cfg(feature = "frame")]
 #[test]
 fn a_frame_is_written_and_read_back_as_the_same_frame() {

@@ -192,7 +192,7 @@ fn a_group_is_added_by_position_or_by_key() {
         let wanted: ArrayRef = Arc::new((0..20).map(|row| (row != 7).then_some(scores[row])).collect::<Int64Array>());
         let all: Vec<u64> = (0..20).collect();
         assert_eq!(third.row_loader().columns(["ranked"]).unwrap().take(&all).await.unwrap().column("ranked").unwrap(), &wanted);
-        assert_eq!(third.verify(|_, _| {}).await.unwrap().damage.len(), 0);
+        assert_eq!(third.storage().verify(|_, _| {}).await.unwrap().damage.len(), 0);
         let mut writer = third.add_group("more", [("m", "i64")], options()).await.unwrap();
         let nobody: ArrayRef = Arc::new(Int64Array::from(vec![-1; 20]));
         let log = rows.column_by_name("log").unwrap().clone();
@@ -301,9 +301,9 @@ fn names_properties_and_tags_change_without_payload() {
         let third = second.edit().rename_column("weight", "mass").untag("gold").commit().await.unwrap();
         let index: Vec<_> = third.schema().index().map(|column| column.name.clone()).collect();
         assert_eq!(index, ["log", "time", "mass"]);
-        assert!(third.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(third.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
         let fourth = third.edit().drop_columns(&["mass", "lidar.points"]).commit().await.unwrap();
-        assert!(fourth.verify(|_, _| {}).await.unwrap().damage.is_empty());
+        assert!(fourth.storage().verify(|_, _| {}).await.unwrap().damage.is_empty());
         assert_eq!(fourth.schema().groups().len(), 2);
         let mut writer = fourth.add_group("again", [("lidar.points", "i64")], options()).await.unwrap();
         writer
@@ -552,12 +552,12 @@ fn small_segments_are_put_together_and_payload_is_not_touched() {
             rows = concat_batches(&rows.schema(), [&rows, &more]).unwrap();
         }
         let before = chunks(&newest).await;
-        let compacted = newest.compact(30).await.unwrap();
+        let compacted = newest.storage().compact(30).await.unwrap();
         assert_eq!((newest.manifest().segments.len(), compacted.manifest().segments.len()), (7, 2));
         assert_eq!(chunks(&compacted).await, before);
         assert_reads(&compacted, &rows).await;
-        assert_eq!(compacted.compact(30).await.unwrap().version(), compacted.version(), "nothing left to do");
-        let usage = Table::usage(newest.store()).await.unwrap();
+        assert_eq!(compacted.storage().compact(30).await.unwrap().version(), compacted.version(), "nothing left to do");
+        let usage = newest.storage().usage().await.unwrap();
         assert_eq!(usage.versions.len(), 7);
         assert_eq!(usage.unnamed_bytes, 0);
         assert_eq!(usage.versions.iter().map(|version| version.added_bytes).sum::<u64>(), usage.stored_bytes);

@@ -13,7 +13,7 @@ use polars::prelude::{
 };
 use serde_json::Value;
 use tetrys::{
-    ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Store, Table, TimeOffsets, WriteOptions,
+    ErrorKind, Index, Merge, Offsets, Pick, RowLoader, Rows, Schema, Store, Table, TimeOffsets, ViewOptions, WriteOptions,
     format::{Manifest, Pin, manifest_name},
     id::Hash,
     index::is_locator,
@@ -171,7 +171,7 @@ fn a_saved_index_reads_as_the_live_one_did() {
         ];
         for (number, live) in indexes.iter().enumerate() {
             let url = folder.path().join(format!("view-{number}")).display().to_string();
-            let saved = block_on(live.save(&url)).unwrap();
+            let saved = block_on(live.save(url.clone())).unwrap();
             assert!(saved.unpinned.is_empty());
             let view = reopened(&url);
             assert_eq!((view.rows(), view.version(), view.manifest_hash()), (live.len() as u64, 1, saved.table.manifest_hash()));
@@ -179,7 +179,7 @@ fn a_saved_index_reads_as_the_live_one_did() {
             assert_same(&index(&saved.table), live);
             // The loaders are the same without a frame.
             assert_same_loaders(&view.row_loader(), &RowLoader::new(live).unwrap());
-            assert!(block_on(view.verify(|_, _| {})).unwrap().damage.is_empty());
+            assert!(block_on(view.storage().verify(|_, _| {})).unwrap().damage.is_empty());
             let folders: Vec<_> = std::fs::read_dir(&url).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             assert!(
                 folders.iter().all(|folder| ["index", "joins", "manifests"].iter().any(|name| folder == name)),
@@ -196,7 +196,9 @@ fn what_was_computed_is_kept_and_types_and_units_stay() {
     let live = index(&a).with_columns([(col("a_id") * lit(2)).alias("twice"), col("a_id").gt(lit(104)).alias("late")]).unwrap();
     let live = live.filter(col("late")).unwrap();
     let url = folder.path().join("view").display().to_string();
-    let view = block_on(live.view_writer().property("place", "Zurich").lineage("recipe", "late ones").save(&url)).unwrap().table;
+    let view = block_on(live.save_with(&url, &ViewOptions::default().property("place", "Zurich").lineage("recipe", "late ones")))
+        .unwrap()
+        .table;
     assert_eq!(view.manifest().properties["place"], "Zurich");
     assert_eq!(view.manifest().lineage["recipe"], "late ones");
     let names: Vec<String> = view.schema().index().map(|column| format!("{} {}", column.name, column.ty)).collect();
@@ -268,11 +270,11 @@ fn a_view_has_versions_and_pins_its_sources() {
     let a = table_in(folder.path(), "a", &ticks(0..9));
     let live = index(&a);
     let url = folder.path().join("view").display().to_string();
-    let first = block_on(live.view_writer().property("who", "me").save(&url)).unwrap().table;
+    let first = block_on(live.save_with(&url, &ViewOptions::default().property("who", "me"))).unwrap().table;
     let error = block_on(live.save(&url)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
     let late = live.filter(col("a_id").gt(lit(104))).unwrap().with_columns([lit(1_i64).alias("one")]).unwrap();
-    let second = block_on(late.view_writer().save_over(&first)).unwrap().table;
+    let second = block_on(late.save(&first)).unwrap().table;
     assert_eq!((second.version(), second.rows(), second.manifest().table), (2, 4, first.manifest().table));
     assert_eq!(second.manifest().properties["who"], "me");
     assert_same(&index(&reopened(&url)), &late);
@@ -281,9 +283,9 @@ fn a_view_has_versions_and_pins_its_sources() {
     let id = |table: &Table, name: &str| table.manifest().schema.column_named(name).unwrap().id;
     assert_eq!(id(&first, "a_id"), id(&second, "a_id"));
     assert!(id(&second, "_row_0") > id(&first, "_row_0") && id(&second, "one") > id(&first, "_row_0"));
-    let error = block_on(live.view_writer().save_over(&first)).unwrap_err();
+    let error = block_on(live.save(&first)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    let error = block_on(live.view_writer().save_over(&a)).unwrap_err();
+    let error = block_on(live.save(&a)).unwrap_err();
     assert!(error.to_string().contains("has rows of its own"), "{error}");
     let pins = block_on(async {
         let mut pins = Vec::new();
@@ -310,15 +312,15 @@ fn changes_of_tables_and_collections_of_garbage_know_views() {
     let url = folder.path().join("view").display().to_string();
     let view = block_on(live.save(&url)).unwrap().table;
     // The view names its join map, so the map is never garbage.
-    let usage = block_on(Table::usage(view.store())).unwrap();
+    let usage = block_on(view.storage().usage()).unwrap();
     assert_eq!((usage.unnamed_bytes, usage.versions.len()), (0, 1));
-    assert!(block_on(view.objects()).unwrap().keys().any(|name| name.starts_with("joins/")));
+    assert!(block_on(view.storage().objects()).unwrap().keys().any(|name| name.starts_with("joins/")));
     let settings = GcSettings { age: std::time::Duration::ZERO, ..GcSettings::default() };
-    assert!(block_on(Table::plan_garbage(view.store(), settings, i64::MAX)).unwrap().is_empty());
+    assert!(block_on(view.storage().plan_garbage(settings, i64::MAX)).unwrap().is_empty());
     // The rows of a view belong to other tables, so a view refuses an append.
     let error = block_on(view.append(WriteOptions::default())).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("is a view"), "{error}");
-    let error = block_on(view.materialize(|_, _| {})).unwrap_err();
+    let error = block_on(view.storage().materialize(|_, _| {})).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("write its rows to a new table"), "{error}");
 }
 
@@ -394,7 +396,7 @@ fn what_cannot_be_saved_is_refused_by_name_and_leaves_nothing() {
     assert!(block_on(a.store().list("pins")).unwrap().is_empty());
     assert!(!folder.path().join("view/manifests").exists());
     // The size of a view is known before it is saved.
-    let size = block_on(live.view_writer().size()).unwrap();
+    let size = block_on(live.view_size()).unwrap();
     let view = block_on(live.save(&url)).unwrap().table;
     let info = block_on(view.info()).unwrap();
     assert_eq!((size.rows, size.index_bytes, size.join_bytes, size.payload_bytes), (9, info.index_bytes, 0, 0));
@@ -418,7 +420,7 @@ fn a_source_that_moved_is_found_again_and_another_is_refused() {
     // The schema and the info of the view need no source.
     assert_eq!(view.schema().column_named("b.value").unwrap().ty.to_string(), "i64");
     assert!(block_on(view.info()).is_ok());
-    let damage = block_on(view.verify(|_, _| {})).unwrap().damage;
+    let damage = block_on(view.storage().verify(|_, _| {})).unwrap().damage;
     assert!(damage.len() == 1 && damage[0].object.contains("sources"), "{damage:?}");
     // Another table with the same rows is not the source.
     table_in(&place("elsewhere"), "b", &ticks(0..9));
@@ -490,7 +492,7 @@ fn a_window_over_a_view_of_three_tables_costs_the_ranges_of_its_groups() {
     let counting = CountingStore::new(raw as Arc<dyn ObjectStore>);
     drop(store);
     let view = Store::new(Arc::new(counting.clone()), object_store::path::Path::default(), "memory://counted/view");
-    block_on(live.view_writer().save_in(view.clone())).unwrap();
+    block_on(live.save(view.clone())).unwrap();
     // The view is opened again, over sources that count requests.
     let fresh: Vec<Table> = tables.iter().map(|(table, _)| block_on(Table::open_in(table.store().clone())).unwrap()).collect();
     counting.reset();
@@ -650,12 +652,12 @@ fn verification_says_what_it_left_out_and_reaches_versions_and_sources_when_aske
     let live = index(&a);
     let url = folder.path().join("view").display().to_string();
     let first = block_on(live.save(&url)).unwrap().table;
-    let view = block_on(live.filter(col("a_id").gt(lit(104))).unwrap().view_writer().save_over(&first)).unwrap().table;
+    let view = block_on(live.filter(col("a_id").gt(lit(104))).unwrap().save(&first)).unwrap().table;
     let verify = |table: &Table, all_versions, sources| {
-        block_on(table.verify_more(VerifyReach { all_versions, sources }, |_, _| {})).unwrap()
+        block_on(table.storage().verify_more(VerifyReach { all_versions, sources }, |_, _| {})).unwrap()
     };
     let rows = format!("rows of {} version 2", a.url());
-    assert_eq!(block_on(view.verify(|_, _| {})).unwrap().not_checked, ["versions: 1".to_owned(), rows.clone()]);
+    assert_eq!(block_on(view.storage().verify(|_, _| {})).unwrap().not_checked, ["versions: 1".to_owned(), rows.clone()]);
     assert_eq!(verify(&view, true, false).not_checked, [rows]);
     assert_eq!(verify(&view, false, true).not_checked, ["versions: 1"]);
     let all = verify(&view, true, true);
@@ -665,7 +667,7 @@ fn verification_says_what_it_left_out_and_reaches_versions_and_sources_when_aske
     assert_eq!((one.not_checked, both.not_checked.len()), (vec!["versions: 1".to_owned()], 0));
     assert_eq!((both.chunks, both.blocks), (one.chunks, one.blocks));
     // Damage in a source, or in another version, is reported with its place.
-    let name = block_on(a.objects()).unwrap().into_keys().find(|name| name.starts_with("chunks/")).unwrap();
+    let name = block_on(a.storage().objects()).unwrap().into_keys().find(|name| name.starts_with("chunks/")).unwrap();
     let path = folder.path().join("a").join(&name);
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;

@@ -62,7 +62,7 @@ fn every_window(cuts: Cuts) -> (usize, usize, usize) {
     let loader = table.row_loader().cache_bytes(0);
     let mut rng = Rng(common::seed());
     let (mut windows, mut chunks, mut crossings) = (0, BTreeSet::new(), 0);
-    let layouts: Vec<_> = (0..3).map(|group| block_on(table.layout(group)).unwrap()).collect();
+    let layouts: Vec<_> = (0..3).map(|group| block_on(table.storage().layout(group)).unwrap()).collect();
     for offsets in [-9..=0, 0..=9, -4..=5] {
         let offsets = Offsets::try_from(offsets).unwrap();
         for row in 0..table.rows() {

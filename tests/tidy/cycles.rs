@@ -1,14 +1,17 @@
 //! Finds files of a crate that depend on each other in a cycle. Follows `crate::`, `super::` and `self::` paths, through
-//! re-exports, to the file that defines the name.
+//! re-exports, to the file that defines the name. It sees no method calls: only the compiler knows the type of a receiver, and many
+//! methods that one file alone defines have names that types of other crates have too, such as `flatten`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The path of a module from the root of its crate.
 type Module = Vec<String>;
 
-/// Returns the groups of two or more files that reach each other, each group sorted. The input is a list of (path below the
-/// source folder, code).
-pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
+/// The files that each file uses.
+pub(crate) type Uses<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+/// Returns the files of a crate that each file uses. The input is a list of (path below the source folder, code).
+pub(crate) fn uses(files: &[(String, String)]) -> Uses<'_> {
     let modules: BTreeMap<Module, &str> = files.iter().map(|(path, _)| (module_of(path), path.as_str())).collect();
     let codes: Vec<(Module, String)> =
         files.iter().map(|(path, code)| (module_of(path), without_tests_and_texts(code))).collect();
@@ -28,13 +31,18 @@ pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
             }
         }
     }
-    let mut used = BTreeMap::<&str, BTreeSet<&str>>::new();
+    let mut used = Uses::new();
     for (module, code) in &codes {
         let own: String = statements(code).filter(|statement| re_exported(statement).is_none()).collect::<Vec<_>>().join(";");
         let targets = named(&own).into_iter().filter_map(|path| resolve(module, &path, &modules, &given));
         used.entry(modules[module]).or_default().extend(targets.filter(|target| target != module).map(|target| modules[&target]));
     }
-    let reach: BTreeMap<&str, BTreeSet<&str>> = used.keys().map(|file| (*file, reached(file, &used))).collect();
+    used
+}
+
+/// Returns the groups of two or more files that reach each other, each group sorted.
+pub(crate) fn cycles(used: &Uses<'_>) -> Vec<Vec<String>> {
+    let reach: Uses<'_> = used.keys().map(|file| (*file, reached(file, used))).collect();
     let mut groups = BTreeSet::new();
     for (file, there) in &reach {
         let group: Vec<String> = there
@@ -50,7 +58,7 @@ pub(crate) fn cycles(files: &[(String, String)]) -> Vec<Vec<String>> {
 }
 
 /// Returns all files that a file uses directly or indirectly. The file itself is included only if another file uses it.
-fn reached<'a>(file: &'a str, used: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+fn reached<'a>(file: &'a str, used: &Uses<'a>) -> BTreeSet<&'a str> {
     let (mut there, mut open) = (BTreeSet::new(), vec![file]);
     while let Some(next) = open.pop() {
         open.extend(used.get(next).into_iter().flatten().filter(|other| there.insert(**other)));

@@ -20,11 +20,15 @@ use tetrys::{Error, ErrorKind, Result, RowLoader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::{
+    about,
     asked::{Asked, Choice},
     copies::copies,
     heads::Head,
-    source::{Selected, Source, Turn, on_blocking_thread},
+    scene::{Ground, Scene, SceneRow},
+    source::{Selected, Source},
+    storage,
     wire::{self, MOST_BYTES, decoded_size},
+    work::{Stop, Turn, on_blocking_thread},
 };
 
 /// Most rows of an answer.
@@ -162,6 +166,12 @@ impl Answers {
             "/api/series" => self.series(query).await,
             "/api/sequence" => self.sequence(query).await,
             "/api/copies" => self.copies(query).await,
+            "/api/about" => self.about(query).await,
+            "/api/users" => self.users(query).await,
+            "/api/versions" => self.versions(query).await,
+            "/api/layout" => self.layout(query).await,
+            "/api/scene" => self.scene(query).await,
+            "/api/ground" => self.ground(query).await,
             _ => return Answer::error(StatusCode::NOT_FOUND, "NotFound", "no such request"),
         };
         answer.unwrap_or_else(|error| Answer::failed(&error))
@@ -235,23 +245,19 @@ impl Answers {
         for part in rows.chunks(PART_OF_GRID) {
             // What is cut off is not held.
             let batch = source.take(part, Some(&turn)).await?;
-            parts.push(on_blocking_thread(Some(&turn), move || wire::cut(&batch)).await?);
+            parts.push(on_blocking_thread(Some(&turn), move |_| wire::cut(&batch)).await?);
         }
         if parts.is_empty() {
             parts.push(source.take(&[], Some(&turn)).await?);
         }
-        sent(on_blocking_thread(Some(&turn), move || wire::index_rows(&parts, &rows)).await?, room)
+        sent(on_blocking_thread(Some(&turn), move |_| wire::index_rows(&parts, &rows)).await?, room)
     }
 
     async fn row(&self, query: &str) -> Result<Answer> {
         let asked = Asked::parse(query, &["table", "row", "columns", "before", "after"])?;
         let source = self.source(&asked)?;
         let row = row_of(&asked, source)?;
-        let around = |name: &str| match asked.one(name)? {
-            None => Ok(0),
-            Some(_) => asked.number::<u64>(name, MOST_AROUND),
-        };
-        let (before, after) = (around("before")?, around("after")?);
+        let (before, after) = (around(&asked, "before")?, around(&asked, "after")?);
         let loader = loader_of(source, &asked.all("columns"))?;
         let window = -before.cast_signed()..=after.cast_signed();
         let what = format!("row {row} and the rows around it");
@@ -265,11 +271,103 @@ impl Answers {
         if bytes > MOST_BYTES {
             return Err(wire::too_large(&what, bytes));
         }
+        let start = Instant::now();
         let rows = match is_window {
             true => loader.get_rows(row, window).await?,
             false => loader.take(&[row]).await?,
         };
-        sent(on_blocking_thread(Some(&turn), move || wire::rows(&rows, row, is_window)).await?, room)
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let read = json!({"requests": cost.requests, "bytes": cost.bytes, "ms": ms});
+        sent(on_blocking_thread(Some(&turn), move |_| wire::rows(&rows, row, is_window, read)).await?, room)
+    }
+
+    /// Answers with a row from above, and the places of what is in it in the rows around it.
+    async fn scene(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table", "row", "before", "after"])?;
+        let source = self.source(&asked)?;
+        let (scene, row) = (scene_of(source)?, row_of(&asked, source)?);
+        let (before, after) = (around(&asked, "before")?, around(&asked, "after")?);
+        let (room, turn) = (self.room().await?, self.read_turn().await?);
+        let start = Instant::now();
+        let index = source.take(&[row], Some(&turn)).await?;
+        let mut said = scene.row(SceneRow { before, after, ..SceneRow::new(row, &index) }).await?;
+        if let Some(read) = said.get_mut("read").and_then(Value::as_object_mut) {
+            read.insert("ms".to_owned(), json!(start.elapsed().as_secs_f64() * 1e3));
+        }
+        sent_json(said, &turn, room).await
+    }
+
+    /// Answers with the ground around a place.
+    async fn ground(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table", "x", "y", "radius"])?;
+        let source = self.source(&asked)?;
+        let (scene, around) = (scene_of(source)?, Ground::of(&asked)?);
+        let (room, turn) = (self.room().await?, self.read_turn().await?);
+        let said = scene.ground(around).await?;
+        sent_json(said, &turn, room).await
+    }
+
+    async fn about(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table"])?;
+        let source = self.source(&asked)?;
+        Ok(Answer::json(StatusCode::OK, &about::about(source.table(), source.table().url()).await))
+    }
+
+    async fn users(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table"])?;
+        let (source, _turn) = (self.source(&asked)?, self.read_turn().await?);
+        Ok(Answer::json(StatusCode::OK, &about::users(source.table()).await?))
+    }
+
+    async fn versions(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table"])?;
+        let (source, _turn) = (self.source(&asked)?, self.read_turn().await?);
+        Ok(Answer::json(StatusCode::OK, &about::versions(source.table()).await?))
+    }
+
+    /// Answers with the layout of rows, and with the plan of a read, which lights up: of a row, and of some columns in a window around it.
+    async fn layout(&self, query: &str) -> Result<Answer> {
+        let asked = Asked::parse(query, &["table", "holder", "start", "end", "cells", "row", "before", "after", "window"])?;
+        let (source, _turn) = (self.source(&asked)?, self.read_turn().await?);
+        let holders = source.holders().await?;
+        let number = match asked.one("holder")? {
+            None => 0,
+            Some(_) => asked.number::<usize>("holder", holders.len().saturating_sub(1))?,
+        };
+        let holder = holders.get(number).ok_or_else(|| Error::not_found("no table holds these rows"))?;
+        let end = match asked.one("end")? {
+            None => holder.rows(),
+            Some(_) => asked.number::<u64>("end", holder.rows())?,
+        };
+        let start = match asked.one("start")? {
+            None => 0,
+            Some(_) => asked.number::<u64>("start", end)?,
+        };
+        let cells = asked.number::<u64>("cells", MOST_ROWS)?;
+        let read = match asked.one("row")? {
+            None => None,
+            Some(_) => {
+                let (row, before, after) = (row_of(&asked, source)?, around(&asked, "before")?, around(&asked, "after")?);
+                // Without a cache: what a first read takes.
+                let plain = |loader: RowLoader| loader.cache_bytes(0).explain_places();
+                let alone = plain(source.loader().clone()).explain_take(&[row]).await?;
+                let window = asked.all("window");
+                Some(match window.as_slice() {
+                    [] => alone,
+                    names => {
+                        let loader = plain(loader_of(source, names)?);
+                        alone.and(loader.explain(row, -before.cast_signed()..=after.cast_signed()).await?)
+                    }
+                })
+            }
+        };
+        let said = json!({
+            "holders": holders.iter().map(|table| json!({"url": table.url(), "version": table.version()})).collect::<Vec<_>>(),
+            "holder": number,
+            "layout": storage::layout(holder, start..end, cells, read.as_ref()).await?,
+            "read": read.as_ref().map(storage::read),
+        });
+        Ok(Answer::json(StatusCode::OK, &said))
     }
 
     /// Answers with the values of columns at rows that are spread over a range: as many as asked for, or as may be read.
@@ -306,7 +404,7 @@ impl Answers {
             fields.extend(found.batch().schema_ref().fields().iter().map(|field| field.as_ref().clone()));
             columns.extend(found.batch().columns().iter().cloned());
         }
-        let work = move || wire::written(fields, columns, rows.len(), json!(rows), Value::Null);
+        let work = move |_: &Stop| wire::written(fields, columns, rows.len(), [(wire::ROWS, json!(rows))]);
         sent(on_blocking_thread(Some(&turn), work).await?, room)
     }
 
@@ -368,7 +466,7 @@ async fn summarise(source: &Source, selected: &Selected, queries: &Arc<Semaphore
                 None => source.slice(done..end, &turn).await?,
                 Some(rows) => vec![source.take(&rows[done as usize..end as usize], Some(&turn)).await?],
             };
-            heads = on_blocking_thread(Some(&turn), move || Ok(counted(heads, &batches))).await?;
+            heads = on_blocking_thread(Some(&turn), move |_| Ok(counted(heads, &batches))).await?;
         }
         done = end;
         if done == selected.count || told.is_none_or(|told| told.elapsed() >= INTERVAL) {
@@ -383,9 +481,9 @@ async fn summarise(source: &Source, selected: &Selected, queries: &Arc<Semaphore
     Ok(())
 }
 
-/// Adds batches to the summaries of their columns, on all processors.
+/// Adds batches to the summaries of their columns, on as many threads as a read takes.
 fn counted(mut heads: Vec<Head>, batches: &[RecordBatch]) -> Vec<Head> {
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get()).min(heads.len().max(1));
+    let threads = tetrys::extension::threads().min(heads.len().max(1));
     let mut shares: Vec<Vec<(usize, &mut Head)>> = (0..threads).map(|_| Vec::new()).collect();
     for (place, head) in heads.iter_mut().enumerate() {
         shares[place % threads].push((place, head));
@@ -414,6 +512,20 @@ fn row_of(asked: &Asked, source: &Source) -> Result<u64> {
     match source.rows().checked_sub(1) {
         Some(last) => asked.number::<u64>("row", last),
         None => Err(Error::invalid("the table has no rows")),
+    }
+}
+
+fn scene_of(source: &Source) -> Result<&dyn Scene> {
+    source
+        .scene()
+        .ok_or_else(|| Error::not_found("this table has no picture from above: it is not of a kind that the viewer knows"))
+}
+
+/// Returns the number of rows of a window to one side.
+fn around(asked: &Asked, name: &str) -> Result<u64> {
+    match asked.one(name)? {
+        None => Ok(0),
+        Some(_) => asked.number(name, MOST_AROUND),
     }
 }
 
@@ -461,6 +573,18 @@ fn sent(bytes: Vec<u8>, mut room: OwnedSemaphorePermit) -> Result<Answer> {
     drop(room.split(room.num_permits().saturating_sub(taken)));
     let body = Content::Whole(bytes.into(), Some(room));
     Ok(Answer { status: StatusCode::OK, media_type: "application/octet-stream", body })
+}
+
+/// Sends JSON, which keeps of its room in memory what it takes.
+///
+/// # Errors
+/// - `Invalid`: it is larger than an answer may be.
+async fn sent_json(said: Value, turn: &Turn, room: OwnedSemaphorePermit) -> Result<Answer> {
+    let bytes = on_blocking_thread(Some(turn), move |_| Ok(said.to_string().into_bytes())).await?;
+    match bytes.len() as u64 {
+        len if len > MOST_BYTES => Err(wire::too_large("the picture of this row", len)),
+        _ => Ok(Answer { media_type: "application/json", ..sent(bytes, room)? }),
+    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,18 @@ use crate::asked::Choice;
 
 /// Returns the texts for a choice of rows of the table at `url`, which names its version, and whose index has these columns.
 pub(crate) fn copies(url: &str, choice: &Choice, index: &Schema) -> Value {
-    let command = command(url, choice, &row_name(index));
-    json!({"python": python(url, choice), "rust": rust(url, choice), "command": command, "view": view(url, choice)})
+    let row = row_name(index);
+    // No argument of a command has a character 0.
+    let command = |text: Option<String>| text.filter(|text| !text.contains('\0'));
+    json!({
+        "python": python(url, choice, &row),
+        "rust": rust(url, choice, &row),
+        "command": command(Some(query(url, choice, &row))),
+        "view": command(view(url, choice)),
+    })
 }
 
-/// Returns the name of the row number in `tetrys query`.
+/// Returns the name of the row number in `tetrys query`: one that no column has.
 fn row_name(index: &Schema) -> String {
     let mut name = "row".to_owned();
     while index.index_of(&name).is_ok() {
@@ -21,18 +28,31 @@ fn row_name(index: &Schema) -> String {
     name
 }
 
-fn python(url: &str, choice: &Choice) -> String {
-    let condition = choice.condition().map(|condition| format!(", where={}", python_text(&condition))).unwrap_or_default();
+/// Returns one condition for the rows that are named and the conditions, by which an aggregation looks at all rows.
+fn condition(choice: &Choice, row: &str) -> Option<String> {
+    let only = choice.only.as_ref().map(|only| match only.is_empty() {
+        true => "false".to_owned(),
+        false => format!("{row} IN ({})", listed(only).trim_matches(['[', ']'])),
+    });
+    match (only, choice.condition()) {
+        (Some(only), Some(condition)) => Some(format!("({only}) AND ({condition})")),
+        (one, other) => one.or(other),
+    }
+}
+
+fn python(url: &str, choice: &Choice, row: &str) -> String {
+    let url = python_text(url);
     let mut lines = vec!["import tetrys as tt".to_owned(), String::new()];
-    match &choice.only {
-        // The numbers are those of the table, so the rows come before the condition.
-        Some(only) => {
-            lines.push(format!("index = tt.read_index({})[{}]", python_text(url), listed(only)));
-            if let Some(condition) = choice.condition() {
-                lines.push(format!("index = index.sql({})", python_text(&format!("SELECT * FROM t WHERE {condition}"))));
-            }
+    match (&choice.only, choice.condition()) {
+        (None, None) => lines.push(format!("index = tt.read_index({url})")),
+        (None, Some(condition)) => lines.push(format!("index = tt.read_index({url}, where={})", python_text(&condition))),
+        (Some(only), None) => lines.push(format!("index = tt.read_index({url})[{}]", listed(only))),
+        (Some(_), Some(_)) => {
+            let condition = condition(choice, row).unwrap_or_default();
+            lines.push(format!("index = tt.read_index({url})"));
+            lines.push(format!("index = index.with_frame(index.to_polars().with_row_index({}))", python_text(row)));
+            lines.push(format!("index = index.sql({})", python_text(&format!("SELECT * FROM t WHERE {condition}"))));
         }
-        None => lines.push(format!("index = tt.read_index({}{condition})", python_text(url))),
     }
     if let Some((column, descending)) = &choice.sort {
         let descending = if *descending { ", descending=True" } else { "" };
@@ -42,19 +62,17 @@ fn python(url: &str, choice: &Choice) -> String {
     lines.join("\n") + "\n"
 }
 
-fn rust(url: &str, choice: &Choice) -> String {
+fn rust(url: &str, choice: &Choice, row: &str) -> String {
     let mut lines = vec![format!("let table = tetrys::Table::open({url:?}).await?;")];
-    let filter = choice.condition().map(|condition| format!(".filter_sql({condition:?})"));
-    match &choice.only {
-        Some(only) => {
+    match (&choice.only, choice.condition()) {
+        (None, None) => lines.push("let index = table.index().await?;".to_owned()),
+        (None, Some(condition)) => lines.push(format!("let index = table.index().filter_sql({condition:?}).await?;")),
+        (Some(_), _) => {
+            let condition = condition(choice, row).unwrap_or_default();
             lines.push("let index = table.index().await?;".to_owned());
-            lines.push(format!("let rows = polars::prelude::IdxCa::from_vec(\"rows\".into(), vec!{});", listed(only)));
-            lines.push("let index = index.with_frame(index.to_frame().take(&rows)?)?;".to_owned());
-            if let Some(filter) = filter {
-                lines.push(format!("let index = index{filter}?;"));
-            }
+            lines.push(format!("let numbered = index.to_frame().with_row_index({row:?}.into(), None)?;"));
+            lines.push(format!("let index = index.with_frame(numbered)?.filter_sql({condition:?})?;"));
         }
-        None => lines.push(format!("let index = table.index(){}.await?;", filter.unwrap_or_default())),
     }
     if let Some((column, descending)) = &choice.sort {
         lines.push(format!("let index = index.sort([{column:?}], {descending})?;"));
@@ -63,17 +81,8 @@ fn rust(url: &str, choice: &Choice) -> String {
     lines.join("\n") + "\n"
 }
 
-fn command(url: &str, choice: &Choice, row: &str) -> String {
-    let only = choice.only.as_ref().map(|only| match only.is_empty() {
-        true => "false".to_owned(),
-        false => format!("{row} IN ({})", listed(only).trim_matches(['[', ']'])),
-    });
-    let conditions: Vec<String> = only.into_iter().chain(choice.condition()).collect();
-    let condition = match conditions.as_slice() {
-        [] => String::new(),
-        [one] => format!(" WHERE {one}"),
-        several => format!(" WHERE {}", several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" AND ")),
-    };
+fn query(url: &str, choice: &Choice, row: &str) -> String {
+    let condition = condition(choice, row).map(|condition| format!(" WHERE {condition}")).unwrap_or_default();
     let sort = choice.sort.as_ref().map(|(column, descending)| {
         // Rows of equal values stay in the order of the table.
         format!(" ORDER BY {} {} NULLS FIRST, {row}", quoted(column), if *descending { "DESC" } else { "ASC" })
@@ -87,12 +96,13 @@ fn view(url: &str, choice: &Choice) -> Option<String> {
     if choice.only.is_some() || choice.sort.as_ref().is_some_and(|(column, _)| column.contains(',')) {
         return None;
     }
-    let conditions = choice.conditions.iter().map(|condition| format!(" --where={}", shell(condition)));
+    // One condition: an aggregation in a second one would look at the rows of the first alone.
+    let condition = choice.condition().map(|condition| format!(" --where={}", shell(&condition)));
     let sort = choice
         .sort
         .as_ref()
         .map(|(column, descending)| format!(" --sort={}{}", shell(column), if *descending { " --descending" } else { "" }));
-    let options: String = conditions.chain(sort).collect();
+    let options: String = condition.into_iter().chain(sort).collect();
     Some(format!("tetrys select {}{options} --out NAME\n", shell(url)))
 }
 
@@ -165,7 +175,7 @@ mod tests {
         );
         assert_eq!(
             said["view"],
-            "tetrys select '/data/my drives@3' --where='speed > 3' --where='host = '\\''it'\\'''\\''s'\\''' --sort='ego speed' --descending --out NAME\n"
+            "tetrys select '/data/my drives@3' --where='(speed > 3) AND (host = '\\''it'\\'''\\''s'\\'')' --sort='ego speed' --descending --out NAME\n"
         );
     }
 
@@ -178,6 +188,15 @@ mod tests {
         );
         assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t WHERE row IN (3, 9)' --csv\n");
         assert_eq!(said["view"], Value::Null);
+        let choice = Choice { only: Some(vec![3]), conditions: vec!["a = 'x\0'".to_owned()], sort: None };
+        let said = copies("t@1", &choice, &index(&["row"]));
+        assert_eq!(
+            said["python"],
+            "import tetrys as tt\n\nindex = tt.read_index(\"t@1\")\n\
+             index = index.with_frame(index.to_polars().with_row_index(\"row_\"))\n\
+             index = index.sql(\"SELECT * FROM t WHERE (row_ IN (3)) AND (a = 'x\\u0000')\")\nloader = tt.row_loader(index)\n"
+        );
+        assert_eq!((&said["command"], &said["view"]), (&Value::Null, &Value::Null), "no argument has a character 0");
         let said = copies("t@1", &Choice::default(), &index(&[]));
         assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t' --csv\n");
         assert_eq!(said["view"], "tetrys select t@1 --out NAME\n");

@@ -46,8 +46,8 @@ impl Head {
             DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 => Values::Whole(Whole::default()),
             DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => Values::Whole(Whole::default()),
             DataType::Date32 | DataType::Timestamp(..) | DataType::Duration(_) => Values::Whole(Whole::default()),
-            // Above the integers of 64 bits with a sign, bins of floats are fine enough.
-            DataType::UInt64 | DataType::Float16 | DataType::Float32 | DataType::Float64 => Values::Float(Float::default()),
+            DataType::UInt64 => Values::Whole(Whole { is_unsigned: true, ..Whole::default() }),
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Values::Float(Float::default()),
             DataType::Boolean => Values::Bool { no: 0, yes: 0 },
             DataType::LargeUtf8 => Values::Text(Texts::default()),
             _ => Values::Other,
@@ -68,6 +68,7 @@ impl Head {
                 DataType::UInt8 => whole.add(array.as_primitive::<types::UInt8Type>(), i64::from),
                 DataType::UInt16 => whole.add(array.as_primitive::<types::UInt16Type>(), i64::from),
                 DataType::UInt32 => whole.add(array.as_primitive::<types::UInt32Type>(), i64::from),
+                DataType::UInt64 => whole.add(array.as_primitive::<types::UInt64Type>(), |value| (value ^ SIGN).cast_signed()),
                 DataType::Date32 => whole.add(array.as_primitive::<types::Date32Type>(), i64::from),
                 DataType::Timestamp(TimeUnit::Second, _) => {
                     whole.add(array.as_primitive::<types::TimestampSecondType>(), |value| value)
@@ -96,7 +97,6 @@ impl Head {
                 _ => {}
             },
             Values::Float(float) => match array.data_type() {
-                DataType::UInt64 => float.add(array.as_primitive::<types::UInt64Type>(), |value| value as f64),
                 DataType::Float16 => float.add(array.as_primitive::<types::Float16Type>(), f64::from),
                 DataType::Float32 => float.add(array.as_primitive::<types::Float32Type>(), f64::from),
                 DataType::Float64 => float.add(array.as_primitive::<types::Float64Type>(), |value| value),
@@ -139,9 +139,14 @@ impl Head {
     }
 }
 
+/// The highest bit of 64.
+const SIGN: u64 = 1 << 63;
+
 /// A histogram of whole numbers. Bin `b` has the values from `b << shift`, up to the next bin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Whole {
+    /// Whether `SIGN` was subtracted from the values. It is a multiple of every width, so the bins are those of the values themselves.
+    is_unsigned: bool,
     range: Option<(i64, i64)>,
     shift: u32,
     /// Number of the first bin.
@@ -183,9 +188,10 @@ impl Whole {
 
     fn json(&self) -> Value {
         let Some((least, most)) = self.range else { return json!({"kind": "numbers", "whole": true}) };
+        let said = |value: i128| (value + if self.is_unsigned { i128::from(SIGN) } else { 0 }).to_string();
         json!({
-            "kind": "numbers", "whole": true, "least": least.to_string(), "most": most.to_string(), "counts": self.counts,
-            "start": (i128::from(self.first) << self.shift).to_string(), "width": (1_i128 << self.shift).to_string(),
+            "kind": "numbers", "whole": true, "least": said(least.into()), "most": said(most.into()), "counts": self.counts,
+            "start": said(i128::from(self.first) << self.shift), "width": (1_i128 << self.shift).to_string(),
         })
     }
 }
@@ -367,7 +373,7 @@ impl Texts {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{BooleanArray, Float64Array, Int64Array, LargeStringArray};
+    use arrow_array::{BooleanArray, Float64Array, Int64Array, LargeStringArray, UInt64Array};
 
     use super::*;
 
@@ -419,6 +425,28 @@ mod tests {
             assert_eq!(counts, expected);
             assert!(counts.len() <= BINS && counts[0] > 0 && *counts.last().unwrap() > 0);
             assert!(width == 1 || counts.len() > BINS / 2 - 1, "{} bins of {width}", counts.len());
+        }
+    }
+
+    #[test]
+    fn bins_of_unsigned_numbers_have_exact_edges() {
+        let mut state = 5;
+        for case in 0..200 {
+            let (shift, middle) = (random(&mut state) % 64, random(&mut state) >> (random(&mut state) % 64));
+            let mut values: Vec<u64> =
+                (0..1 + random(&mut state) % 100).map(|_| middle.saturating_add(random(&mut state) >> shift)).collect();
+            if case % 5 == 0 {
+                values.extend([0, (1 << 53) + 1, SIGN - 1, SIGN, u64::MAX]);
+            }
+            let said = head(&[Arc::new(UInt64Array::from(values.clone()))]);
+            let number = |name: &str| said[name].as_str().unwrap().parse::<i128>().unwrap();
+            let ends = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+            assert_eq!((number("least"), number("most")), (ends.0.into(), ends.1.into()));
+            let (start, width, counts) = (number("start"), number("width"), counts(&said));
+            let bin = |value: &u64| (i128::from(*value) - start).div_euclid(width);
+            let expected: Vec<u64> =
+                (0..counts.len() as i128).map(|one| values.iter().filter(|value| bin(value) == one).count() as u64).collect();
+            assert_eq!((counts, start.rem_euclid(width)), (expected, 0), "case {case}: {said}");
         }
     }
 

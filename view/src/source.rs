@@ -10,15 +10,18 @@ use arrow_array::RecordBatch;
 use serde_json::{Value, json};
 use tetrys::{
     ColumnType, Error, Index, Result, RowLoader, Table,
-    polars::prelude::{Column, DataFrame, IdxCa, IdxSize, NamedFrom},
+    polars::prelude::{IdxCa, IdxSize, NamedFrom},
     schema::Column as TableColumn,
 };
-use tokio::sync::{OnceCell, OwnedSemaphorePermit};
+use tokio::sync::OnceCell;
 
-use crate::{asked::Choice, wire::type_name};
-
-/// The right to compute. Work on a blocking thread, which cannot be stopped, keeps it until it ends, also when its request is gone.
-pub(crate) type Turn = Arc<OwnedSemaphorePermit>;
+use crate::{
+    asked::Choice,
+    choose::{of_index, of_table},
+    scene::Scene,
+    wire::type_name,
+    work::{Stop, Turn, on_blocking_thread},
+};
 
 /// Selections that are kept, so that scrolling through one does not compute it again.
 const KEPT: usize = 2;
@@ -28,6 +31,7 @@ const KEPT: usize = 2;
 pub struct Source {
     kind: Kind,
     loader: RowLoader,
+    scene: Option<Arc<dyn Scene>>,
     kept: Mutex<VecDeque<(Choice, Arc<Selected>)>>,
 }
 
@@ -51,7 +55,7 @@ impl Source {
     /// sorted.
     pub fn of_table(table: Table) -> Self {
         let loader = table.row_loader();
-        Self { kind: Kind::Table(table, OnceCell::new()), loader, kept: Mutex::default() }
+        Self { kind: Kind::Table(table, OnceCell::new()), loader, scene: None, kept: Mutex::default() }
     }
 
     /// Shows the rows of an index, in its order.
@@ -59,14 +63,32 @@ impl Source {
     /// # Errors
     /// - `Invalid`: a locator is not a row of its table version.
     pub fn of_index(index: Index) -> Result<Self> {
-        Ok(Self { loader: RowLoader::new(&index)?, kind: Kind::Index(index), kept: Mutex::default() })
+        Ok(Self { loader: RowLoader::new(&index)?, kind: Kind::Index(index), scene: None, kept: Mutex::default() })
+    }
+
+    /// Adds the picture of each row from above, which the page then shows.
+    #[must_use]
+    pub fn with_scene(self, scene: Arc<dyn Scene>) -> Self {
+        Self { scene: Some(scene), ..self }
+    }
+
+    pub(crate) fn scene(&self) -> Option<&dyn Scene> {
+        self.scene.as_deref()
     }
 
     /// Returns the table, or the first of those of an index.
-    pub(crate) fn table(&self) -> &Table {
+    pub fn table(&self) -> &Table {
         match &self.kind {
             Kind::Table(table, _) => table,
             Kind::Index(index) => index.table(),
+        }
+    }
+
+    /// Returns the table, or those of an index in the order in which they were merged.
+    pub fn tables(&self) -> Vec<&Table> {
+        match &self.kind {
+            Kind::Table(table, _) => vec![table],
+            Kind::Index(index) => index.tables().collect(),
         }
     }
 
@@ -75,6 +97,15 @@ impl Source {
         match &self.kind {
             Kind::Table(table, _) => Some(format!("{}@{}", table.url(), table.version())),
             Kind::Index(_) => None,
+        }
+    }
+
+    /// Returns the tables that hold the rows: this one, those behind a view, or those of an index.
+    pub(crate) async fn holders(&self) -> Result<Vec<Table>> {
+        match &self.kind {
+            Kind::Table(table, _) if table.is_view() => Ok(table.sources().await?.to_vec()),
+            Kind::Table(table, _) => Ok(vec![table.clone()]),
+            Kind::Index(index) => Ok(index.tables().cloned().collect()),
         }
     }
 
@@ -94,7 +125,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn loader(&self) -> &RowLoader {
+    /// Returns the loader of the rows: their numbers are its positions.
+    pub fn loader(&self) -> &RowLoader {
         &self.loader
     }
 
@@ -108,7 +140,7 @@ impl Source {
             return Err(Error::invalid(format!("row {row} is outside 0..{}", index.len())));
         }
         let places: Vec<IdxSize> = rows.iter().map(|row| *row as IdxSize).collect();
-        let work = move || {
+        let work = move |_: &Stop| {
             let frame = index.to_frame().take(&IdxCa::new("rows".into(), places));
             index.with_frame(frame.map_err(|error| Error::internal(error.to_string()))?)?.to_batch()
         };
@@ -121,7 +153,7 @@ impl Source {
             Kind::Table(table, _) => Ok(table.index_rows(&[rows]).await?.1),
             Kind::Index(index) => {
                 let (index, len) = (index.clone(), (rows.end - rows.start) as usize);
-                let work = move || index.slice(rows.start.cast_signed(), len).to_batch();
+                let work = move |_: &Stop| index.slice(rows.start.cast_signed(), len).to_batch();
                 Ok(vec![on_blocking_thread(Some(turn), work).await?])
             }
         }
@@ -132,7 +164,7 @@ impl Source {
         Arc::new(Selected { rows: None, count: self.rows() })
     }
 
-    /// Returns the rows of a choice. Dropping the future ends the work where it waits; what computes goes on, and keeps the turn.
+    /// Returns the rows of a choice. Dropping the future ends the work: at once where it waits, at the next part where it computes.
     pub(crate) async fn select(&self, choice: &Choice, turn: &Turn) -> Result<Arc<Selected>> {
         if let Some(found) = self.kept(choice) {
             return Ok(found);
@@ -181,11 +213,7 @@ impl Source {
 
     /// Describes the columns for the page.
     pub(crate) async fn described(&self) -> Result<Value> {
-        let table = self.table();
-        let tables: Vec<&Table> = match &self.kind {
-            Kind::Table(table, _) => vec![table],
-            Kind::Index(index) => index.tables().collect(),
-        };
+        let (table, tables) = (self.table(), self.tables());
         let column_named = |name: &str| tables.iter().find_map(|table| table.schema().column_named(name));
         let said = |name: &str, ty: Option<String>| {
             let column = column_named(name);
@@ -235,66 +263,11 @@ impl Source {
             "rows": self.rows(),
             "index": index,
             "groups": groups,
+            "scene": self.scene.is_some(),
             "sequence_by": names(&mut table.schema().sequence_by()),
             "order_by": names(&mut table.schema().order_by()),
         }))
     }
-}
-
-/// Chooses rows of a table that is no view: only what the conditions need is read.
-async fn of_table(table: &Table, choice: &Choice, turn: &Turn) -> Result<Vec<u64>> {
-    let mut request = match &choice.sort {
-        Some((column, _)) if table.schema().index().all(|other| other.name != *column) => {
-            return Err(Error::not_found(format!("no index column `{column}`")));
-        }
-        // Columns are chosen by patterns: a name that would be one is among all columns.
-        Some((column, _)) if column.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) => table.index(),
-        sort => table.index().columns(sort.iter().map(|(column, _)| column)),
-    };
-    if let Some(condition) = choice.condition() {
-        request = request.filter_sql(condition);
-    }
-    let (index, sort, table) = (request.await?, choice.sort.clone(), table.clone());
-    let only: Option<BTreeSet<u64>> = choice.only.clone().map(|only| only.into_iter().collect());
-    on_blocking_thread(Some(turn), move || {
-        let index = match sort {
-            Some((column, descending)) => index.sort([column], descending)?,
-            None => index,
-        };
-        let mut rows = index.rows_of(&table)?;
-        rows.retain(|row| only.as_ref().is_none_or(|only| only.contains(row)));
-        Ok(rows)
-    })
-    .await
-}
-
-/// Chooses rows of an index in memory.
-async fn of_index(index: &Index, choice: &Choice, turn: &Turn) -> Result<Vec<u64>> {
-    let (index, choice) = (index.clone(), choice.clone());
-    on_blocking_thread(Some(turn), move || {
-        let internal = |error: tetrys::polars::error::PolarsError| Error::internal(error.to_string());
-        let mut name = "row".to_owned();
-        while index.column_names().any(|other| other == name) {
-            name.push('_');
-        }
-        let numbers = Column::new(name.as_str().into(), (0..index.len() as u64).collect::<Vec<_>>());
-        let frame = index.to_frame();
-        let columns = frame.columns().iter().cloned().chain([numbers]).collect();
-        let mut index = index.with_frame(DataFrame::new(frame.height(), columns).map_err(internal)?)?;
-        if let Some(condition) = choice.condition() {
-            index = index.filter_sql(&condition)?;
-        }
-        if let Some((column, descending)) = &choice.sort {
-            index = index.sort([column.as_str()], *descending)?;
-        }
-        let frame = index.to_frame();
-        let mut rows: Vec<u64> = frame.column(&name).map_err(internal)?.u64().map_err(internal)?.into_no_null_iter().collect();
-        if let Some(only) = choice.only {
-            rows.retain(|row| only.binary_search(row).is_ok());
-        }
-        Ok(rows)
-    })
-    .await
 }
 
 fn unit(column: &TableColumn) -> Option<String> {
@@ -313,53 +286,4 @@ fn group_of(tables: &[&Table], column: &str) -> String {
 /// Returns the last part of a URL.
 fn name_of(url: &str) -> String {
     url.trim_end_matches('/').rsplit(['/', '\\']).next().unwrap_or(url).to_owned()
-}
-
-/// Runs work that computes on a blocking thread. The turn lasts until the work ends, even if nobody waits for it any more.
-pub(crate) async fn on_blocking_thread<T: Send + 'static>(
-    turn: Option<&Turn>,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let turn = turn.cloned();
-    let done = tokio::task::spawn_blocking(move || {
-        let done = work();
-        drop(turn);
-        done
-    })
-    .await;
-    done.map_err(|error| Error::internal(format!("work for the viewer: {error}")))?
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests may panic")]
-mod tests {
-    use std::sync::mpsc;
-
-    use tokio::sync::Semaphore;
-
-    use super::*;
-
-    #[test]
-    fn a_turn_lasts_until_its_work_ends_although_nobody_waits() {
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-            let turns = Arc::new(Semaphore::new(1));
-            let turn: Turn = Arc::new(Arc::clone(&turns).acquire_owned().await.unwrap());
-            let (begun, begins) = tokio::sync::oneshot::channel();
-            let (end, ends) = mpsc::channel::<()>();
-            let waiting = tokio::spawn(async move {
-                let work = move || {
-                    begun.send(()).unwrap();
-                    ends.recv().unwrap();
-                    Ok(())
-                };
-                on_blocking_thread(Some(&turn), work).await
-            });
-            begins.await.unwrap();
-            waiting.abort();
-            assert!(waiting.await.unwrap_err().is_cancelled());
-            assert_eq!(turns.available_permits(), 0, "the work goes on");
-            end.send(()).unwrap();
-            let _turn = turns.acquire().await.unwrap();
-        });
-    }
 }

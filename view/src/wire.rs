@@ -22,7 +22,7 @@ pub(crate) fn index_rows(parts: &[RecordBatch], rows: &[u64]) -> Result<Vec<u8>>
     let Some(first) = parts.first() else { return Err(Error::internal("rows for the page: no part")) };
     let batch = concat_batches(first.schema_ref(), parts).map_err(internal)?;
     let fields = first.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
-    written(fields, batch.columns().to_vec(), rows.len(), json!(rows), Value::Null)
+    written(fields, batch.columns().to_vec(), rows.len(), [(ROWS, json!(rows))])
 }
 
 /// Cuts long texts: a grid shows their beginning.
@@ -56,11 +56,16 @@ fn internal(error: ArrowError) -> Error {
     Error::internal(format!("rows for the page: {error}"))
 }
 
-/// Writes rows with their columns as they are.
+/// The names of metadata: which rows these are, which tables of a merge have each of them, and what it took to read them.
+pub(crate) const ROWS: &str = "tetrys.rows";
+const MASKS: &str = "tetrys.masks";
+const READ: &str = "tetrys.read";
+
+/// Writes rows with their columns as they are. `read` is what it took to read them.
 ///
 /// # Errors
 /// - `Invalid`: the rows are larger than an answer may be.
-pub(crate) fn rows(rows: &Rows, position: u64, is_window: bool) -> Result<Vec<u8>> {
+pub(crate) fn rows(rows: &Rows, position: u64, is_window: bool, read: Value) -> Result<Vec<u8>> {
     let types = rows.column_types();
     let typed = |(field, ty): (&Arc<Field>, &tetrys::ColumnType)| {
         let metadata = HashMap::from([("tetrys.type".to_owned(), ty.to_string())]);
@@ -68,23 +73,28 @@ pub(crate) fn rows(rows: &Rows, position: u64, is_window: bool) -> Result<Vec<u8
     };
     let fields = rows.batch().schema_ref().fields().iter().zip(types).map(typed).collect();
     let numbers = if is_window { json!(rows.table_rows()) } else { json!([position]) };
-    written(fields, rows.batch().columns().to_vec(), rows.len(), numbers, json!(rows.partners()))
+    let metadata = [(ROWS, numbers), (MASKS, json!(rows.partners())), (READ, read)];
+    written(fields, rows.batch().columns().to_vec(), rows.len(), metadata)
 }
 
 /// Writes columns of these rows.
 ///
 /// # Errors
 /// - `Invalid`: the rows are larger than an answer may be.
-pub(crate) fn written(fields: Vec<Field>, columns: Vec<ArrayRef>, rows: usize, numbers: Value, masks: Value) -> Result<Vec<u8>> {
+pub(crate) fn written(
+    fields: Vec<Field>,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+    metadata: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Result<Vec<u8>> {
     let bytes = size(&columns);
     if bytes > MOST_BYTES {
         return Err(too_large("these rows", bytes));
     }
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) =
         fields.into_iter().zip(columns).map(|(field, column)| plain(field, &column)).unzip();
-    let metadata =
-        HashMap::from([("tetrys.rows".to_owned(), numbers.to_string()), ("tetrys.masks".to_owned(), masks.to_string())]);
-    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let metadata = metadata.into_iter().map(|(name, value)| (name.to_owned(), value.to_string()));
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata.collect::<HashMap<_, _>>()));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(internal)?;
     let mut writer = StreamWriter::try_new(Vec::with_capacity(bytes as usize + 4096), &schema).map_err(internal)?;

@@ -9,7 +9,10 @@ use clap::Args;
 use serde_json::json;
 use tetrys::{
     Error, Table,
-    ingest::frame::{self, Frame, FrameSettings},
+    ingest::{
+        IngestOptions,
+        frame::{self, Frame, FrameSettings},
+    },
 };
 
 use super::{
@@ -120,7 +123,8 @@ struct Taken {
 
 impl Taken {
     fn settings(&self, table: &Table) -> FrameSettings {
-        FrameSettings { write: self.storing.options(Some(table)), ..self.files.clone().settings(&self.text) }
+        let options = IngestOptions { write: self.storing.options(Some(table)), ..IngestOptions::default() };
+        FrameSettings { options, ..self.files.clone().settings(&self.text) }
     }
 
     /// Prints the new version.

@@ -78,16 +78,16 @@ impl Compact {
         let (next, moved) = match self.runs && !self.index {
             true => {
                 let bound = Locality { window: self.window, extra_ranges: usize::from(self.extra_ranges), percent: self.percent };
-                let (next, moved) = table.compact_runs(self.segment_rows, bound).await?;
+                let (next, moved) = table.storage().compact_runs(self.segment_rows, bound).await?;
                 (next, Some(moved))
             }
-            false => (table.compact(self.segment_rows).await?, None),
+            false => (table.storage().compact(self.segment_rows).await?, None),
         };
         drop(bar);
         if next.version() != table.version() {
             committed(next.url(), next.version());
         }
-        let count = |table: &Table| table.segment_count() as u64;
+        let count = |table: &Table| table.storage().segment_count() as u64;
         if self.json {
             let segments = json!({"before": count(&table), "after": count(&next)});
             let added = (next.version() != table.version()).then(|| next.lineage()["bytes_added"].clone());
@@ -135,7 +135,7 @@ impl Materialize {
         let table = crate::opening::table(&self.table).await?;
         let mut chunks = 0;
         let bar = progress::watch("materialize");
-        let next = table.materialize(|done, _| chunks = done).await?;
+        let next = table.storage().materialize(|done, _| chunks = done).await?;
         drop(bar);
         if next.version() != table.version() {
             committed(next.url(), next.version());

@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use tetrys::table::{Diff, DiffOptions};
 
-use super::{views::size, write_json};
+use super::write_json;
 use crate::{
     failure::{Failure, Outcome},
+    numbers::size,
     progress, text,
 };
 
@@ -21,7 +22,7 @@ const NAMED: usize = 20;
 
 No payload is read: the command compares index columns, and the logical hashes of blocks, which do not depend on codecs. Several small rows may share one block. If such a block differs, any of its rows may differ, and the count is printed as `at most`. --exact reads these rows and compares their values.
 
-Keys and hashes of tables that take more than --memory-limit go through temporary files. Views are always compared in memory.
+Keys and hashes of tables that take more than --memory-limit go through temporary files. A comparison of views also takes 8 bytes of memory for each row and source.
 
 Examples:
   tetrys diff sensors@6 sensors@7

@@ -5,9 +5,9 @@ use std::{io::Write, time::Duration};
 use clap::Args;
 use serde_json::{Value, json};
 use tetrys::{
-    Error, Table, TimeUnit,
+    Error, TimeUnit,
     store::allow_flag,
-    table::{Cure, Diagnosis, Finding, now_ms},
+    table::{Cure, Diagnosis, Finding, Storage, now_ms},
 };
 
 use super::write_json;
@@ -56,7 +56,7 @@ enum Step {
 impl Doctor {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let age = Duration::from_secs(u64::from(self.age) * 3600);
-        let found = Table::diagnose(&crate::opening::all_versions(&self.table).await?, age, now_ms()).await?;
+        let found = Storage::of(&crate::opening::all_versions(&self.table).await?).diagnose(age, now_ms()).await?;
         let outcome = match found.findings.as_slice() {
             [] => Outcome::Done,
             _ if found.is_damaged() => Outcome::Damage,

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::{Store, Table};
+use tetrys::{Store, table::Storage};
 
 use super::{layout::draw_owners, write_json};
 use crate::{
@@ -37,7 +37,7 @@ impl Du {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let table = crate::opening::table(&self.table).await?;
         let store: &Store = table.store();
-        let usage = Table::usage(store).await?;
+        let usage = Storage::of(store).usage().await?;
         let owners = match &self.plot {
             Some(file) => {
                 let versions: Vec<u64> = usage.versions.iter().map(|version| version.version).collect();

@@ -120,7 +120,7 @@ impl EditCommand {
         }
         if self.json {
             let said = serde_json::json!({
-                "url": next.url(), "version": next.version(), "properties": next.properties(), "tags": next.tags(),
+                "url": next.url(), "version": next.version(), "properties": next.properties(), "tags": next.versions().tags(),
             });
             super::write_json(out, &said)?;
             return Ok(Outcome::Done);

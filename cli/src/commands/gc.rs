@@ -5,7 +5,7 @@ use std::{io::Write, time::Duration};
 use clap::Args;
 use tetrys::{
     Error, Table,
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 
 use super::write_json;
@@ -62,15 +62,15 @@ impl Gc {
         if !self.give_up.is_empty() {
             let table = Table::open_in(store.clone()).await?;
             for version in &self.give_up {
-                table.give_up(*version).await?;
+                table.versions().give_up(*version).await?;
                 done(format!("{}: version {version} was given up before this error", text::printable(store.url())));
             }
         }
         let plan = match (self.abandoned, self.yes) {
-            (true, true) => Table::collect_abandoned(&store, age, now_ms()).await?,
-            (true, false) => Table::plan_abandoned(&store, age, now_ms()).await?,
-            (false, true) => Table::collect_garbage(&store, settings, now_ms()).await?,
-            (false, false) => Table::plan_garbage(&store, settings, now_ms()).await?,
+            (true, true) => Storage::of(&store).collect_abandoned(age, now_ms()).await?,
+            (true, false) => Storage::of(&store).plan_abandoned(age, now_ms()).await?,
+            (false, true) => Storage::of(&store).collect_garbage(settings, now_ms()).await?,
+            (false, false) => Storage::of(&store).plan_garbage(settings, now_ms()).await?,
         };
         if plan.done && !plan.is_empty() {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));

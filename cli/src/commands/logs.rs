@@ -28,13 +28,13 @@ Examples:
   tetrys logs info monday.mcap tuesday.mcap --json"
 )]
 pub(crate) struct Info {
-    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files, SQLite bags (.db3) or ROS 1 bags (.bag), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
     /// Refuse files that are cut or damaged
     #[arg(long)]
     strict: bool,
-    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    /// Folder of .msg or .idl files, such as /opt/ros/humble/share: types that a recording and the standard packages of ROS 2 lack. May be repeated
     #[arg(long, value_name = "DIR")]
     msgs: Vec<String>,
     /// Print JSON
@@ -51,10 +51,10 @@ Examples:
   tetrys logs plan monday.mcap tuesday.mcap > sync.toml"
 )]
 pub(crate) struct Plan {
-    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2
+    /// The logs: paths or URLs of MCAP files, SQLite bags (.db3) or ROS 1 bags (.bag), or folders of rosbag2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<String>,
-    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    /// Folder of .msg or .idl files, such as /opt/ros/humble/share: types that a recording and the standard packages of ROS 2 lack. May be repeated
     #[arg(long, value_name = "DIR")]
     msgs: Vec<String>,
     /// Print JSON: the recipe is the text `recipe`

@@ -12,7 +12,7 @@ use clap::{
 use serde_json::json;
 use tetrys::{
     Error, Offsets, Table,
-    loader::{DataLoader, Forecast, Last, LoaderOptions, LoaderStats, Shuffle},
+    loader::{DataLoader, Forecast, Last, LoaderOptions, Shuffle},
 };
 
 use super::write_json;
@@ -246,8 +246,9 @@ impl Throughput {
         let (requests, requested) = (stats.requests as f64, stats.requested_bytes as f64);
         // Without a rate, the loop does nothing but wait.
         let wait_share = self.rate.and(first).and_then(|first| {
-            let consumer_waited = stats.consumer_waited.saturating_sub(first.consumer_waited);
-            LoaderStats { consumer_waited, ..stats }.wait_share()
+            let mut steady = stats;
+            steady.consumer_waited = stats.consumer_waited.saturating_sub(first.consumer_waited);
+            steady.wait_share()
         });
         if self.json {
             let measured = json!({

@@ -33,7 +33,7 @@ impl Rebind {
         opening::named(&self.moved);
         let table = opening::table(&self.table).await?.rebind_with(&self.moved, &opening::options()).await?;
         committed(table.url(), table.version());
-        let stores = table.owners();
+        let stores = table.storage().owners();
         opening::say_what_to_allow(table.url(), &table.must_allow().await);
         if self.json {
             let said = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});

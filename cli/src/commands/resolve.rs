@@ -4,7 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
-use tetrys::{Error, Table, table::Fate};
+use tetrys::{
+    Error,
+    table::{Fate, Versions},
+};
 
 use super::write_json;
 use crate::{
@@ -51,8 +54,8 @@ impl Resolve {
         })?;
         let (store, version) = (opening::all_versions(&self.table).await?, *version);
         let fate = match self.rule_out {
-            true => Table::rule_out(&store, version, id).await?,
-            false => Table::fate_of(&store, version, id).await?,
+            true => Versions::of(&store).rule_out(version, id).await?,
+            false => Versions::of(&store).fate_of(version, id).await?,
         };
         let url = store.url();
         if self.json {

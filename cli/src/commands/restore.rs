@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
-use tetrys::{Error, ErrorKind, Table};
+use tetrys::{Error, ErrorKind, Table, TableUrl};
 
 use super::write_json;
 use crate::{
@@ -33,7 +33,7 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (newest, version) = self.found().await?;
-        let next = newest.restore(version).await?;
+        let next = newest.versions().restore(version).await?;
         let is_new = next.version() != newest.version();
         if is_new {
             committed(next.url(), next.version());
@@ -57,15 +57,16 @@ impl Restore {
     async fn found(&self) -> Result<(Table, u64), Error> {
         match opening::table(&self.table).await {
             Ok(table) => Ok((opening::newest(&table).await?, table.version())),
-            Err(error) if error.kind() == ErrorKind::NotFound => match self.table.rsplit_once('@') {
+            Err(error) => match TableUrl::new(&self.table) {
                 // The newest version tells which versions there are.
-                Some((root, version)) if let Ok(version) = version.parse() => {
-                    opening::all_versions(root).await?;
-                    opening::table(root).await.map(|newest| (newest, version)).map_err(|_| error)
+                url if error.kind() == ErrorKind::NotFound
+                    && let Some(version) = url.version() =>
+                {
+                    opening::all_versions(url.root()).await?;
+                    opening::table(url.root()).await.map(|newest| (newest, version)).map_err(|_| error)
                 }
                 _ => Err(error),
             },
-            Err(error) => Err(error),
         }
     }
 }

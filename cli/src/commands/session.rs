@@ -9,10 +9,12 @@ use std::{
 use clap::{Args, Subcommand};
 use tetrys::{
     Error, Receipt, Table, TableWriter, Ticket,
+    extension::{LocalFile, writer},
     ingest::{
-        LocalFile, Target,
+        IngestOptions, Target,
         frame::{FrameSettings, write_partition},
     },
+    table::Storage,
 };
 
 use super::{
@@ -183,7 +185,7 @@ impl Session {
 impl List {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let store = opening::all_versions(&self.table).await?;
-        let sessions = Table::sessions(&store).await?;
+        let sessions = Storage::of(&store).sessions().await?;
         if self.json {
             write_json(out, &sessions)?;
             return Ok(Outcome::Done);
@@ -220,7 +222,7 @@ impl Abort {
             Error::invalid(format!("expected the id of a session, which `tetrys session list` shows, found `{}`", self.session))
         })?;
         let store = opening::all_versions(&self.table).await?;
-        let files = Table::abort_session(&store, id).await?;
+        let files = Storage::of(&store).abort_session(id).await?;
         let url = text::printable(store.url());
         match self.json {
             true => write_json(out, &serde_json::json!({"url": store.url(), "session": self.session, "files": files}))?,
@@ -238,29 +240,21 @@ impl Abort {
 impl Begin {
     async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         self.writing.is_for_one_session()?;
-        let options = self.writing.options(&self.table).await?;
-        let target = self.writing.target();
+        let (write, target) = (self.writing.options(&self.table).await?, self.writing.target());
+        let options = IngestOptions { write, target, ..IngestOptions::default() };
         let base = match target {
             Target::New => None,
             Target::Append | Target::Overwrite => Some(opening::table(&self.table).await?),
         };
         let types = base.as_ref().filter(|_| target == Target::Append).map(Table::schema);
         let frame = self.kind.open(&self.frame, &self.choices.text, &self.choices.files, types)?;
-        let settings = FrameSettings { target, ..self.choices.settings() };
+        let settings = FrameSettings { options, ..self.choices.settings() };
         say_left_out(&frame, &settings);
-        let writer = match base {
-            None => {
-                let schema = settings.schema(&frame).map_err(Failure::Input)?;
-                Table::create_in(opening::store(&self.table)?, schema, options).await?
-            }
-            Some(table) => {
-                let schema = settings.schema_for(&frame, &table).map_err(Failure::Input)?;
-                match target {
-                    Target::Append => table.append(options).await?,
-                    _ => table.overwrite(schema, options).await?,
-                }
-            }
+        let (store, schema) = match &base {
+            None => (opening::store(&self.table)?, settings.schema(&frame)),
+            Some(table) => (table.store().clone(), settings.schema_for(&frame, table)),
         };
+        let writer = writer(store, base, schema.map_err(Failure::Input)?, &settings.options).await?;
         write_line(out, self.out.as_deref(), &writer.ticket()?.to_json(), self.writing.json)
     }
 }

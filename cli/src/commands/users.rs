@@ -3,10 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::{
-    Table,
-    table::{User, UserInfo},
-};
+use tetrys::table::{Storage, User, UserInfo};
 
 use super::write_json;
 use crate::{
@@ -38,7 +35,7 @@ pub(crate) struct Users {
 impl Users {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let store = opening::all_versions(&self.table).await?;
-        let users = Table::users(&store).await?;
+        let users = Storage::of(&store).users().await?;
         if self.json {
             write_json(out, &users)?;
             return Ok(Outcome::Done);

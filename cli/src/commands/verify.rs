@@ -4,8 +4,8 @@ use std::{io::Write, time::Instant};
 
 use clap::Args;
 use tetrys::{
-    ErrorKind, Table,
-    table::{Damage, Repair, Verification, VerifyReach},
+    ErrorKind,
+    table::{Damage, Repair, Storage, Verification, VerifyReach},
 };
 
 use super::write_json;
@@ -56,7 +56,7 @@ impl Verify {
         if self.json {
             write_json(out, &found)?;
         } else {
-            for Damage { object, problem } in &found.damage {
+            for Damage { object, problem, .. } in &found.damage {
                 writeln!(out, "damage: {object}: {problem}")?;
             }
             writeln!(
@@ -87,21 +87,22 @@ impl Verify {
     async fn repair(&self, copy: &str, started: Instant, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (store, copy) = (crate::opening::all_versions(&self.table).await?, crate::opening::all_versions(copy).await?);
         let bar = progress::bytes("compare", 0, false);
-        let repair = Table::repair(&store, &copy, |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-        })
-        .await;
+        let repair = Storage::of(&store)
+            .repair(&copy, |done, total| {
+                bar.set_length(total);
+                bar.set_position(done);
+            })
+            .await;
         bar.finish_and_clear();
         let repair = repair?;
-        let Repair { objects, bytes, repaired, damage, not_checked } = &repair;
+        let Repair { objects, bytes, repaired, damage, not_checked, .. } = &repair;
         if self.json {
             write_json(out, &repair)?;
         } else {
             for name in repaired {
                 writeln!(out, "repaired: {name}")?;
             }
-            for Damage { object, problem } in damage {
+            for Damage { object, problem, .. } in damage {
                 writeln!(out, "damage left: {object}: {}", text::printable(problem))?;
             }
             let left = match damage.len() as u64 {
@@ -128,15 +129,18 @@ impl Verify {
             Ok(table) => table,
             // Reports a damaged manifest like any other damage.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                let damage = Damage { object: "manifest".to_owned(), problem: chain(&error) };
-                let not_checked = vec!["all else: the manifest says what belongs to the table".to_owned()];
-                return Ok(Verification { objects: 1, damage: vec![damage], not_checked, ..Verification::default() });
+                let mut found = Verification::default();
+                found.objects = 1;
+                found.damage = vec![Damage::new("manifest", chain(&error))];
+                found.not_checked = vec!["all else: the manifest says what belongs to the table".to_owned()];
+                return Ok(found);
             }
             Err(error) => return Err(error.into()),
         };
         let bar = progress::bytes("verify", 0, false);
         let reach = VerifyReach { all_versions: self.all_versions, sources: self.sources };
         let found = table
+            .storage()
             .verify_more(reach, |done, total| {
                 bar.set_length(total);
                 // The total counts blocks only, because the manifest does not know the other bytes of chunks.

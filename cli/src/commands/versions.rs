@@ -40,7 +40,7 @@ impl Versions {
         let newest = crate::opening::table(&self.table).await?;
         let short = self.format.is_text() && std::io::stdout().is_terminal();
         let limit = self.limit.unwrap_or(if short { SHOWN } else { 0 });
-        let (versions, has_older) = newest.recent_history(if limit == 0 { usize::MAX } else { limit }).await?;
+        let (versions, has_older) = newest.versions().recent(if limit == 0 { usize::MAX } else { limit }).await?;
         let when = |version: &VersionInfo| version.written_ms.map(|ms| times::timestamp(ms / 1000, TimeUnit::Second, true));
         if !self.format.is_text() {
             let names = [

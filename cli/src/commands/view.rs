@@ -3,12 +3,14 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
 use clap::Args;
 use tempfile::NamedTempFile;
 use tetrys::Error;
+use tetrys_l5_view::{SceneMap, with_scene};
 use tetrys_view::{Options, Server, Source};
 
 use crate::{
@@ -21,11 +23,14 @@ use crate::{
 #[command(
     after_help = "Starts a server on this machine that only reads, prints the address of its page and opens it. The page shows the rows of a table with a summary of each column, filters and sorts them, and shows the pictures, points, numbers and texts of a row. Ctrl-C ends the server. It works without a network.
 
+The frames of tables that `tetrys ingest l5` made are also shown from above: agents with their past and future, traffic lights, and the lanes of --l5-map or of the attachments semantic_map.pb and meta.json of the table.
+
 The address holds a token: who does not have it gets no data. Browsers on other machines need a port that is forwarded (`ssh -L 8000:localhost:8000 HOST`), or --bind and --allow-host, whose connections are not encrypted.
 
 Examples:
   tetrys view drives
   tetrys view drives@3 busy --port 8000 --no-open
+  tetrys view sample --l5-map maps/semantic_map.pb --l5-meta meta.json
   tetrys view s3://lab/drives --option region=eu-central-1"
 )]
 pub(crate) struct View {
@@ -44,6 +49,12 @@ pub(crate) struct View {
     /// Listen on another address than 127.0.0.1. Needs --allow-host
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     bind: Option<IpAddr>,
+    /// Show the lanes and crosswalks of this semantic map below the frames of Level 5 tables
+    #[arg(long, value_name = "FILE")]
+    l5_map: Option<PathBuf>,
+    /// The meta.json of the data set of --l5-map. Without it, the one beside the map or in the folder above is used
+    #[arg(long, value_name = "FILE", requires = "l5_map")]
+    l5_meta: Option<PathBuf>,
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
@@ -53,9 +64,12 @@ fn address(text: &str) -> Result<IpAddr, String> {
 impl View {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         opening::named(&self.tables);
+        let read = |file: &PathBuf| SceneMap::read(file, self.l5_meta.as_deref());
+        let map = self.l5_map.as_ref().map(read).transpose().map_err(Failure::Input)?;
         let mut sources = Vec::new();
         for url in &self.tables {
-            sources.push(Source::of_table(opening::table(url).await?));
+            let source = Source::of_table(opening::table(url).await?);
+            sources.push(with_scene(source, map.as_ref()).map_err(Failure::Input)?);
         }
         let mut options = Options::default();
         options.port = self.port;

@@ -42,8 +42,8 @@ fn a_query_that_is_wrong_is_told_what_was_probably_meant() {
     for (sql, says) in [
         ("SELECT agent_count FROM t", "nearest: `agents_count`"),
         ("SELECT \"ego.rotation\" FROM t", "a column of a group, which SQL does not read"),
-        ("SELECT row FROM frames", "the index is called t; its columns: row, "),
-        ("SELEC row", "the index is called t; its columns: row, "),
+        ("SELECT row FROM frames", "the index is called t; index columns: row, "),
+        ("SELEC row", "the index is called t; index columns: row, "),
         ("", "query: "),
     ] {
         let said = tetrys_with(folder, &["query", "table", sql]).fails(1);

@@ -57,7 +57,7 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("ingest l5 zarr new@3", 1, "expected a new table, found the name of a version"),
         ("ingest l5 zarr new --preset best", 2, "[possible values: fast, balanced, compact]"),
         ("ingest l5 zarr new --chunk-max 1", 1, "--chunk-max: largest chunk: expected 8 to 1073741824 bytes, found 1"),
-        ("ingest l5 zarr new --chunk-max 1lb", 2, "KiB, MiB or GiB"),
+        ("ingest l5 zarr new --chunk-max 1lb", 2, "expected a size, such as 512MiB or 4GB"),
         ("ingest csv s3://bucket/rows.csv new", 1, "s3://bucket/rows.csv: expected a file on this machine, found a URL"),
         ("ingest ndjson file:///rows.ndjson new", 1, "file:///rows.ndjson: expected a file on this machine, found a URL"),
         ("patch table https://host/rows.csv --on timestamp", 1, "expected a file on this machine, found a URL"),

@@ -313,6 +313,58 @@ fn an_interrupted_import_of_logs_makes_no_table_and_the_same_command_makes_it_la
     }
 }
 
+/// Returns the number of receipts of the sessions of a table.
+fn receipts(table: &Path) -> usize {
+    let sessions = fs::read_dir(table.join("sessions")).into_iter().flatten().flatten();
+    let files = sessions.flat_map(|session| fs::read_dir(session.path()).into_iter().flatten().flatten());
+    files.filter(|file| file.path().extension().is_some_and(|end| end == "receipt")).count()
+}
+
+#[test]
+fn an_import_of_logs_that_is_killed_again_and_again_makes_the_table_of_one_that_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let names: Vec<String> = (0..8).map(|log| format!("log{log}.mcap")).collect();
+    names.iter().for_each(|name| crate::logs::recording(&folder.join(name)));
+    let clock = "topic = \"/a\"\nname = \"a\"\ntime = \"stamp\"";
+    fs::write(folder.join("sync.toml"), crate::logs::RECIPE.replace(clock, "rate = \"1000Hz\"")).unwrap();
+    let arguments = |table: &str| format!("ingest logs {} {table} --recipe sync.toml --workers 2 --json", names.join(" "));
+    let whole = tetrys(folder, &arguments("whole")).json();
+    assert_eq!(whole["resumed"].as_array().unwrap().len(), 0);
+    let (mut killed, mut written) = (0, 0);
+    let made = loop {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tetrys"));
+        command.args(arguments("table").split(' ')).current_dir(folder);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        while receipts(&folder.join("table")) <= written && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            break serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+        }
+        assert_eq!(output.status.signal(), Some(9), "{}", output.status);
+        killed += 1;
+        if folder.join("table/manifests").exists() {
+            // It was killed behind its commit, so the next one has nothing to do.
+            break tetrys(folder, &arguments("table")).json();
+        }
+        let now = receipts(&folder.join("table"));
+        assert!(now > written, "{now} receipts after {written}: what was written is gone");
+        written = now;
+    };
+    assert!(killed > 0, "the import was never killed");
+    // It took over what had a receipt, unless it was killed so late that nothing was left to do.
+    let count = |key: &str| made[key].as_array().unwrap().len();
+    assert!(count("present") == 8 || count("resumed") == written, "{made}");
+    assert_eq!((&made["rows"], &made["lineage"]["matches"]), (&whole["rows"], &whole["lineage"]["matches"]));
+    // The rows are those of an import in one go, in the same order.
+    let columns = ["log", "part", "time", "b.dt", "b.x"];
+    let [found, expected] = ["table", "whole"].map(|table| rows(folder, table).unwrap().select(columns).unwrap());
+    assert!(found.equals_missing(&expected), "{found} {expected}");
+}
+
 /// Only Linux tells a process which signals it ignores.
 #[cfg(target_os = "linux")]
 #[test]

@@ -94,6 +94,30 @@ fn a_log_that_fails_is_named_and_the_same_command_imports_it_later() {
 }
 
 #[test]
+fn a_match_with_a_table_has_its_messages_there_and_the_table_is_a_view() {
+    let folder = tempfile::tempdir().unwrap();
+    recording(&folder.path().join("monday.mcap"));
+    fs::write(folder.path().join("plain.toml"), RECIPE).unwrap();
+    fs::write(folder.path().join("sync.toml"), format!("{RECIPE}table = \"own\"\n")).unwrap();
+    tetrys(folder.path(), "ingest logs monday.mcap plain --recipe plain.toml").ok();
+    let made = tetrys(folder.path(), "ingest logs monday.mcap table --recipe sync.toml --preset compact").ok();
+    assert!(made.contains("/table: 20 rows of 2 tables in "), "{made}");
+    let rows = |table: &str| tetrys(folder.path(), &format!("info {table} --json")).json()["rows"].clone();
+    assert_eq!([rows("own"), rows("table-rows"), rows("table")], [json!(10), json!(20), json!(20)]);
+    let query = "SELECT \"time\", \"b.dt\", \"b.x\" FROM t ORDER BY \"time\"";
+    let values = |table: &str| tetrys_with(folder.path(), &["query", table, query, "--json"]).json();
+    assert_eq!(values("table"), values("plain"));
+    // The next import stores rows as the first one did.
+    recording(&folder.path().join("tuesday.mcap"));
+    let made = tetrys(folder.path(), "ingest logs monday.mcap tuesday.mcap table --recipe sync.toml --json").json();
+    assert_eq!((&made["rows"], &made["version"], &made["present"]), (&json!(40), &json!(2), &json!(["monday"])));
+    let tables = made["tables"].as_array().unwrap().iter().map(|table| (table["rows"].clone(), table["preset"].clone()));
+    assert_eq!(tables.collect::<Vec<_>>(), [(json!(20), json!("compact")), (json!(40), json!("compact"))]);
+    let error = tetrys(folder.path(), "ingest logs monday.mcap plain --recipe sync.toml").fails(1);
+    assert!(error.contains("plain: the table was made with another recipe"), "{error}");
+}
+
+#[test]
 fn wrong_arguments_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     recording(&folder.path().join("monday.mcap"));

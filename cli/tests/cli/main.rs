@@ -10,6 +10,8 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(unix)]
+mod copying;
+#[cfg(unix)]
 mod files;
 mod frames;
 mod help;

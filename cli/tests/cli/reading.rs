@@ -90,6 +90,19 @@ fn explain_counts_each_group() {
     assert_eq!((&all["ranges"], &all["requests"], &all["hops"]), (&json!(6), &json!(6), &json!(1)));
     let window = tetrys(folder, "explain table 7 --columns agents.pose.* --columns ego.* --offsets=-3..=0").ok();
     assert!(window.starts_with("2 ranges, 2 requests, ") && window.contains("\nagents.pose "), "{window}");
+    assert!(all["groups"][0].get("places").is_none() && !window.contains("chunks/"), "only when asked");
+    let group = &tetrys(folder, "explain table 7 --columns ego.* --places --json").json()["groups"][0];
+    let [place] = group["places"].as_array().unwrap().as_slice() else { panic!("one range: {group}") };
+    let (object, owner) = (place["object"].as_str().unwrap(), &place["owner"]);
+    assert!(folder.join("table").join(object).is_file() && *owner == json!(0), "{place}");
+    let of = |bytes: &serde_json::Value| bytes["end"].as_u64().unwrap() - bytes["start"].as_u64().unwrap();
+    let blocks = place["blocks"].as_array().unwrap().iter().flat_map(|block| block["bytes"].as_array().unwrap());
+    assert_eq!(
+        (json!(of(&place["bytes"])), json!(blocks.map(of).sum::<u64>())),
+        (group["bytes"].clone(), group["payload_bytes"].clone())
+    );
+    let shown = tetrys(folder, "explain table 7 --columns ego.* --places").ok();
+    assert!(shown.contains(object) && shown.contains("first byte"), "{shown}");
 }
 
 #[test]

@@ -243,7 +243,11 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
         ("'asof'", "'assof'", "no kind of join `assof` in `how`; nearest: `asof`"),
         ("'nearest'", "'near'", "no way to pick a row `near` in `pick`; nearest: `nearest`"),
         ("from = 'sensors'", "", "say where the rows come from"),
-        ("'scene_index', 'timestamp'", "'scene', 'timestamp'", "no column `scene` on the left; there are: "),
+        (
+            "'scene_index', 'timestamp'",
+            "'scene', 'timestamp'",
+            "join with `labels`: merge: no column `scene` on the left; there are: ",
+        ),
         ("agents_count > 10", "agent_count > 10", "nearest: `agents_count`"),
         ("table = 'labels'", "table = 'lables'", "source `labels`"),
         (
@@ -269,6 +273,19 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
         fs::write(folder.join("recipe.toml"), recipe.replace(from, to)).unwrap();
         let error = tetrys(folder, "run recipe.toml --dry-run").fails(1);
         assert!(error.contains(said), "{error}: expected {said}");
+    }
+    // A recipe that merges two tables and does no more says it too, whatever fits into memory.
+    let merged = |on: &str| {
+        format!(
+            "from = 's'\n[sources]\ns = 'table'\nl = 'labels'\n[[join]]\nwith = 'l'\non = ['{on}']\n[output]\nview = 'made'\n"
+        )
+    };
+    for (on, said) in [("scene", "left"), ("scene_index=scene", "right")] {
+        fs::write(folder.join("recipe.toml"), merged(on)).unwrap();
+        for limit in ["", " --memory-limit 1"] {
+            let error = tetrys(folder, &format!("run recipe.toml --dry-run{limit}")).fails(1);
+            assert!(error.contains(&format!("join with `l`: merge: no column `scene` on the {said}")), "{error}");
+        }
     }
     assert!(tetrys(folder, "run nothing.toml").fails(1).contains("nothing.toml"));
     let error = tetrys_with(folder, &["concat", "table", "", "--out", "view"]).fails(1);

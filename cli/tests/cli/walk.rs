@@ -11,6 +11,7 @@ use crate::{
 use tetrys::Table;
 
 /// The chapters whose commands run here, in reading order. The tests of the Python package run the Python code of all pages.
+/// Commands that install packages are marked `shell` instead of `sh`: they do not run.
 const CHAPTERS: [&str; 12] = [
     "your-logs.md",
     "logs.md",

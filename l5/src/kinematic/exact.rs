@@ -57,13 +57,36 @@ pub struct ExactFit {
 /// ```
 ///
 /// # Errors
-/// `Invalid` if there is no step, if the columns have different lengths or values that are not finite, or if no steering and no
-/// acceleration are outside the bounds.
+/// `Invalid` if there is no step, if the columns have different lengths or values that are not finite, or if a lower bound is not below
+/// the upper one.
 pub fn fit_ackerman_model_exact(
     start: [f64; 4],
     control: Columns<'_>,
     weights: Columns<'_>,
     settings: ExactSettings,
+) -> Result<ExactFit> {
+    fit_ackerman_model_exact_until(start, control, weights, settings, || false)
+}
+
+/// Fits as [`fit_ackerman_model_exact`] does, and stops once `is_over` is true. The search asks before each of its steps: a fit of thousands
+/// of points takes minutes.
+///
+/// ```
+/// use tetrys_l5::kinematic::{ExactSettings, fit_ackerman_model_exact_until};
+///
+/// let one = [1.0; 3];
+/// let stopped = fit_ackerman_model_exact_until([0.0; 4], [&one; 4], [&one; 4], ExactSettings::default(), || true);
+/// assert_eq!(stopped.unwrap_err().kind(), tetrys::ErrorKind::Unavailable);
+/// ```
+///
+/// # Errors
+/// `Unavailable` if it was stopped. The errors of [`fit_ackerman_model_exact`].
+pub fn fit_ackerman_model_exact_until(
+    start: [f64; 4],
+    control: Columns<'_>,
+    weights: Columns<'_>,
+    settings: ExactSettings,
+    is_over: impl Fn() -> bool,
 ) -> Result<ExactFit> {
     let steps = check_columns(&[("control points", control), ("weights", weights)])?;
     let numbers = start.iter().chain(&settings.steer).chain(&settings.acceleration);
@@ -76,7 +99,14 @@ pub fn fit_ackerman_model_exact(
         lower: both(settings.steer[0], settings.acceleration[0]),
         upper: both(settings.steer[1], settings.acceleration[1]),
     };
-    let mut controls = least_squares(2 * steps, &bounds, |x, out| fit.residuals(x, out), |x, out| fit.jacobian(x, out))?;
+    let residuals = |x: &[f64], out: &mut Vec<f64>| match is_over() {
+        true => Err(Error::unavailable("the fit was stopped")),
+        false => {
+            fit.residuals(x, out);
+            Ok(())
+        }
+    };
+    let mut controls = least_squares(&bounds, residuals, |x, out| fit.jacobian(x, out))?;
     let [x, y, yaw, speed] = fit.motion(&controls);
     let acceleration = controls.split_off(steps);
     Ok(ExactFit { x, y, yaw, speed, acceleration, steer: controls })
@@ -196,9 +226,39 @@ mod tests {
     }
 
     #[test]
-    fn bounds_without_zero_are_refused() {
+    fn a_fit_asks_before_each_step_whether_it_is_over() {
+        let far: Vec<f64> = (1..=20).map(|step| f64::from(step) * 9.0).collect();
+        let (zero, one) = ([0.0; 20], [1.0; 20]);
+        let asked = |most: usize| {
+            let count = std::cell::Cell::new(0);
+            let is_over = || count.replace(count.get() + 1) >= most;
+            let settings = ExactSettings::default();
+            let (control, weights) = ([&zero[..], &far, &zero, &zero], [&one[..], &one, &zero, &zero]);
+            let fit = fit_ackerman_model_exact_until([0.0, 0.0, 0.0, 1.0], control, weights, settings, is_over);
+            (fit.is_ok(), count.get())
+        };
+        let (_, all) = asked(usize::MAX);
+        assert!(all > 5, "{all}");
+        for most in 0..all {
+            assert_eq!(asked(most), (false, most + 1));
+        }
+        assert_eq!(asked(all), (true, all));
+    }
+
+    #[test]
+    fn bounds_may_leave_zero_out() {
         let one = [1.0; 3];
-        for steer in [[0.1, 0.2], [0.2, -0.2], [f64::NAN, 1.0]] {
+        for steer in [[0.1, 0.2], [0.0, 0.2], [-0.2, -0.1]] {
+            let settings = ExactSettings { steer, ..ExactSettings::default() };
+            let fit = fit_ackerman_model_exact([0.0; 4], [&one; 4], [&one; 4], settings).unwrap();
+            assert!(fit.steer.iter().all(|value| (steer[0]..=steer[1]).contains(value)), "{steer:?}: {fit:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_that_are_not_in_order_are_refused() {
+        let one = [1.0; 3];
+        for steer in [[0.2, 0.2], [0.2, -0.2], [f64::NAN, 1.0]] {
             let settings = ExactSettings { steer, ..ExactSettings::default() };
             let error = fit_ackerman_model_exact([0.0; 4], [&one; 4], [&one; 4], settings).unwrap_err();
             assert_eq!(error.kind(), tetrys::ErrorKind::Invalid);

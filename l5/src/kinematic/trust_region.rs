@@ -129,24 +129,24 @@ fn scaled(vector: &[f64], factor: f64) -> Vec<f64> {
     vector.iter().map(|value| value * factor).collect()
 }
 
-/// Minimises half the sum of the squares of `residuals` from zero on, within bounds.
+/// Minimises half the sum of the squares of `residuals` within bounds. Starts at zero, or at the bound that is nearest to zero.
 ///
 /// # Errors
-/// `Invalid` if zero is not within the bounds, or if the residuals there are not finite.
+/// `Invalid` if a lower bound is not below the upper one, or if the residuals at the start are not finite. Errors of `residuals`.
 pub(super) fn least_squares(
-    variables: usize,
     bounds: &Bounds,
-    residuals: impl Fn(&[f64], &mut Vec<f64>),
+    residuals: impl Fn(&[f64], &mut Vec<f64>) -> Result<()>,
     jacobian: impl Fn(&[f64], &mut Matrix),
 ) -> Result<Vec<f64>> {
     for (lower, upper) in bounds.lower.iter().zip(&bounds.upper) {
-        if !(lower < upper && (*lower..=*upper).contains(&0.0)) {
-            return Err(Error::invalid(format!("bounds: expected a lower one, 0 and an upper one, found {lower} and {upper}")));
+        let are_in_order = lower < upper;
+        if !are_in_order {
+            return Err(Error::invalid(format!("bounds: expected a lower one below the upper one, found {lower} and {upper}")));
         }
     }
-    let mut x = bounds.strictly_inside(vec![0.0; variables], 1e-10);
+    let mut x = bounds.strictly_inside(bounds.pairs().map(|(lower, upper)| 0.0_f64.clamp(lower, upper)).collect(), 1e-10);
     let (mut f, mut f_new, mut jac) = (Vec::new(), Vec::new(), Matrix::default());
-    residuals(&x, &mut f);
+    residuals(&x, &mut f)?;
     if !f.iter().all(|value| value.is_finite()) {
         return Err(Error::invalid("the residuals at the start are not finite"));
     }
@@ -154,7 +154,7 @@ pub(super) fn least_squares(
     let mut cost = 0.5 * dot(&f, &f);
     let mut gradient = jac.transposed_times(&f);
     let (mut radius, mut alpha, mut evaluations, mut done) = (bounds.first_radius(&x, &gradient), 0.0, 1, false);
-    let most = 100 * variables;
+    let most = 100 * x.len();
     loop {
         let (v, dv) = bounds.scaling(&x, &gradient);
         let optimality = map2(&gradient, &v, |g, v| (g * v).abs()).into_iter().fold(0.0, f64::max);
@@ -172,7 +172,7 @@ pub(super) fn least_squares(
             alpha = next_alpha;
             let choice = model.select(bounds, &x, step, &d, radius, theta);
             let x_new = bounds.strictly_inside(map2(&x, &choice.step, |x, step| x + step), 0.0);
-            residuals(&x_new, &mut f_new);
+            residuals(&x_new, &mut f_new)?;
             evaluations += 1;
             let length = norm(&choice.scaled);
             if !f_new.iter().all(|value| value.is_finite()) {

@@ -42,28 +42,13 @@ pub(super) struct FaceColumns {
 impl Columns {
     /// Takes the columns that are wanted. `column` returns an array by its name.
     pub(super) fn of(column: &dyn Fn(&str) -> Result<ArrayRef>, wanted: &Wanted) -> Result<Self> {
-        let poses = || -> Result<Poses> {
-            Ok(Poses {
-                track_ids: u64s(&column("agents.pose.track_id")?, "agents.pose.track_id")?,
-                centroids: f64s(&column("agents.pose.centroid")?, "agents.pose.centroid", 2)?,
-                extents: f32s(&column("agents.pose.extent")?, "agents.pose.extent", 3)?,
-                yaws: f32s(&column("agents.pose.yaw")?, "agents.pose.yaw", 1)?,
-            })
-        };
         let labels = || f32s(&column("agents.label_probabilities")?, "agents.label_probabilities", 17);
-        let faces = || -> Result<FaceColumns> {
-            Ok(FaceColumns {
-                face_ids: Texts::of(&column("tl_faces.face_id")?, "tl_faces.face_id")?,
-                traffic_light_ids: Texts::of(&column("tl_faces.traffic_light_id")?, "tl_faces.traffic_light_id")?,
-                statuses: f32s(&column("tl_faces.status")?, "tl_faces.status", 3)?,
-            })
-        };
         Ok(Self {
             translations: f64s(&column("ego.translation")?, "ego.translation", 3)?,
             rotations: f64s(&column("ego.rotation")?, "ego.rotation", 9)?,
-            agents: wanted.agents.map(|_| poses()).transpose()?,
+            agents: wanted.agents.map(|_| Poses::of(column)).transpose()?,
             labels: wanted.labels.then(labels).transpose()?,
-            faces: wanted.faces.then(faces).transpose()?,
+            faces: wanted.faces.then(|| FaceColumns::of(column)).transpose()?,
         })
     }
 
@@ -73,6 +58,29 @@ impl Columns {
         let labels = self.labels.as_ref().map_or(0, |labels| labels.values.len() * 4);
         let faces = self.faces.as_ref().map_or(0, |faces| faces.statuses.values.len() * 24);
         (self.translations.values.len() * 32 + poses + labels + faces) as u64 + 1024
+    }
+}
+
+impl Poses {
+    /// Takes the columns of poses. `column` returns an array by its name.
+    pub(super) fn of(column: &dyn Fn(&str) -> Result<ArrayRef>) -> Result<Self> {
+        Ok(Self {
+            track_ids: u64s(&column("agents.pose.track_id")?, "agents.pose.track_id")?,
+            centroids: f64s(&column("agents.pose.centroid")?, "agents.pose.centroid", 2)?,
+            extents: f32s(&column("agents.pose.extent")?, "agents.pose.extent", 3)?,
+            yaws: f32s(&column("agents.pose.yaw")?, "agents.pose.yaw", 1)?,
+        })
+    }
+}
+
+impl FaceColumns {
+    /// Takes the columns of traffic light faces. `column` returns an array by its name.
+    pub(super) fn of(column: &dyn Fn(&str) -> Result<ArrayRef>) -> Result<Self> {
+        Ok(Self {
+            face_ids: Texts::of(&column("tl_faces.face_id")?, "tl_faces.face_id")?,
+            traffic_light_ids: Texts::of(&column("tl_faces.traffic_light_id")?, "tl_faces.traffic_light_id")?,
+            statuses: f32s(&column("tl_faces.status")?, "tl_faces.status", 3)?,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use tetrys::{Error, Result, RowLoader, Table};
 use super::{
     columns::{Column, Columns, FaceColumns, Poses, Texts},
     held::SceneCache,
+    read_rows::missing_column,
 };
 use crate::zarr::{Dataset, Scene, scenes_from_json};
 
@@ -136,10 +137,7 @@ impl FrameTable {
     /// - Errors of the store.
     pub async fn open(table: &Table, cache_bytes: usize) -> Result<Self> {
         let rows = table.row_loader().cache_bytes(cache_bytes).cache_whole_blocks();
-        if let Some(missing) = ["ego.translation", "ego.rotation", "agents.pose.centroid", "agents.pose.track_id"]
-            .into_iter()
-            .find(|name| !rows.column_names().any(|column| column == *name))
-        {
+        if let Some(missing) = missing_column(rows.column_names()) {
             return Err(Error::invalid(format!("{}: not made from Level 5 data: it has no column `{missing}`", table.url())));
         }
         let has_faces = rows.column_names().any(|column| column == "tl_faces.face_id");

@@ -242,7 +242,7 @@ impl FrameWindows {
 
 impl Poses {
     /// Returns the agents of some rows, and appends where the agents of each row begin.
-    fn agents(&self, rows: Range<usize>, bounds: &mut Vec<usize>) -> Result<Agents<'_>> {
+    pub(super) fn agents(&self, rows: Range<usize>, bounds: &mut Vec<usize>) -> Result<Agents<'_>> {
         let all = |first: Range<usize>, last: Range<usize>| first.start..last.end;
         let (first, last) = (rows.start, rows.end - 1);
         let records = all(self.track_ids.records(first), self.track_ids.records(last));

@@ -30,4 +30,4 @@ pub use export::{Exporter, export};
 pub use generate::GeneratorSettings;
 pub use scenes::Scene;
 pub(crate) use scenes::from_json as scenes_from_json;
-pub use table::{IngestSettings, export_table, ingest};
+pub use table::{export_table, ingest};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::count::counted;
-use tetrys::{Error, ErrorKind, Result, Store, StoreOptions, blocking::runtime, ingest::LocalFile, store::RangeRequest};
+use tetrys::{Error, ErrorKind, Result, Store, StoreOptions, blocking::runtime, extension::LocalFile, store::RangeRequest};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::block_in_place,

@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::TempDir;
 use tetrys::error::{Error, Result};
 
 /// A folder that is being written.
 pub(super) struct Staging {
-    folder: PathBuf,
+    folder: TempDir,
     target: PathBuf,
-    published: bool,
 }
 
 impl Staging {
@@ -27,20 +27,21 @@ impl Staging {
             .file_name()
             .ok_or_else(|| Error::invalid(format!("{}: expected the name of a new folder", target.display())))?;
         refuse_existing(target)?;
-        let hidden = format!(".{}.{}.tmp", name.to_string_lossy(), uuid::Uuid::new_v4().simple());
-        let folder = target.with_file_name(hidden);
-        fs::create_dir(&folder).map_err(|error| Error::from(error).at(folder.display()))?;
-        Ok(Self { folder, target: target.to_path_buf(), published: false })
+        let beside = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let prefix = format!(".{}.", name.to_string_lossy());
+        let folder = tempfile::Builder::new().prefix(&prefix).suffix(".tmp").tempdir_in(beside);
+        let folder = folder.map_err(|error| Error::from(error).at(target.display()))?;
+        Ok(Self { folder, target: target.to_path_buf() })
     }
 
     /// Returns the temporary folder.
     pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Writes a whole file. `key` may contain folders.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.folder.join(key);
+        let path = self.folder().join(key);
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
         written.map_err(|error| Error::from(error).at(path.display()))
     }
@@ -49,20 +50,12 @@ impl Staging {
     ///
     /// # Errors
     /// - `Exists`: something appeared at the target meanwhile.
-    pub(super) fn publish(mut self) -> Result<()> {
+    pub(super) fn publish(self) -> Result<()> {
         refuse_existing(&self.target)?;
-        fs::rename(&self.folder, &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
-        self.published = true;
+        fs::rename(self.folder(), &self.target).map_err(|error| Error::from(error).at(self.target.display()))?;
+        // There is nothing left to remove at its old name.
+        let _ = self.folder.keep();
         Ok(())
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if !self.published {
-            // A folder that cannot be removed stays. Its name shows that it is temporary.
-            let _ = fs::remove_dir_all(&self.folder);
-        }
     }
 }
 

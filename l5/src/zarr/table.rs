@@ -12,36 +12,20 @@ use super::{
 };
 use crate::reading::FrameTable;
 use tetrys::{
-    Store, Table, WriteOptions,
+    Store, Table,
     error::{Error, Result},
-    ingest::{Target, write_partitions, writer},
+    extension::{write_partitions, writer},
+    ingest::IngestOptions,
 };
 
 /// Table property with everything that an export needs besides the rows.
 const PROPERTY: &str = "l5";
 
-/// How to import a data set.
-#[derive(Clone, Debug)]
-pub struct IngestSettings {
-    /// How to store rows.
-    pub write: WriteOptions,
-    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
-    pub workers: usize,
-    /// Minimum frames of a partition. A partition ends where a scene ends.
-    pub partition_rows: u64,
-    /// Tables whose chunks may be shared: blocks that they have are not stored again.
-    pub references: Vec<Table>,
-    /// Whether the rows become a new table or a version of an existing one.
-    pub target: Target,
-}
+/// Default frames of a partition.
+const FRAMES: u64 = 8192;
 
-impl Default for IngestSettings {
-    fn default() -> Self {
-        Self { write: WriteOptions::default(), workers: 0, partition_rows: 8192, references: Vec::new(), target: Target::New }
-    }
-}
-
-/// Imports a data set as a table in `store`, with one row per frame. `progress` receives the number of frames written so far.
+/// Imports a data set as a table in `store`, with one row per frame. `progress` receives the number of frames written so far. A
+/// partition has at least 8,192 frames by default, and ends where a scene ends.
 ///
 /// # Errors
 /// After an error there is no new table or version.
@@ -53,14 +37,14 @@ impl Default for IngestSettings {
 pub async fn ingest(
     dataset: &Dataset,
     store: Store,
-    settings: &IngestSettings,
+    options: &IngestOptions,
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
-    let (schema, write) = (dataset.schema().clone(), settings.write.clone());
-    let writer = writer(store, None, schema, write, settings.target, &settings.references).await?;
+    let writer = writer(store, None, dataset.schema().clone(), options).await?;
     writer.set_property(PROPERTY, dataset.properties().clone());
-    let (partitions, dataset) = (dataset.partitions(settings.partition_rows), dataset.clone());
-    write_partitions(writer, partitions, settings.workers, move |rows| dataset.rows(rows), progress, |_| {}).await
+    let frames = if options.partition_rows == 0 { FRAMES } else { options.partition_rows };
+    let (partitions, dataset) = (dataset.partitions(frames), dataset.clone());
+    write_partitions(writer, partitions, options.workers, move |rows| dataset.rows(rows), progress, |_| {}).await
 }
 
 /// Rows read and written at a time.

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tetrys::{ErrorKind, Store, StoreOptions, Table};
+use tetrys::{ErrorKind, Store, StoreOptions, Table, ingest::IngestOptions};
 use tetrys_l5::{
-    Dataset, IngestSettings, Sampler, ingest,
+    Dataset, Sampler, ingest,
     raster::{BoxRasterizer, Rasterizer, RenderContext},
     reading::{FrameTable, Wanted},
     sampling::{Kind, SampleSettings, SampleShape},
@@ -46,7 +46,7 @@ async fn on_s3(zarr: &str) -> Option<(Server, Table)> {
     let server = Server::start();
     server.create_bucket("data");
     let store = Store::open_with("s3://data/t", &StoreOptions::only(server.options())).unwrap();
-    let table = ingest(&dataset, store, &IngestSettings::default(), |_| {}).await.unwrap();
+    let table = ingest(&dataset, store, &IngestOptions::default(), |_| {}).await.unwrap();
     Some((server, table))
 }
 
@@ -199,7 +199,7 @@ fn a_zarr_group_and_a_zip_in_an_object_store_are_those_of_the_directory() {
             // An ingest, and samples without one, inside a runtime.
             let folder = tempfile::tempdir().unwrap();
             let store = Store::open(folder.path().join("t").to_str().unwrap()).unwrap();
-            let table = ingest(&remote, store, &IngestSettings::default(), |_| {}).await.unwrap();
+            let table = ingest(&remote, store, &IngestOptions::default(), |_| {}).await.unwrap();
             let ego = sampler(Kind::Ego, Rasterizer::stub(context()));
             let direct = FrameTable::of_zarr(&remote, 64 << 20).unwrap();
             let stored = FrameTable::open(&table, 64 << 20).await.unwrap();

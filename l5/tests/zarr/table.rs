@@ -1,8 +1,8 @@
 //! L5 data sets are imported into a table and exported again.
 
 use crate::common::{chains::chains_of, l5::records, shared_path};
-use tetrys::{Preset, Store, WriteOptions};
-use tetrys_l5::{Dataset, GeneratorSettings, IngestSettings, export_table, ingest};
+use tetrys::{Preset, Store, WriteOptions, ingest::IngestOptions};
+use tetrys_l5::{Dataset, GeneratorSettings, export_table, ingest};
 
 const ARRAYS: [&str; 4] = ["scenes", "frames", "agents", "traffic_light_faces"];
 
@@ -14,10 +14,10 @@ async fn a_data_set_becomes_a_table_and_comes_back_record_for_record() {
         let root = folder.path().join("table");
         let store = Store::open(root.to_str().unwrap()).unwrap();
         let dataset = Dataset::open(&source).unwrap();
-        let table = ingest(&dataset, store, &IngestSettings::default(), |_| {}).await.unwrap();
+        let table = ingest(&dataset, store, &IngestOptions::default(), |_| {}).await.unwrap();
         assert_eq!(table.rows(), dataset.frames_len());
         assert_eq!(table.manifest().sequences(), dataset.scenes().iter().filter(|scene| !scene.frames.is_empty()).count() as u64);
-        let verified = table.verify(|_, _| {}).await.unwrap();
+        let verified = table.storage().verify(|_, _| {}).await.unwrap();
         assert!(verified.damage.is_empty(), "{:?}", verified.damage);
         let back = folder.path().join("back.zarr");
         export_table(&table, &back, |_| {}).await.unwrap();
@@ -52,7 +52,7 @@ async fn scenes_without_frames_come_back() {
     std::fs::write(source.join("scenes/.zarray"), meta.to_string()).unwrap();
     std::fs::write(source.join("scenes/0"), &scenes).unwrap();
     let store = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
-    let table = ingest(&Dataset::open(&source).unwrap(), store, &IngestSettings::default(), |_| {}).await.unwrap();
+    let table = ingest(&Dataset::open(&source).unwrap(), store, &IngestOptions::default(), |_| {}).await.unwrap();
     let back = folder.path().join("back.zarr");
     export_table(&table, &back, |_| {}).await.unwrap();
     let frames: Vec<_> = Dataset::open(&back).unwrap().scenes().iter().map(|scene| scene.frames.clone()).collect();
@@ -94,7 +94,7 @@ async fn each_column_costs_little_more_than_with_the_best_chain_that_its_preset_
             let root = folder.path().join(format!("{preset}{number}"));
             let store = Store::open(root.to_str().unwrap()).unwrap();
             let write = WriteOptions::default().preset(preset);
-            let settings = IngestSettings { write, ..IngestSettings::default() };
+            let settings = IngestOptions { write, ..IngestOptions::default() };
             let table = ingest(&Dataset::open(&source).unwrap(), store, &settings, |_| {}).await.unwrap();
             let found = chains_of(&table, &root, preset).await;
             found.iter().for_each(|taken| println!("{}, {preset}: {:+.2} %: {taken:?}", source.display(), taken.more()));

@@ -6,9 +6,7 @@ use bytes::Bytes;
 use tetrys::{Error, Result};
 
 use super::records::{self, ChunkHead};
-
-/// Maximum bytes of a chunk, decompressed.
-const MAX_CHUNK: u64 = 1 << 30;
+use crate::limits::MAX_BYTES;
 
 /// The records of a chunk.
 pub(crate) struct Opened {
@@ -24,12 +22,14 @@ pub(crate) struct Opened {
 ///
 /// # Errors
 /// - `Corrupt`: the chunk does not decompress to its stated size, or its CRC differs.
-/// - `Unsupported`: the compression is unknown, or the chunk is larger than 1 GiB.
+/// - `Unsupported`: the compression is unknown, or the chunk is larger than 512 MiB.
 pub(crate) fn open(body: &Bytes, cut: bool) -> Result<Opened> {
     let head = records::chunk(body)?;
     let ChunkHead { uncompressed_size, crc, ref compression, compressed_size, len } = head;
-    if uncompressed_size > MAX_CHUNK {
-        return Err(Error::unsupported(format!("a chunk of {uncompressed_size} bytes: expected at most {MAX_CHUNK}")));
+    if uncompressed_size > MAX_BYTES as u64 {
+        return Err(Error::unsupported(format!(
+            "a chunk of {uncompressed_size} bytes, decompressed: expected at most {MAX_BYTES}"
+        )));
     }
     let stored = body.slice(len..);
     let stored = match usize::try_from(compressed_size).ok().filter(|len| *len <= stored.len()) {

@@ -78,8 +78,7 @@ impl McapFile {
 
     /// Makes warnings of what is wrong with the data.
     fn warn(&mut self, faults: Vec<String>) {
-        let all = self.input.fault().map(str::to_owned).into_iter().chain(faults);
-        self.warnings = all.map(|fault| format!("{}: {fault}", self.input.url())).collect();
+        self.warnings = self.input.warnings(faults);
     }
 
     /// Warns of a damaged summary, or refuses it. Of a file whose data are damaged, the warnings say more.
@@ -168,16 +167,14 @@ impl McapFile {
     /// - `Corrupt`: a chunk is damaged.
     /// - Errors of `visit`, of the file system or the store.
     pub fn for_each(&mut self, mut visit: impl FnMut(MessageHead, Bytes) -> Result<()>) -> Result<()> {
-        if self.indexed {
-            let mut counts = BTreeMap::<u16, u64>::new();
-            let counted = self.each_message(|head, _| {
-                *counts.entry(head.channel).or_default() += 1;
+        let count = |count: &mut dyn FnMut(MessageHead)| {
+            self.each_message(|head, _| {
+                count(head);
                 Ok(())
-            });
-            let expected = self.statistics.by_channel.iter().filter(|(_, count)| **count > 0);
-            if counted.is_err() || !counts.iter().eq(expected) {
-                self.scan()?;
-            }
+            })
+        };
+        if self.indexed && !self.statistics.hold(count) {
+            self.scan()?;
         }
         self.each_message(&mut visit)
     }

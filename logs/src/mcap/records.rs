@@ -70,6 +70,16 @@ pub struct Statistics {
     pub by_channel: BTreeMap<u16, u64>,
 }
 
+impl Statistics {
+    /// Whether `each`, which calls its argument with the head of each message of a file, succeeds and finds as many messages of each
+    /// channel as are stated here.
+    pub(crate) fn hold(&self, each: impl FnOnce(&mut dyn FnMut(MessageHead)) -> Result<()>) -> bool {
+        let mut counts = BTreeMap::<u16, u64>::new();
+        let counted = each(&mut |head| *counts.entry(head.channel).or_default() += 1);
+        counted.is_ok() && counts.iter().eq(self.by_channel.iter().filter(|(_, count)| **count > 0))
+    }
+}
+
 /// The head of a message record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHead {

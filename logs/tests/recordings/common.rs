@@ -58,4 +58,9 @@ impl Rng {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0.usize(..bound)
     }
+
+    /// Puts values in a random order.
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        self.0.shuffle(values);
+    }
 }

@@ -110,10 +110,16 @@ async fn every_message_equals_what_the_decoders_of_its_own_packages_read() {
         let seed = rng.below(1 << 30).to_string();
         let ran = Command::new(&python).arg(&script).arg(folder.path()).arg(&seed).output().unwrap();
         assert!(ran.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&ran.stderr));
-        for name in ["ros1", "ros2", "proto", "json"] {
+        for name in ["ros1", "ros2", "idl", "proto", "json"] {
             let found = values(&folder.path().join(format!("{name}.mcap")), &folder.path().join(name)).await;
             compare(folder.path(), name, found, &format!("case {case}, seed {seed}"));
         }
+        for name in ["bag1-none", "bag1-bz2", "bag1-lz4"] {
+            let found = values(&folder.path().join(format!("{name}.bag")), &folder.path().join(name)).await;
+            compare(folder.path(), name, found, &format!("case {case}, seed {seed}"));
+        }
+        let found = values(&folder.path().join("bag-sqlite3-idl"), &folder.path().join("idl-table")).await;
+        compare(folder.path(), "bag-sqlite3-idl", found, &format!("case {case}, seed {seed}"));
         for name in
             ["sqlite3", "mcap"].iter().flat_map(|storage| ["none", "message", "file"].map(|mode| format!("bag-{storage}-{mode}")))
         {

@@ -16,6 +16,18 @@ pub(crate) fn topic(name: &str, schema: &str, definition: &str) -> Topic {
     Topic { name: name.to_owned(), schema, schema_encoding: "ros1msg", definition, encoding: "ros1" }
 }
 
+/// Returns 400 messages of 10 kB: the first half of topic `/a`, the second one of `/b`.
+pub(crate) fn blobs() -> ([Topic; 2], Vec<Message>) {
+    let blob = |at: u64| Message {
+        topic: usize::from(at >= 200),
+        log_time: 1000 + at,
+        publish_time: 0,
+        data: [&10_000_u32.to_le_bytes()[..], &[u8::try_from(at % 251).unwrap(); 10_000]].concat(),
+    };
+    let topics = ["/a", "/b"].map(|name| topic(name, "here/Blob", "uint8[] data"));
+    (topics, (0..400).map(blob).collect())
+}
+
 /// Imports messages by a recipe.
 pub(crate) async fn made(topics: &[Topic], messages: &[Message], recipe: &str) -> tetrys::Result<(Ingested, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
@@ -165,15 +177,8 @@ async fn a_log_in_a_store_is_opened_with_three_requests_and_read_by_chunks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_log_in_s3_only_the_chunks_with_wanted_topics_are_fetched() {
-    // Chunks of ten messages of 10 kB: the first half has topic 0, the second one topic 1.
-    let blob = |topic: usize, at: u64| Message {
-        topic,
-        log_time: 1000 + at,
-        publish_time: 0,
-        data: [&10_000_u32.to_le_bytes()[..], &[u8::try_from(at % 251).unwrap(); 10_000]].concat(),
-    };
-    let messages: Vec<Message> = (0..400).map(|at| blob(usize::from(at >= 200), at)).collect();
-    let topics = [topic("/a", "here/Blob", "uint8[] data"), topic("/b", "here/Blob", "uint8[] data")];
+    // In chunks of ten messages.
+    let (topics, messages) = blobs();
     let bytes = write(&topics, &messages, &Parts { chunk: 10, compression: "", ..Parts::default() });
     let server = tetrys_s3_server::Server::start();
     server.create_bucket("data");

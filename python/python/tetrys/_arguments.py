@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sized
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from ._errors import OutOfRange, WrongType, WrongValue, array_of, found, short
 from ._tetrys import Invalid
 
+Native = TypeVar("Native")
 Url = str | os.PathLike[str]
 """Location of a table: a URL as text, or a path."""
 _LONGEST_PATH = 4096
@@ -364,3 +366,18 @@ def _of_objects(values: list[Any], count: int) -> np.ndarray[Any, Any]:
         if not -(2**63) <= value < 2**63:
             raise OutOfRange(f"row {short(value)} is outside 0..{count}")
     return np.array(values, np.int64)
+
+
+def called(progress: Any) -> Any:
+    """Checks that `progress` is a function or None."""
+    if progress is not None and not callable(progress):
+        raise WrongType(f"progress: expected a function, found {found(progress)}")
+    return progress
+
+
+def native_of(value: object, kind: type[Native]) -> Native | None:
+    """Returns what a table or an index has of the native module, if it is of this kind. Their classes use this module, so it does not
+    know them.
+    """
+    native = inspect.getattr_static(value, "_native", None)
+    return native if isinstance(native, kind) else None

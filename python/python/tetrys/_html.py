@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _images
+from . import _images, _tetrys
 from ._tetrys import Error, Ragged, Rows
 
 if TYPE_CHECKING:
@@ -55,19 +55,17 @@ def of_index(index: Index) -> str:
 
 def _pictures(index: Index) -> str:
     """Shows nothing if there are no pictures or if they need too many bytes; an error becomes text."""
-    from ._rows import RowLoader
-
-    loader = RowLoader(index)
-    there = set(loader.columns)
+    loader = _tetrys.RowLoader.of_index(index._native, "pad", MOST, None)
+    there = set(loader.column_names())
     groups = [columns for table in index.tables for _, columns in table.groups]
     names = [name for columns in groups for name, ty in columns if ty == "binary" and name in there]
     names = list(dict.fromkeys(names))
-    positions = range(min(SHOWN, len(index)))
+    positions = list(range(min(SHOWN, len(index))))
     if not names or not positions:
         return ""
     try:
         escaped = [f"re:^{_pattern(name)}$" for name in names]
-        if loader.explain(list(positions), escaped)["bytes"] > MOST:
+        if loader.explain(positions, escaped, None, places=False)["bytes"] > MOST:
             return ""
         rows = loader.take(positions, escaped)
     except Error as error:

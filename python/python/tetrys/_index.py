@@ -5,59 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from . import _tetrys
-from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, exactly, is_whole, limited, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._arguments import Direction, How, Span, Url, as_json, choice, chosen, is_whole, limited, mask_of, members, number, path_of, several, span, text, texts, truth, url_of, urls_of, whole
+from ._conditions import POLARS, Stream, needed, refused
+from ._data import ArrowStream, exported
 from ._errors import NoColumn, WrongType, found, short
+from ._html import of_index
+from ._options import tell
 from ._places import StorageOptions, place_of
-from ._tetrys import Error, Invalid, NotFound, Unsupported
-from ._table import Table, tell
-
-
-_KEPT = "__tetrys_kept"
-
-
-class ArrowStream(Protocol):
-    """A frame of polars, pandas, pyarrow, DuckDB or any other library with the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-
-class _Stream:
-    """Wraps an Arrow C stream capsule, so that polars can import it."""
-
-    def __init__(self, stream: object) -> None:
-        self._stream = stream
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._stream
-
-
-def refused(what: str, error: BaseException) -> NoReturn:
-    """Raises a polars error as a `tetrys` error of the matching kind."""
-    if isinstance(error, pl.exceptions.PanicException):
-        raise Invalid(f"{what}: polars fails at this expression") from error
-    kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
-    # polars adds its plan, and a list of columns that has those of locators.
-    said = str(error).split("\n\nResolved plan", 1)[0].split("; valid columns:", 1)[0]
-    raise kind(f"{what}: {said}") from error
-
-
-POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError, OverflowError, AttributeError)
-"""Exceptions of polars for arguments that it rejects."""
-
+from ._table import Table
+from ._tetrys import Error, Invalid, NotFound
 
 _VALUES = (bool, int, float, str, bytes, date, time, timedelta, Decimal, Enum, np.generic, np.ndarray, list, tuple, pl.Series, pl.Expr)
 """Types of values that columns are compared with."""
@@ -236,7 +203,7 @@ class Index:
         Raises:
             Invalid: the text is not one SELECT statement, or polars rejects it (so for another table than `t`).
         """
-        return pl.DataFrame(_Stream(_queried(self._native.query, query)))
+        return pl.DataFrame(Stream(_queried(self._native.query, query)))
 
     def with_frame(self, frame: ArrowStream) -> Index:
         """Returns an index of the same tables with another frame. The locator columns of the frame identify its rows.
@@ -254,14 +221,7 @@ class Index:
             Invalid: a locator column is missing, has nulls, is not i64, or belongs to another table version.
             Unsupported: the frame needs pyarrow, which is not installed.
         """
-        try:
-            return self._of(self._native.with_frame(frame))
-        except ImportError as error:
-            raise Unsupported(f"{type(frame).__name__} needs pyarrow to export Arrow data: pip install pyarrow") from error
-        except Error:
-            raise
-        except (TypeError, ValueError, NotImplementedError) as error:
-            raise Invalid(f"this frame cannot be exported to Arrow: {error}") from error
+        return self._of(exported(frame, self._native.with_frame))
 
     def merge(
         self,
@@ -452,8 +412,6 @@ class Index:
 
     def _repr_html_(self) -> str:
         """Shows the frame, the pictures of the first rows, and the tables in notebooks."""
-        from ._html import of_index
-
         return of_index(self)
 
     def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
@@ -490,20 +448,9 @@ def no_table(error: BaseException, name: str, what: str) -> Invalid | None:
 
 
 def no_column(index: Index, name: str) -> NoColumn:
-    """Returns the error for a column that an index does not have. It says how to get the column, if a table has it."""
-    shown = short(name)
-    for table in index.tables:
-        if any(name == column for _, columns in table.groups for column, _ in columns):
-            return NoColumn(
-                f"`{shown}` is no index column: it is payload of {table.url}; read it by `tetrys.row_loader(index, columns=[{name!r}])`. "
-                f"Index columns: {', '.join(index.columns)}"
-            )
-        if any(name == column for column, _ in table.index_columns):
-            return NoColumn(
-                f"the index column `{shown}` of {table.url} is not in this frame: name it in `columns` of `read_index`, and keep it in the frame"
-            )
-    near = get_close_matches(name, index.columns, 1)
-    return NoColumn(f"no index column `{shown}`{f': did you mean `{near[0]}`?' if near else ''}; there are: {', '.join(index.columns)}")
+    """Returns the error for a column that an index does not have."""
+    # Not all text of Python is Unicode.
+    return NoColumn(index._native.no_column(name.encode(errors="backslashreplace").decode()))
 
 
 def _restore(remake: tuple[Callable[..., Index], tuple[Any, ...]], frame: pl.DataFrame) -> Index:
@@ -580,90 +527,6 @@ def _read(table: Table, columns: list[str] | None, categorical: bool, where: str
         return index
     wanted = _tetrys.Index.chosen(table._native, columns)
     return index.with_frame(index.to_polars().select([*wanted, *index._native.locators()]))
-
-
-class _ByRow(NamedTuple):
-    """The part of a condition that looks at one row at a time."""
-
-    skipped: str | None = None
-    """Its JSON, by which the native module skips rows; None if there is no such part, or polars cannot write it."""
-    mask: tuple[list[str], Callable[[object], pl.DataFrame]] | None = None
-    """Columns, and a function that returns whether each row of a frame of them is kept; None if it needs all rows at once."""
-
-
-def needed(
-    table: Table, columns: list[str] | None, where: str | pl.Expr | None, categorical: bool = False
-) -> tuple[list[str] | None, str | None, _ByRow]:
-    """Returns what the native module reads for a condition: patterns of columns, the condition if it is SQL, and, if it is an expression,
-    its part that looks at one row at a time."""
-    if not isinstance(where, pl.Expr):
-        return columns, None if where is None else text("where", where), _ByRow()
-    if where.meta.has_multiple_outputs():
-        # It may read any column: `pl.all()`, a selector or a pattern.
-        columns = None
-    if columns is not None:
-        names = {*_tetrys.Index.chosen(table._native, columns), *where.meta.root_names()}
-        columns = [exactly(name) for name, _ in table.index_columns if name in names]
-    return columns, None, _ByRow() if table.is_view else _by_row(table, where, categorical)
-
-
-def _by_row(table: Table, where: pl.Expr, categorical: bool) -> _ByRow:
-    """Returns the part of a condition that looks at one row at a time. polars passes only such conditions to an IO source."""
-    empty = pl.DataFrame(_Stream(_tetrys.IndexScan(table._native, categorical).empty()))
-    given: list[pl.Expr] = []
-
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
-    ) -> Iterator[pl.DataFrame]:
-        given.extend([] if predicate is None else [predicate])
-        yield empty if columns is None else empty.select(columns)
-
-    try:
-        register_io_source(source, schema=empty.schema).filter(where).collect()
-    except POLARS:
-        # `Index.filter` reports the error later.
-        return _ByRow()
-    if not given:
-        return _ByRow()
-    predicate, skipped = given[0], serialized(given[0])
-    # Columns of text are not categorical yet when conditions are evaluated.
-    types = {name: empty.schema[name] for name in predicate.meta.root_names()}
-
-    def mask(rows: object) -> pl.DataFrame:
-        part = pl.DataFrame(_Stream(rows))
-        if part.is_empty():
-            # A function of the user may need rows. polars has checked names and types above.
-            return pl.DataFrame(schema={_KEPT: pl.Boolean})
-        try:
-            part = pl.DataFrame([column.cast(types[column.name]) for column in part])
-            return part.with_columns(predicate.cast(pl.Boolean).alias(_KEPT)).select(_KEPT)
-        except POLARS as error:
-            refused("filter", error)
-
-    return _ByRow(skipped, (list(types), mask) if _works_in_parts(table, types, skipped) else None)
-
-
-def _works_in_parts(table: Table, types: Mapping[str, pl.DataType], condition: str | None) -> bool:
-    """Whether a condition that looks at one row at a time gives the same rows in every part. `types` has its columns."""
-    if not types or not {*types} <= {name for name, _ in table.index_columns}:
-        return False
-    # polars takes such names for patterns.
-    if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in types):
-        return False
-    if pl.Categorical not in types.values():
-        return True
-    # polars numbers the categories of each part anew, so a condition must not see the numbers, as a cast or `to_physical` does.
-    return condition is not None and '"Cast"' not in condition and not re.search('"function":(?!{"Boolean")', condition)
-
-
-def serialized(predicate: pl.Expr) -> str | None:
-    """Returns a predicate as text, by which the native module skips rows; None if polars cannot write it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return predicate.meta.serialize(format="json")
-    except Exception:
-        return None
 
 
 def _with_sources(remake: tuple[Callable[..., Index], tuple[Any, ...]]) -> Index:
@@ -785,7 +648,7 @@ def merge_tables(
 
     The view equals `tetrys.merge(tt.read_index(left), tt.read_index(right), on, ...).save(view)`. Beyond `memory_limit` both
     indexes are read part by part. That is fast for tables with sequences by the same keys, and for sorted tables; others go
-    through temporary files. Views, and merges with `group_to_list`, are merged in memory.
+    through temporary files. Views are merged in memory.
 
     Args:
         left: URL or path of the table whose rows are kept in order.

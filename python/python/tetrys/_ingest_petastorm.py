@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _tetrys
-from ._arguments import Preset, Reuse, Url, choice, members, text, texts, truth, url_of, whole
+from ._arguments import Preset, Reuse, Url, called, choice, members, text, texts, truth, url_of, whole
 from ._options import Locality, Options
 from ._places import StorageOptions, place_of, places_of
-from ._table import Table, called, opened
+from ._table import Table, opened
 
 Mode = Literal["new", "append", "overwrite"]
 """What an import makes of the rows; see `ingest_petastorm`."""
@@ -76,7 +76,7 @@ def ingest_petastorm(
         mode: `"new"` writes a new table, `"append"` adds the rows to an existing table, `"overwrite"` replaces its rows.
         preset: Codec preset: `"fast"`, `"balanced"` or `"compact"`. Default: that of the existing table, or `"balanced"`.
         partition_rows: Minimum rows that one worker writes at a time; 0: 8,192 rows or 256 MiB of Parquet.
-        workers: Number of threads; 0 uses all hardware threads.
+        workers: Number of threads; 0: `TETRYS_THREADS`, or the number of cores.
         reference: Tables (or URLs) to share blocks with; see `tetrys.write_table`, also for `reuse`, `locality`, `allow` and
             `allow_unpinned`.
         progress: Called with the number of rows written so far, from another thread.

@@ -93,8 +93,8 @@ class DataLoader(Loader):
             Random crops, flips and colours follow `seed`.
         prefetch: Bound of the rows that are read ahead, in bytes, or as text: `"512MiB"`, which is the default. If the environment
             variable LOCAL_WORLD_SIZE says that several processes of this machine train, as `torchrun` sets it, the default is their share
-            of 512 MiB, at least 64 MiB. Before an epoch ends, the first batches of the next one are read too, if they are at most a
-            tenth of it.
+            of 512 MiB, at least 64 MiB. Before an epoch ends, the first batches of the next one are read too, up to half of the
+            bound; before the first end of an epoch, at most a tenth of one.
         cache_bytes: Bound of the decoded blocks that are kept in memory for later batches, in bytes, or as text: `"4GiB"`; default
             64 MiB, and 0 keeps none. It is for blocks of several small rows, of which a batch of a global shuffle needs one or two: if
             the decoded columns fit, an epoch reads each of these blocks once, and the next epoch none of them. A block that a batch

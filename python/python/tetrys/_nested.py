@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ._arguments import exactly
+from ._data import types_of
 from ._errors import short
 from ._ingest_petastorm import ingest_petastorm
 from ._options import Types
 from ._tetrys import Invalid, Unsupported
-from ._write import types_of
 
 BOUNDS = {f"{sign}{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if sign == "i" else (0, 2**bits - 1) for sign in "iu" for bits in (8, 16, 32, 64)}
 """The least and the largest value of each type of integers."""

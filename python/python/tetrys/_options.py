@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ._arguments import Preset, Reuse, Url, as_json, choice, limited, members, several, text, texts, truth, url_of, urls_of, whole
-from ._tetrys import Invalid
+from . import _tetrys
+from ._arguments import Preset, Reuse, Url, as_json, choice, limited, members, native_of, several, text, texts, truth, url_of, urls_of, whole
+from ._places import Place, native_table, options_of
 
 if TYPE_CHECKING:
-    from . import _tetrys
-    from ._places import Place
     from ._table import Table
 
 Locality = int | Sequence[int] | str | None
@@ -64,7 +64,7 @@ class Options:
             write_memory=None if write_memory is None else whole("write_memory", write_memory, 1),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
             properties=as_json("properties", members("properties", properties)),
-            references=[one._native for one in _opened(reference, urls_of("allow", allow), place)],
+            references=_opened(reference, urls_of("allow", allow), place),
         )
 
 
@@ -82,50 +82,51 @@ class Layout:
     bloom_filters: str | Sequence[str] | None
 
 
-def described(schema: Mapping[str, str], layout: Layout, kept: Iterable[tuple[str, str, str]] = ()) -> tuple[Any, ...]:
-    """Returns the parts of a schema as the native module expects them.
+@dataclass(frozen=True)
+class Described:
+    """Columns with their types, and what `Layout` says of them, as the native module reads it."""
 
-    `kept` has column properties (column, name, JSON text) that apply unless the layout sets them.
+    columns: list[tuple[str, str]]
+    index: list[str] | None
+    groups: list[tuple[str, list[str]]] | None
+    sequence_by: list[str] | None
+    order_by: list[str] | None
+    required: list[str] | None
+    bloom_filters: list[str] | None
+    properties: list[tuple[str, str, str]]
+    defaults: list[tuple[str, str, str]]
+
+
+def described(
+    schema: Mapping[str, str], layout: Layout, defaults: Iterable[tuple[str, str, str]] = (), *, inherits: bool = False
+) -> Described:
+    """Checks the types of the arguments. `defaults` has column properties (column, name, JSON text) that hold unless the layout sets them.
+
+    With `inherits`, roles that are None are those of a table.
     """
-    index = texts("index", layout.index)
-    required = () if layout.required is None else layout.required
-    filtered = () if layout.bloom_filters is None else layout.bloom_filters
+    may_lack = _LISTS if inherits else ("required", "bloom_filters")
+    lists = ((what, getattr(layout, what)) for what in _LISTS)
+    named = {what: None if given is None and what in may_lack else texts(what, given) for what, given in lists}
+    groups = None if layout.groups is None else members("groups", layout.groups)
     said = [
         *((column, "unit", json.dumps(unit)) for column, unit in types("units", layout.units).items()),
         *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", layout.presets).items()),
-        *((column, "tetrys.nullable", "false") for column in texts("required", required)),
-        *((column, "tetrys.bloom_filter", "true") for column in texts("bloom_filters", filtered)),
     ]
-    told = {(column, name) for column, name, _ in said}
-    said += [one for one in kept if one[0] in schema and one[:2] not in told]
-    if missing := [name for name in index if name not in schema]:
-        raise Invalid(f"index columns that do not exist: {', '.join(missing)}")
-    named = _groups(schema, index, layout.groups)
-    return (
-        [(name, schema[name]) for name in index],
-        [(group, [(name, schema[name]) for name in columns]) for group, columns in named.items()],
-        texts("sequence_by", layout.sequence_by),
-        texts("order_by", layout.order_by),
-        said,
+    return Described(
+        columns=list(schema.items()),
+        groups=None if groups is None else [(group, texts(f"group `{group}`", columns)) for group, columns in groups.items()],
+        properties=said,
+        defaults=list(defaults),
+        **named,
     )
+
+
+_LISTS = ("index", "sequence_by", "order_by", "required", "bloom_filters")
 
 
 def types(what: str, schema: object) -> dict[str, str]:
     """Returns types by column."""
     return {name: text(f"{what}, column `{name}`", ty) for name, ty in members(what, schema).items()}
-
-
-def _groups(
-    schema: Mapping[str, str], index: Sequence[str], groups: Mapping[str, Sequence[str]] | None
-) -> dict[str, list[str]]:
-    named = {group: texts(f"group `{group}`", columns) for group, columns in members("groups", groups).items()}
-    placed = {name for columns in named.values() for name in columns} | set(index)
-    if unknown := sorted(placed - set(schema)):
-        raise Invalid(f"columns of `groups` that do not exist: {', '.join(unknown)}")
-    for name in schema:
-        if name not in placed:
-            named.setdefault(name.split(".")[0], []).append(name)
-    return named
 
 
 def bound_of(what: str, bound: Locality) -> str | None:
@@ -136,14 +137,26 @@ def bound_of(what: str, bound: Locality) -> str | None:
     return ",".join(str(whole(what, number)) for number in numbers)
 
 
-def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str], place: Place | None) -> list[Table]:
+def _opened(reference: Url | Table | Iterable[Url | Table], allow: list[str], place: Place | None) -> list[_tetrys.Table]:
     """Opens the referenced tables; those in the store of the table that is written with its options."""
-    from ._table import Table
+    is_one = isinstance(reference, (str, os.PathLike)) or native_of(reference, _tetrys.Table) is not None
+    return [_open(one, allow, place) for one in ([reference] if is_one else several("reference", reference))]
 
-    named = [reference] if isinstance(reference, (str, os.PathLike, Table)) else several("reference", reference)
-    return [one.allow(*allow) if isinstance(one, Table) else Table(one, allow=allow, storage_options=_of_store(url_of(one), place)) for one in named]
+
+def _open(reference: object, allow: list[str], place: Place | None) -> _tetrys.Table:
+    if (native := native_of(reference, _tetrys.Table)) is not None:
+        return native.allow(*allow)
+    url = url_of(reference)
+    return native_table((url, options_of(url, _of_store(url, place)), allow))
 
 
 def _of_store(url: str, place: Place | None) -> dict[str, str] | None:
     is_same = place is not None and urlsplit(url)[:2] == urlsplit(place[0])[:2]
     return place[1] if place is not None and is_same else None
+
+
+def tell(untold: Iterable[tuple[str, str]]) -> None:
+    """Warns of tables to which no pin was written: URL and reason."""
+    for url, why in untold:
+        reason = f" ({why})" if why else ""
+        warnings.warn(f"no pin was written to {url}: a garbage collection there may delete what this table needs{reason}", stacklevel=3)

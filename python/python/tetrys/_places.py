@@ -94,6 +94,12 @@ def _as_text(what: str, name: str, value: object) -> str:
     return str(value)
 
 
+def native_table(place: Place) -> _tetrys.Table:
+    """Opens the version of a table that a URL names."""
+    url, storage, allow = place
+    return _tetrys.Table(url, allow=allow) if storage is None else _tetrys.cluster_open(place)
+
+
 def option_of(options: Mapping[str, Any]) -> Any:
     """Returns the options of the store among the arguments of a call, under either name."""
     one, other = options.get("storage_options"), options.get("store_options")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from . import _images, _tetrys
-from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, size, span, text, texts, whole
+from ._arguments import Edge, Pick, Span, choice, chosen, is_whole, limited, size, span, text, texts, truth, whole
 from ._errors import WrongType, found, short
 from ._index import Index, _restore
 from ._table import Table
@@ -250,7 +250,12 @@ class RowLoader:
         return Shared(found, "an iterator over rows", "pickle the row loader, and call `rows` in the other process")
 
     def explain(
-        self, positions: int | Positions, columns: Columns = None, *, offsets: Window | Mapping[str, Window] | None = None
+        self,
+        positions: int | Positions,
+        columns: Columns = None,
+        *,
+        offsets: Window | Mapping[str, Window] | None = None,
+        places: bool = False,
     ) -> dict[str, Any]:
         """Returns the cost of a read without reading payload.
 
@@ -258,9 +263,12 @@ class RowLoader:
             positions: A row number, several, or a boolean mask.
             columns: Column patterns.
             offsets: Offsets of the windows, as for `get_rows`; without them, the rows alone.
+            places: Whether each group also has `places`, which are as many as the read has ranges.
 
         Returns a dict with `ranges` (byte ranges), `requests`, `bytes` (requested), `payload_bytes` (needed), `hops` (requests
-        that wait for one another), `file_reads` (reads of local files) and `groups`, the same for each column group.
+        that wait for one another), `file_reads` (reads of local files) and `groups`, the same for each column group. `places` has
+        for each range its `object`, the store that owns it (`owner`, 0 for the table of the group), its `bytes` as (start, end), and
+        the `blocks` in it: the number of the `block` in the object, its number of `rows`, and the `bytes` that are needed of it.
 
         Example:
             >>> cost = tt.row_loader(tt.read_index("drives")).explain(5, ["camera.*"], offsets=range(-3, 1))
@@ -274,8 +282,8 @@ class RowLoader:
         """
         numbers = self._positions([positions] if is_whole(positions) else positions)
         if isinstance(offsets, Mapping):
-            return self._native.explain_parts(numbers, _patterns(columns), _parts(offsets))
-        return self._native.explain(numbers, _patterns(columns), None if offsets is None else _window(offsets))
+            return self._native.explain_parts(numbers, _patterns(columns), _parts(offsets), truth("places", places))
+        return self._native.explain(numbers, _patterns(columns), None if offsets is None else _window(offsets), truth("places", places))
 
     def _positions(self, positions: object) -> list[int]:
         numbers: list[int] = chosen(positions, len(self), "a loader").tolist()

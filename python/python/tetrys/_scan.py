@@ -12,8 +12,9 @@ from polars.io.plugins import register_io_source
 
 from . import _tetrys
 from ._arguments import Url, truth
+from ._conditions import POLARS, Stream, refused, serialized
 from ._errors import imported
-from ._index import POLARS, Index, _Stream, no_table, read_index, refused, serialized, table_at
+from ._index import Index, no_table, read_index, table_at
 from ._places import StorageOptions
 from ._table import Table
 from ._tetrys import Error
@@ -109,7 +110,7 @@ def scan_index(
         index = read_index(table, categorical=categorical)
         return _lazy(index.to_polars().lazy(), index.with_frame)
     scan = _tetrys.IndexScan(table._native, categorical)
-    empty = pl.DataFrame(_Stream(scan.empty()))
+    empty = pl.DataFrame(Stream(scan.empty()))
     names, locator = empty.columns[:-1], empty.columns[-1]
 
     def source(
@@ -140,7 +141,7 @@ def _rows_of(
     locator = empty.columns[-1]
 
     def decoded(columns: list[str]) -> pl.DataFrame:
-        frame = pl.DataFrame(_Stream(part.frame([name for name in columns if name != locator], locator in columns)))
+        frame = pl.DataFrame(Stream(part.frame([name for name in columns if name != locator], locator in columns)))
         return frame if limit is None else frame.head(limit)
 
     if predicate is None:
@@ -177,5 +178,5 @@ def _of_frame(table: Table, frame: pl.DataFrame) -> Index:
 
 def _without_rows(table: Table) -> Index:
     """Makes an index without rows, which another process gives its frame."""
-    empty: Any = _Stream(_tetrys.IndexScan(table._native, False).empty())
+    empty: Any = Stream(_tetrys.IndexScan(table._native, False).empty())
     return _of_frame(table, pl.DataFrame(empty))

@@ -84,11 +84,9 @@ def open_session(url: Url, labels: Sequence[str], schema: Mapping[str, str], opt
     # As in a new session, workers may follow references to the tables of `reference`.
     references = [one.url if isinstance(one, Table) else one for one in cluster._several_urls(options.get("reference", ()))]
     allow = [*urls_of("allow", options.get("allow", ())), *urls_of("reference", references)]
-    open_there = cluster.open_sessions(url, option_of(options), allow=allow)
-    plans = [plan for plan in open_there if plan.labels == list(labels)]
-    if not plans:
+    plan = cluster._to_resume(url, labels, option_of(options), allow)
+    if plan is None:
         return None
-    plan = plans[0] if len(plans) == 1 else max(plans, key=lambda plan: len(cluster.found(plan)))
     if plan.schema != (given := types("schema", schema)):
         raise Invalid(f"schema: the session to resume has {plan.schema}, found {given}: pass that schema, or `resume=False`")
     return plan

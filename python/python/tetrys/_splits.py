@@ -6,25 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from . import _tetrys
-from ._arguments import Url, exactly, is_whole, members, size, text, texts, url_of, urls_of, whole
+from ._arguments import Url, is_whole, members, size, text, texts, url_of, urls_of, whole
 from ._batches import _of_arrow
 from ._errors import WrongType, WrongValue, imported
 from ._errors import found as described_value
 from ._index import Index
 from ._index import read_index as index_of_table
 from ._places import Place, StorageOptions, place_of
-from ._rows import Columns, RowLoader, Window, _window
+from ._rows import Columns, Window, _window
 from ._table import Table, opened
 from ._tetrys import Invalid
 from ._turns import Shared
 
 BATCH_BYTES = 64 << 20
-SPLIT_BYTES = 128 << 20
-INDEX_SPLIT_BYTES = 32 << 20
-"""Stored bytes of a split of index columns alone: they have more rows and take longer to use than payload of as many bytes."""
 
 Ranges = list[tuple[int, int]]
 
@@ -49,6 +44,8 @@ class ReadSplit:
     columns: list[str] | None
     offsets: Any = field(repr=False)
     _place: Place = field(repr=False)
+    _memory_bytes: int = field(default=0, repr=False)
+    """Bytes of the rows in memory, approximately."""
 
     def __post_init__(self) -> None:
         text("url", self.url)
@@ -77,18 +74,18 @@ class ReadSplit:
         Raises:
             NotFound: the version no longer exists, or a pattern matches no column.
         """
-        loader = self._loader(self._table())
+        loader = self._loader()
         parts = self._parts()
         if not parts:
-            return _batch([(loader._native.take([], None), None)]).schema
-        empty = loader._native.get_parts([], None, parts)
+            return _batch([(loader.take([], None), None)]).schema
+        empty = loader.get_parts([], None, parts)
         return _batch((rows, _length(window)) for (rows, _, _), (_, window) in zip(empty, parts, strict=True)).schema
 
     def _table(self) -> Table:
         return opened((f"{self.url}@{self.version}", *self._place[1:]))
 
-    def _loader(self, table: Table) -> RowLoader:
-        return RowLoader(table, columns=_every_column(table) if self.columns is None else self.columns)
+    def _loader(self) -> _tetrys.RowLoader:
+        return _tetrys.RowLoader.of_split(self._table()._native, None if self.columns is None else texts("columns", self.columns))
 
     def _parts(self) -> list[tuple[str, Window]]:
         """Returns the windows and the patterns of the columns that are read in each."""
@@ -163,30 +160,20 @@ def plan_read(
         place = place_of(table.url, storage_options, table._native.allowed, store_options)
         place = (place[0], table._storage if place[1] is None else place[1], place[2])
         index = None if where is None else index_of_table(table)
-    ranges: Ranges
-    if index is None:
-        assert table is not None
-        ranges = [(0, len(table))] if len(table) else []
-    else:
+    rows: Ranges | None = None
+    if index is not None:
         index = index if where is None else index.filter(where)
         if view is not None:
             table = index.save(view, allow=allowed, storage_options=place[1])
-            ranges = [(0, len(table))] if len(table) else []
         else:
-            table, ranges = _rows_of(index, table)
+            native, rows = _tetrys.cluster_rows(index._native, None if table is None else table._native)
+            table = Table._of(native) if table is None else table
         place = (table.url, place[1], sorted({*allowed, *table._native.allowed}))
+    assert table is not None
     made = ReadSplit(table.url, table.version, [], 0, patterns, offsets, (table.url, *place[1:]))
-    loader = RowLoader(table, columns=_every_column(table) if patterns is None else patterns)
-    if offsets is None and {name for name, _ in table.index_columns}.issuperset(loader.columns):
-        # The native module knows the bytes of column groups alone.
-        rows, stored = sum(end - start for start, end in ranges), table.explain_index()["index_bytes"]
-        wanted = -(-rows * stored // max(1, len(table)) // (bytes_each or INDEX_SPLIT_BYTES)) if count is None else count
-        cuts = _tetrys.cluster_splits(loader._native, ranges, max(1, wanted), 1)
-        cuts = [(part, sum(end - start for start, end in part) * stored // len(table)) for part, _ in cuts]
-    else:
-        cuts = _tetrys.cluster_splits(loader._native, ranges, count, bytes_each or SPLIT_BYTES)
+    cuts = _tetrys.cluster_splits(_tetrys.RowLoader.of_split(table._native, patterns), rows, count, bytes_each)
     # An empty split tells a reader the schema.
-    return [replace(made, ranges=rows, bytes=stored) for rows, stored in cuts] or [made]
+    return [replace(made, ranges=ranges, bytes=stored, _memory_bytes=memory) for ranges, stored, memory in cuts] or [made]
 
 
 def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any]:
@@ -217,40 +204,8 @@ def read(split: ReadSplit, batch_bytes: int | str = BATCH_BYTES) -> Iterator[Any
 
 
 def _read(split: ReadSplit, ranges: Ranges, most: int) -> Iterator[Any]:
-    table = split._table()
-    loader = split._loader(table)
-    index = {name for name, _ in table.index_columns}
-    names = loader.columns
-    if split.offsets is not None or index.isdisjoint(names):
-        # Windows may have index values of rows beside the split.
-        for parts in _tetrys.SplitBatches(loader._native, ranges, most, split._parts()):
-            yield _batch(parts)
-        return
-    # A loader would load the index columns of the whole table: a split needs those of its segments.
-    arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
-    rows = arrow.table(_tetrys.IndexRows(table._native, ranges)).select([name for name in names if name in index])
-    payload = [name for name in names if name not in index]
-    if not payload:
-        for batch in rows.to_batches():
-            yield from _bounded(batch, most)
-        return
-    start = 0
-    loader = RowLoader(table, columns=[exactly(name) for name in payload])
-    for parts in _tetrys.SplitBatches(loader._native, ranges, most, []):
-        batch = _batch(parts)
-        beside = rows.slice(start, len(batch)).combine_chunks()
-        start += len(batch)
-        columns = [*(column.chunk(0) if column.num_chunks else arrow.array([], column.type) for column in beside.columns), *batch.columns]
-        yield from _bounded(arrow.RecordBatch.from_arrays(columns, schema=arrow.schema([*rows.schema, *batch.schema])), most)
-
-
-def _bounded(batch: Any, most: int) -> Iterator[Any]:
-    """Cuts a batch by halves until each has at most `most` bytes, or one row."""
-    if len(batch) <= 1 or batch.nbytes <= most:
-        yield batch
-        return
-    yield from _bounded(batch.slice(0, len(batch) // 2), most)
-    yield from _bounded(batch.slice(len(batch) // 2), most)
+    for parts in _tetrys.SplitBatches(split._loader(), ranges, most, split._parts()):
+        yield _batch(parts)
 
 
 def read_index(split: ReadSplit) -> Any:
@@ -271,12 +226,7 @@ def read_index(split: ReadSplit) -> Any:
         raise WrongType(f"split: expected a split of `plan_read`, found {described_value(split)}")
     ranges = split._checked_ranges()
     arrow = imported("pyarrow", "pyarrow is not installed: pip install pyarrow")
-    table = split._table()
-    rows = arrow.table(_tetrys.IndexRows(table._native, ranges))
-    if split.columns is None:
-        return rows
-    wanted = set(RowLoader(table, columns=split.columns).columns)
-    return rows.select([name for name in rows.column_names if name in wanted])
+    return arrow.table(_tetrys.IndexRows(split._loader(), ranges))
 
 
 def _offsets(offsets: Any) -> Any:
@@ -293,31 +243,6 @@ def _offsets(offsets: Any) -> Any:
 def _length(window: Window) -> int:
     """Returns the number of rows of a window."""
     return _tetrys.window_length(window)
-
-
-def _every_column(table: Table) -> list[str]:
-    """Returns patterns of all columns, with those of the index."""
-
-    # A pattern only selects index columns if it matches no other column.
-    return [*(exactly(name) for name, _ in table.index_columns), "*"]
-
-
-def _rows_of(index: Index, table: Table | None) -> tuple[Table, Ranges]:
-    """Returns the table of an index and its rows as ranges."""
-    tables = index.tables
-    if table is None:
-        table = tables[0] if len(tables) == 1 else None
-    if table is None:
-        raise Invalid(f"an index with rows of {len(tables)} tables: pass `view`, a URL at which to save it as a view")
-    rows = np.asarray(index._native.rows_of(table._native), np.int64)
-    steps = np.diff(rows)
-    if len(rows) != len(index) or (steps <= 0).any():
-        raise Invalid("an index whose rows repeat or are not in the order of the table: pass `view`, a URL at which to save it as a view")
-    if len(rows) == 0:
-        return table, []
-    breaks = np.flatnonzero(steps != 1)
-    starts, ends = rows[np.concatenate([[0], breaks + 1])], rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    return table, list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _batch(parts: Iterable[tuple[_tetrys.Rows, int | None]]) -> Any:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from . import _tetrys
-from ._arguments import Preset, Reuse, Url, as_json, members, path_of, text, texts, truth, url_of, urls_of, whole
+from . import _change, _tetrys
+from ._arguments import Preset, Reuse, Url, as_json, called, members, path_of, text, texts, truth, url_of, urls_of, whole
+from ._conditions import needed
 from ._errors import WrongType, found
-from ._options import DEFAULT_BOUND, bound_of
-from ._places import Place, StorageOptions, options_of, place_of
+from ._html import of_table
+from ._options import DEFAULT_BOUND, Layout, Locality, Options, bound_of, tell
+from ._places import Place, StorageOptions, native_table, options_of, place_of
 from ._tetrys import Diff, Invalid
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from ._data import Data
     from ._index import Index
-    from ._options import Locality
-    from ._write import Data
 
 
 class Table:
@@ -57,10 +57,7 @@ class Table:
         """
         address = url_of(url)
         self._storage = options_of(address, storage_options, store_options)
-        if self._storage is None:
-            self._native = _tetrys.Table(address, allow=urls_of("allow", allow))
-        else:
-            self._native = _tetrys.cluster_open((address, self._storage, urls_of("allow", allow)))
+        self._native = native_table((address, self._storage, urls_of("allow", allow)))
 
     @classmethod
     def _of(cls, native: _tetrys.Table, storage: dict[str, str] | None = None) -> Table:
@@ -68,9 +65,14 @@ class Table:
         made._native, made._storage = native, storage
         return made
 
-    def _then(self, version: Table) -> Table:
+    def _then(self, native: _tetrys.Table) -> Table:
         """Returns another version of this table, with the options of its store."""
-        version._storage = self._storage
+        return Table._of(native, self._storage)
+
+    def _made(self, native: _tetrys.Table) -> Table:
+        """Returns a new version of this table. Warns of the tables to which no pin was written."""
+        version = self._then(native)
+        tell((url, "") for url in version.lineage.get("not_pinned", ()))
         return version
 
     @property
@@ -178,8 +180,6 @@ class Table:
             >>> tt.Table("drives").explain_index(where="pedestrians > 300")["objects"]
             0
         """
-        from ._index import needed
-
         patterns, condition, by_row = needed(self, None if columns is None else texts("columns", columns), where)
         return _tetrys.Index.explain(self._native, patterns, condition, by_row.skipped)
 
@@ -253,7 +253,8 @@ class Table:
             exact: Read and compare rows that share a block with other rows. Without it, all rows of a differing block count as
                 changed (see `Diff.is_exact`).
             memory_limit: Bytes up to which keys and hashes are compared in memory. Those of larger tables go through temporary
-                files. The default is 2 GiB. Views are always compared in memory.
+                files. The default is 2 GiB. A comparison of views also takes 8 bytes of memory for
+                each row and source.
             temporary_folder: Folder for temporary files. The default is that of the system.
 
         Example:
@@ -312,7 +313,7 @@ class Table:
         table, places = self.allow(*urls_of("allow", allow))._native, [url_of(url) for url in urls]
         given = options_of(places[0] if places else "", storage_options, store_options)
         storage = self._storage if given is None else given
-        return self._then(made(table.rebind(places, storage, truth("allow_unpinned", allow_unpinned))))
+        return self._made(table.rebind(places, storage, truth("allow_unpinned", allow_unpinned)))
 
     def allow(self, *urls: Url) -> Table:
         """Returns this version with permission to follow references to these URLs and to everything below them.
@@ -369,9 +370,6 @@ class Table:
             Denied: a pin cannot be written to a referenced table; see `tetrys.write_table`.
             OutcomeUnknown: the store did not confirm the commit; reload before a retry.
         """
-        from ._change import append
-        from ._options import Options
-
         options = Options.of(
             self,
             preset=preset,
@@ -383,7 +381,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return self._then(append(self, data, options, progress))
+        return self._then(_change.append(self, data, options, progress))
 
     def overwrite(
         self,
@@ -436,9 +434,6 @@ class Table:
             Denied: a pin cannot be written to a referenced table; see `tetrys.write_table`.
             OutcomeUnknown: the store did not confirm the commit; reload before a retry.
         """
-        from ._change import overwrite
-        from ._options import Layout, Options
-
         layout = Layout(index, groups, sequence_by, order_by, units, presets, required, bloom_filters)
         options = Options.of(
             self,
@@ -451,7 +446,7 @@ class Table:
             allow=allow,
             properties=properties,
         )
-        return self._then(overwrite(self, data, schema, layout, options, progress))
+        return self._then(_change.overwrite(self, data, schema, layout, options, progress))
 
     def replace_group(
         self,
@@ -486,13 +481,10 @@ class Table:
             Invalid: rows or columns are missing, or a key does not exist in the table or exists twice.
             Conflict: another writer changed the group or the rows; reload and retry.
         """
-        from ._change import replace_group
-        from ._options import Options
-
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return self._then(replace_group(self, text("name", name), data, on, options))
+        return self._made(_change.replace_group(self, text("name", name), data, on, options))
 
     def add_group(
         self,
@@ -528,13 +520,10 @@ class Table:
             Unsupported: a type is unknown.
             Conflict: another writer changed the group or the rows; reload and retry.
         """
-        from ._change import add_group
-        from ._options import Options
-
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return self._then(add_group(self, text("name", name), data, on, schema, options))
+        return self._made(_change.add_group(self, text("name", name), data, on, schema, options))
 
     def patch(
         self,
@@ -566,13 +555,10 @@ class Table:
             Invalid: a key does not exist in the table or exists twice, or the columns belong to several groups.
             Conflict: another writer changed the group; reload and retry.
         """
-        from ._change import patch
-        from ._options import Options
-
         options = Options.of(
             self, preset=preset, reuse=reuse, locality=locality, write_memory=write_memory, allow_unpinned=allow_unpinned
         )
-        return self._then(patch(self, data, on, options))
+        return self._made(_change.patch(self, data, on, options))
 
     def delete(self, rows: pl.Expr | Index | Sequence[int] | Sequence[bool] | Any, *, allow_unpinned: bool = False) -> Table:
         """Publishes a version without some rows. It writes a new index and no payload. Returns this version if there are no rows to
@@ -593,9 +579,7 @@ class Table:
             NotFound: the index is of another table or version, or the expression names a column that does not exist.
             Conflict: another writer changed these rows; reload and retry.
         """
-        from ._change import delete
-
-        return self._then(delete(self, rows, truth("allow_unpinned", allow_unpinned)))
+        return self._made(_change.delete(self, rows, truth("allow_unpinned", allow_unpinned)))
 
     def edit(
         self,
@@ -650,7 +634,7 @@ class Table:
             untag=texts("untag", untag),
             allow_unpinned=truth("allow_unpinned", allow_unpinned),
         )
-        return self._then(made(edited))
+        return self._made(edited)
 
     def drop_columns(self, *columns: str) -> Table:
         """Publishes a version without these columns: the same as `edit(drop=columns)`. A group without columns is removed.
@@ -717,7 +701,7 @@ class Table:
             Conflict: another writer committed since this version was opened; reload and retry.
             Denied: a pin cannot be written to a table that the earlier version uses.
         """
-        return self._then(made(self._native.restore(whole("version", version, 1), truth("allow_unpinned", allow_unpinned))))
+        return self._made(self._native.restore(whole("version", version, 1), truth("allow_unpinned", allow_unpinned)))
 
     def compact(self, *, segment_rows: int = 4_194_304, runs: bool | Locality = False, allow_unpinned: bool = False) -> Table:
         """Publishes a version that merges small neighbouring index segments. By default, payload is neither read nor copied.
@@ -741,7 +725,7 @@ class Table:
         """
         bound = None if runs is False else bound_of("runs", DEFAULT_BOUND if runs is True else runs)
         compacted = self._native.compact(whole("segment_rows", segment_rows, 1), bound, truth("allow_unpinned", allow_unpinned))
-        return self._then(made(compacted))
+        return self._made(compacted)
 
     def materialize(self, *, progress: Callable[[int, int], object] | None = None) -> Table:
         """Publishes a version that needs no other table: copies the chunks that it uses from other tables and verifies their
@@ -889,8 +873,6 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Shows the column groups and their sizes in notebooks."""
-        from ._html import of_table
-
         return of_table(self)
 
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[str, list[str], dict[str, str] | None]]:
@@ -918,25 +900,4 @@ def opened(place: Place) -> Table:
 def table_of(what: str, table: object) -> Table:
     if not isinstance(table, Table):
         raise WrongType(f"{what}: expected a Table, found {found(table)}")
-    return table
-
-
-def called(progress: Any) -> Any:
-    """Checks that `progress` is a function or None."""
-    if progress is not None and not callable(progress):
-        raise WrongType(f"progress: expected a function, found {found(progress)}")
-    return progress
-
-
-def tell(untold: Iterable[tuple[str, str]]) -> None:
-    """Warns of tables to which no pin was written: URL and reason."""
-    for url, why in untold:
-        reason = f" ({why})" if why else ""
-        warnings.warn(f"no pin was written to {url}: a garbage collection there may delete what this table needs{reason}", stacklevel=3)
-
-
-def made(native: _tetrys.Table) -> Table:
-    """Returns a new version as a table. Warns of the tables to which no pin was written."""
-    table = Table._of(native)
-    tell((url, "") for url in table.lineage.get("not_pinned", ()))
     return table

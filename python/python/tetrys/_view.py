@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 from . import _tetrys
-from ._arguments import Url, whole
+from ._arguments import Url, path_of, whole
 from ._errors import WrongType, found
 from ._index import Index, open_table
 from ._places import StorageOptions
@@ -72,6 +72,8 @@ class Viewer:
 def view(
     *shown: Index | Table | Url,
     port: int = 0,
+    l5_map: str | PathLike[str] | None = None,
+    l5_meta: str | PathLike[str] | None = None,
     allow: Url | Iterable[Url] = (),
     storage_options: StorageOptions = None,
     store_options: StorageOptions = None,
@@ -86,6 +88,9 @@ def view(
     Args:
         shown: Indexes, tables, and URLs or paths of tables.
         port: Port of the server; 0 for any that is free.
+        l5_map: Semantic map of Level 5 tables, a protobuf file: its lanes are shown below the frames. Without it, the attachments
+            `semantic_map.pb` and `meta.json` of the table are used.
+        l5_meta: `meta.json` of the data set of `l5_map`. Without it, the one beside the map or in the folder above is used.
         allow: URLs that references of the named tables may be followed to; see `tetrys.open_table`.
         storage_options: Options of the stores of the named tables; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.
@@ -97,8 +102,9 @@ def view(
         >>> viewer.close()
 
     Raises:
-        Invalid: nothing is shown, or a URL is malformed.
-        NotFound: there is no table at a URL.
+        Invalid: nothing is shown, a URL is malformed, or `l5_meta` is given without `l5_map`.
+        NotFound: there is no table at a URL, or no map or `meta.json` at a path.
+        Corrupt: the map is damaged.
         Unavailable: the port is in use.
     """
     sources: list[Index | Table] = []
@@ -111,7 +117,10 @@ def view(
             raise WrongType(f"shown[{number}]: expected an Index, a Table, or the URL of a table, found {found(one)}")
     if not sources:
         raise Invalid("view: expected at least one index or table")
+    if l5_meta is not None and l5_map is None:
+        raise Invalid("l5_meta: expected l5_map with it")
+    paths = [None if path is None else path_of(name, path) for name, path in (("l5_map", l5_map), ("l5_meta", l5_meta))]
     natives: list[Any] = [one._native for one in sources]
-    viewer = Viewer(_tetrys.Viewer(natives, whole("port", port, most=65_535)), sources)
+    viewer = Viewer(_tetrys.Viewer(natives, whole("port", port, most=65_535), *paths), sources)
     _OPEN.add(viewer)
     return viewer

@@ -19,7 +19,6 @@ them.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,15 +26,15 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Preset, Reuse, Url, choice, each, names, text, url_of, whole
+from ._arguments import Preset, Reuse, Url, called, choice, each, names, text, url_of, whole
+from ._data import Data, batches_of, parts_of
 from ._errors import WrongType
 from ._errors import found as described_value
-from ._options import Layout, Locality, Options, Types, described, types
+from ._options import Layout, Locality, Options, Types, described, tell, types
 from ._places import Place, StorageOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
-from ._table import Table, called, opened, tell
+from ._table import Table, opened
 from ._tetrys import Error, Invalid, NotFound, Receipt, Unsupported
-from ._write import Data, batches_of, parts_of, types_of
 
 __all__ = [
     "ReadSplit",
@@ -248,10 +247,9 @@ def plan_write(
     if table is None:
         native = _tetrys.cluster_create(place, layout, options)
     elif mode == "overwrite":
-        native = _tetrys.TableWriter.overwrite(table._native, layout, options)
+        native = _tetrys.TableWriter.overwrite(table._native, layout, options, False)
     else:
-        _check_appended(table, columns, layout, kept)
-        native = _tetrys.TableWriter.append(table._native, options)
+        native = _tetrys.cluster_append(table._native, layout, options)
     tell(native.untold())
     # Workers follow references that are not neighbours of the table only to URLs that are allowed.
     place = (*place[:2], [*place[2], *(one.url for one in references if one.url not in place[2])])
@@ -383,6 +381,18 @@ def open_sessions(
     return [_plan(place, planned, named=bool(planned[4])) for planned in _tetrys.cluster_open_sessions(place)]
 
 
+def _to_resume(url: Url, labels: Sequence[str], storage_options: StorageOptions, allow: Iterable[Url]) -> WritePlan | None:
+    """Returns the open session with these labels; of several, the one with the most finished partitions."""
+    place = place_of(url_of(url), storage_options, allow)
+    planned = _tetrys.cluster_to_resume(place, list(labels))
+    return None if planned is None else _plan(place, planned, named=True)
+
+
+def _missing(plan: WritePlan, receipts: Iterable[Receipt]) -> list[int]:
+    """Returns the numbers of the planned partitions that have no receipt yet."""
+    return _tetrys.cluster_missing(plan._text, list(receipts))
+
+
 def _labels(labels: object) -> list[str]:
     if isinstance(labels, (str, os.PathLike)):
         raise WrongType("labels: expected a list of names, found one name")
@@ -409,36 +419,6 @@ def _table_if_there(place: Place) -> Table | None:
         return opened(place)
     except NotFound:
         return None
-
-
-def _check_appended(table: Table, columns: dict[str, str], layout: tuple[Any, ...], kept: Iterable[tuple[str, str, str]]) -> None:
-    """Checks that rows of these columns can be appended."""
-    there = types_of(table)
-    for name in [*there, *columns]:
-        ours, theirs = (one.get(name, "no such column") for one in (columns, there))
-        if ours != theirs:
-            raise Invalid(f"schema, column `{name}`: {ours}; the table {table.url} has {theirs}: rows are appended to the same columns")
-    for name in {name: None for name, *_ in kept}:
-        ours, theirs = (_made_from(said, there[name]) for said in (_said(kept, name), table.column_properties(name)))
-        if ours != theirs:
-            raise Invalid(f"column `{name}`: the rows have {ours}; the values of the table {table.url} were {theirs}: convert the rows to that type")
-    for what, said, own in (
-        ("index", sorted(name for name, _ in layout[0]), sorted(name for name, _ in table.index_columns)),
-        ("sequence_by", layout[2], table.sequence_by),
-        ("order_by", layout[3], table.order_by),
-    ):
-        if said and said != own:
-            raise Invalid(f"{what}: {said}; the table {table.url} has {own}: an append cannot change it")
-
-
-def _said(kept: Iterable[tuple[str, str, str]], column: str) -> dict[str, Any]:
-    return {key: json.loads(value) for name, key, value in kept if name == column}
-
-
-def _made_from(properties: Mapping[str, Any], kind: str) -> str:
-    """Names the type that the values of a column had before they became those of a column type."""
-    precision = f"({properties['precision']}, {properties.get('scale')})" if "precision" in properties else ""
-    return f"{properties.get('arrow', kind)}{precision}"
 
 
 def _plan(place: Place, planned: tuple[Any, ...], *, named: bool) -> WritePlan:

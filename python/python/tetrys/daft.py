@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from . import cluster
 from ._arguments import Url, exactly, url_of, whole
+from ._data import types_of
 from ._errors import NoColumn, imported
 from ._index import read_index
 from ._places import StorageOptions, place_of
 from ._rows import RowLoader
 from ._table import Table, opened
-from ._write import types_of
 
 daft = imported("daft", "tetrys.daft needs Daft: pip install daft pyarrow")
 source = imported("daft.io.source", "tetrys.daft needs a Daft with `daft.io.source`: pip install --upgrade daft")

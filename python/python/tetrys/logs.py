@@ -32,9 +32,9 @@ def info(
     """Reads all messages of logs and returns what each log has.
 
     Args:
-        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
+        logs: Paths or URLs of MCAP files, SQLite bags (`.db3`) or ROS 1 bags (`.bag`), or folders of rosbag2.
         strict: Refuse files that are cut or damaged.
-        msgs: Folders of `.msg` files, such as `/opt/ros/humble/share`: definitions of types that a recording lacks.
+        msgs: Folders of `.msg` or `.idl` files, such as `/opt/ros/humble/share`: types that a recording and the standard packages of ROS 2 lack.
         storage_options: Options of their store; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.
 
@@ -69,8 +69,8 @@ def plan(
     period. Edit the recipe before you use it.
 
     Args:
-        logs: Paths or URLs of MCAP files or SQLite bags (`.db3`), or folders of rosbag2.
-        msgs: Folders of `.msg` files: definitions of types that a recording lacks.
+        logs: Paths or URLs of MCAP files, SQLite bags (`.db3`) or ROS 1 bags (`.bag`), or folders of rosbag2.
+        msgs: Folders of `.msg` or `.idl` files: types that a recording and the standard packages of ROS 2 lack.
         storage_options: Options of their store; see `tetrys.open_table`.
         store_options: Another name of `storage_options`.
 

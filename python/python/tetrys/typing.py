@@ -12,15 +12,14 @@ They are names for the type checker: nothing here has to be made at run time. `I
 
 from ._arguments import Direction, Edge, How, Pick, Preset, Reuse, Span, Url
 from ._batches import Batch
+from ._data import ArrowStream, Data
 from ._epochs import Transform
 from ._images import ImageLayout, ImageType
-from ._index import ArrowStream
 from ._loader import Arrays, Last, Raggeds, SampleSource, Shuffle, Stop, WorkerKind
 from ._options import Locality
 from ._places import StorageOptions
 from ._rows import Columns, Decoding, Positions, Window
 from ._tetrys import Image, Times
-from ._write import Data
 
 __all__ = [
     "Arrays",

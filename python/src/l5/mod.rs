@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod export;
+mod kinematic;
 mod map;
 mod raster;
 mod samples;
@@ -42,6 +43,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<zarr::L5Zarr>()?;
     evaluation::add(module)?;
     module.add_function(wrap_pyfunction!(export::l5_export, module)?)?;
+    module.add_function(wrap_pyfunction!(kinematic::l5_fit_ackerman_model_exact, module)?)?;
     module.add_function(wrap_pyfunction!(ingest_l5, module)?)
 }
 
@@ -240,7 +242,7 @@ fn ingest_l5(
     workers: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
-    let mut settings = tetrys_l5::IngestSettings { workers, ..Default::default() };
+    let mut settings = tetrys::ingest::IngestOptions { workers, ..Default::default() };
     settings.write.preset = crate::write::parse_preset(preset)?;
     let (source, options) = options_of(source);
     let dataset = py.detach(|| tetrys_l5::Dataset::open_with(&source, &options)).py()?;

@@ -33,10 +33,9 @@ use self::{
 };
 use super::nested::{Node, tree};
 use crate::{
-    ahead::Ahead,
     error::{Error, Result},
     table::{RowLoader, Rows, Table, ranges_of},
-    waves::waves,
+    work::{Ahead, waves},
 };
 
 /// Approximate bytes of a batch.

@@ -14,9 +14,9 @@ use super::{
 use crate::{
     error::{Error, Result, counted},
     ingest::npy,
-    offload::{Stop, offload},
     progress::Progress,
     schema::{Column, ColumnType, Primitive, Schema},
+    work::{Stop, offload},
 };
 
 impl FrameSettings {

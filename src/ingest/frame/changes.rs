@@ -18,10 +18,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     ingest::foreign::check_same,
-    offload::{next_of, offload},
     progress::Progress,
     schema::ColumnType,
     table::{GroupReplacer, Table},
+    work::{next_of, offload},
 };
 
 /// Creates a version of `table` in which rows have new values. The index columns `on` match the rows of the frame; its other
@@ -50,7 +50,7 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
     let taken = Taken::of(frame, table, settings).await?;
     let place = |error: Error| error.at(frame.path().display());
     taken.check(table, on).map_err(place)?;
-    table.patch(on, &taken.all(frame, table).await?, settings.write.clone()).await.map_err(place)
+    table.patch(on, &taken.all(frame, table).await?, settings.options.write.clone()).await.map_err(place)
 }
 
 /// Creates a version of `table` in which a column group has new values in every row. The index columns `on` match the rows of the
@@ -67,7 +67,7 @@ pub async fn patch(frame: &Frame, table: &Table, on: &[&str], settings: &FrameSe
 /// - `Corrupt`: the frame or the table is damaged.
 /// - Errors of the store.
 pub async fn replace_group(frame: &Frame, table: &Table, name: &str, on: &[&str], settings: &FrameSettings) -> Result<Table> {
-    let writer = table.replace_group(name, settings.write.clone()).await?;
+    let writer = table.replace_group(name, settings.options.write.clone()).await?;
     let taken = Taken::of(frame, table, settings).await?;
     let place = |error: Error| error.at(frame.path().display());
     writer.check_names(on, taken.columns.iter().map(|(name, ..)| name.as_str())).map_err(place)?;
@@ -93,7 +93,7 @@ pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], se
     let names: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
     let place = |error: Error| error.at(frame.path().display());
     table.check_new_group(name, &names, on).map_err(place)?;
-    let writer = table.add_group_of(name, columns, settings.write.clone()).await?;
+    let writer = table.add_group_of(name, columns, settings.options.write.clone()).await?;
     taken.write(frame, table, writer, on).await
 }
 

@@ -17,9 +17,8 @@ use super::{
     wanted::{NO_TYPES, Types, Wanted, ZonedTimes},
 };
 use crate::{
-    error::{Error, Result, json_fault, short},
+    error::{Error, Result, json_fault, plain, short},
     schema::ColumnType,
-    words::plain,
 };
 
 /// The columns of a text.

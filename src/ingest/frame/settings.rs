@@ -10,11 +10,10 @@ use std::{
 use super::{columns::FrameColumn, source::Frame};
 use crate::{
     error::{Error, Result, short},
-    ingest::{foreign::check_same, partitions::Target},
-    offload::Stop,
+    ingest::target::{IngestOptions, Target, check_columns, check_setting},
     schema::{self, Column, ColumnGroup, ColumnType, Schema},
     table::Table,
-    write::WriteOptions,
+    work::Stop,
 };
 
 /// Group of small columns that no setting assigns.
@@ -25,6 +24,7 @@ pub(super) const MAX_BLOB: u64 = 1 << 30;
 
 /// A column whose values are the contents of files that the frame names.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Blob {
     /// Name of the new column. If it equals `paths`, the new column replaces the column of paths.
     pub column: String,
@@ -32,6 +32,13 @@ pub struct Blob {
     pub paths: String,
     /// The content of the files that the column holds.
     pub content: Content,
+}
+
+impl Blob {
+    /// Names a column of contents of the files whose paths another column has.
+    pub fn new(column: impl Into<String>, paths: impl Into<String>, content: Content) -> Self {
+        Self { column: column.into(), paths: paths.into(), content }
+    }
 }
 
 /// The content of a file that a column holds: its bytes, or its array.
@@ -92,6 +99,7 @@ impl MissingFiles {
 ///
 /// Columns are named by [patterns](crate::schema::ColumnPattern).
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct FrameSettings {
     /// Index columns. `None`: every column of an indexable type that no group takes.
     pub index: Option<Vec<String>>,
@@ -117,16 +125,8 @@ pub struct FrameSettings {
     pub missing_files: MissingFiles,
     /// Maximum bytes of a file. `None`: 1 GiB, which is also the upper limit.
     pub max_blob: Option<u64>,
-    /// How to store rows.
-    pub write: WriteOptions,
-    /// Number of partitions written at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine.
-    pub workers: usize,
-    /// Minimum rows of a partition; a partition ends where a sequence ends. 0 = 8,192 rows, or 1,024 if files are read.
-    pub partition_rows: u64,
-    /// Tables whose chunks may be shared: blocks that they have are not stored again.
-    pub references: Vec<Table>,
-    /// Whether the rows become a new table or a version of an existing one.
-    pub target: Target,
+    /// How to store rows, and what they become. The default of `partition_rows` is 8,192, or 1,024 if files are read.
+    pub options: IngestOptions,
 }
 
 impl FrameSettings {
@@ -209,7 +209,7 @@ impl FrameSettings {
 
     /// Where the types of arrays come from, if the rows become a version of `table`.
     pub(super) fn types_for(&self, table: &Table) -> Types {
-        match self.target {
+        match self.options.target {
             Target::Append => Types::OfTable(table.schema().clone()),
             _ => Types::LikeTable(table.schema().clone()),
         }
@@ -217,11 +217,24 @@ impl FrameSettings {
 
     /// Returns the schema for the target, and the columns of the frame that are stored.
     pub(super) fn choose_for(&self, frame: &Frame, table: &Table) -> Result<(Schema, Vec<FrameColumn>)> {
-        match self.target {
-            Target::Append => {
-                self.choose_more(&frame.columns_for(table.schema()), table.schema()).map_err(|error| error.at(table.url()))
+        match self.options.target {
+            target @ Target::Append => {
+                let chosen = self.choose_as(target, &frame.columns_for(table.schema()), table.schema());
+                chosen.map_err(|error| error.at(table.url()))
             }
             _ => self.choose_like(frame.columns(), table.schema()),
+        }
+    }
+
+    /// Returns the schema of a version of a table with the schema `here`, and the columns of the frame that are stored.
+    pub(super) fn choose_as(&self, target: Target, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
+        match target {
+            Target::New => self.choose(columns),
+            Target::Append => self.choose_more(columns, here),
+            Target::Overwrite => {
+                let (schema, columns) = self.choose_like(columns, here)?;
+                Ok((target.schema(here, schema)?, columns))
+            }
         }
     }
 
@@ -280,70 +293,36 @@ impl FrameSettings {
     }
 
     /// Checks rows to append. Their schema is the table's.
-    pub(super) fn choose_more(&self, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
+    fn choose_more(&self, columns: &[FrameColumn], here: &Schema) -> Result<(Schema, Vec<FrameColumn>)> {
         let kept = self.kept(columns)?;
         let binary = ColumnType::Binary;
-        let own = kept.iter().map(|column| (column.name.as_str(), column.ty.as_ref().unwrap_or(&binary)));
-        let of_files = self.blob_types()?;
-        let found: Vec<(&str, &ColumnType)> = own.chain(of_files.iter().map(|(name, ty)| (*name, ty))).collect();
         let none = BTreeMap::new();
-        for (name, ty) in &found {
-            match here.column_named(name) {
-                None if kept.iter().any(|column| column.is_nulls && column.name == *name) => {
-                    return Err(Error::invalid(format!(
-                        "rows to append have structs that are not null although all their fields are null, and the table lacks the \
-                         column `{name}` that would tell them from null; drop it to store them as null"
-                    )));
-                }
-                None => {
-                    let names = here.columns().iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
-                    let names = short(names);
-                    return Err(Error::invalid(format!(
-                        "rows to append have a column `{name}` that the table lacks; drop it (the table has {names})"
-                    )));
-                }
-                Some(column) if column.ty != **ty => {
-                    return Err(Error::invalid(format!(
-                        "column `{name}`: rows to append have {ty}, the table has {}",
-                        column.ty
-                    )));
-                }
-                Some(column) => {
-                    let own = kept.iter().find(|own| own.name == *name);
-                    check_same(column, ty, own.map_or(&none, |own| &own.properties))?;
-                }
-            }
+        let own = kept.iter().map(|column| (&*column.name, column.ty.as_ref().unwrap_or(&binary), Some(&column.properties)));
+        let of_files = self.blob_types()?;
+        let is_new_null = |column: &&FrameColumn| column.is_nulls && here.column_named(&column.name).is_none();
+        if let Some(column) = kept.iter().find(is_new_null) {
+            return Err(Error::invalid(format!(
+                "rows to append have structs that are not null although all their fields are null, and the table lacks the column \
+                 `{}` that would tell them from null; drop it to store them as null",
+                column.name
+            )));
         }
-        let lacking: Vec<&str> = here.columns().iter().map(|column| column.name.as_str()).collect();
-        let lacking: Vec<&str> = lacking.into_iter().filter(|name| !found.iter().any(|(other, _)| other == name)).collect();
-        if !lacking.is_empty() {
-            return Err(Error::invalid(format!("rows to append lack columns that the table has: {}", short(lacking.join(", ")))));
-        }
-        let all = || found.iter().map(|(name, _)| *name);
-        let set = |columns: &mut dyn Iterator<Item = &Column>| columns.map(|column| column.name.clone()).collect::<BTreeSet<_>>();
-        let said = |what: &str, wanted: &[String], has: BTreeSet<String>| -> Result<()> {
-            let chosen: BTreeSet<String> = select(wanted, all(), what)?.into_iter().map(str::to_owned).collect();
-            match wanted.is_empty() || chosen == has {
-                true => Ok(()),
-                false => Err(Error::invalid(format!(
-                    "{what}: rows to append must match the table: {}; found {}; omit the setting, or overwrite",
-                    if has.is_empty() { "none".to_owned() } else { short(Vec::from_iter(has).join(", ")) },
-                    short(Vec::from_iter(chosen).join(", "))
-                ))),
-            }
-        };
-        // The columns of sequences are always in the index.
-        let keys = set(&mut here.sequence_by().chain(here.order_by()));
+        let found: Vec<_> = own.chain(of_files.iter().map(|(name, ty)| (*name, ty, Some(&none)))).collect();
+        check_columns(here, found.iter().copied())?;
+        let chosen = |what: &str, wanted: &[String]| select(wanted, found.iter().map(|(name, ..)| *name), what);
         if let Some(index) = &self.index {
+            // The columns of sequences are always in the index.
+            let keys = here.sequence_by().chain(here.order_by()).map(|column| column.name.clone());
             let index: Vec<String> = index.iter().cloned().chain(keys).collect();
-            said("index", &index, set(&mut here.index()))?;
+            check_setting("index", chosen("index", &index)?, here.index())?;
         }
-        said("sequence_by", &self.sequence_by, set(&mut here.sequence_by()))?;
-        said("order_by", &self.order_by, set(&mut here.order_by()))?;
+        check_setting("sequence_by", chosen("sequence_by", &self.sequence_by)?, here.sequence_by())?;
+        check_setting("order_by", chosen("order_by", &self.order_by)?, here.order_by())?;
         for (name, patterns) in &self.groups {
             let group = here.groups().iter().find(|group| group.name == *name);
             let has = group.iter().flat_map(|group| &group.columns).filter_map(|id| here.column(*id));
-            said(&format!("group `{name}`"), patterns, has.map(|column| column.name.clone()).collect())?;
+            let setting = format!("group `{name}`");
+            check_setting(&setting, chosen(&setting, patterns)?, has)?;
         }
         Ok((here.clone(), kept))
     }

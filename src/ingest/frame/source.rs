@@ -25,9 +25,8 @@ use super::{
     text::TextSettings,
 };
 use crate::{
-    error::{Error, Result, counted, short},
+    error::{self, Error, Result, counted, short},
     ingest::{local::LocalFile, nested::NULLS},
-    panics,
     schema::{ColumnType, Schema},
 };
 
@@ -333,7 +332,7 @@ fn corrupt(kind: &str, error: impl Display) -> Error {
 
 /// Calls a reader of untrusted bytes. Its errors and panics become `Corrupt`.
 fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    panics::guarded(read).map_err(|said| corrupt(kind, short(said)))
+    error::guarded(read).map_err(|said| corrupt(kind, short(said)))
 }
 
 fn parquet_batches(

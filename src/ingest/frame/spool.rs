@@ -25,9 +25,8 @@ use super::{
     wanted::Types,
 };
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, guarded},
     ingest::nested::TYPE,
-    panics::guarded,
     schema::{self, ColumnType},
 };
 

@@ -17,13 +17,13 @@ use crate::{
     error::{Error, Result, counted},
     format::{MAX_SEGMENT_ROWS, SequenceTracker},
     ingest::{
-        Target,
-        partitions::{write_partitions, writer},
+        partitions::write_partitions,
+        target::{Target, writer},
     },
-    offload::{Stop, next_of, offload},
     schema::{ColumnType, Schema},
     store::Store,
     table::{Table, TableWriter},
+    work::{Stop, next_of, offload},
     write::Receipt,
 };
 
@@ -47,23 +47,19 @@ pub async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Table> {
     let place = |error: Error| error.at(frame.path().display());
-    let base = match settings.target {
-        Target::New => None,
-        Target::Append | Target::Overwrite => Some(Table::open_in(store.clone()).await?),
-    };
+    let base = settings.options.base(&store).await?;
     let types = base.as_ref().map_or(Types::OfFiles, |table| settings.types_for(table));
     let settings = &settings.offload_types(frame, types).await?;
     let (schema, columns) = match &base {
         None => settings.choose(frame.columns()).map_err(place)?,
         Some(table) => settings.choose_for(frame, table).map_err(place)?,
     };
-    let write = settings.write.clone();
-    let writer = writer(store, base, schema.clone(), write, settings.target, &settings.references).await?;
+    let writer = writer(store, base, schema.clone(), &settings.options).await?;
     writer.set_lineage(
         "source",
         json!({"kind": frame.kind(), "file": frame.path().file_name().map(|name| name.to_string_lossy().into_owned())}),
     );
-    let target = match settings.partition_rows {
+    let target = match settings.options.partition_rows {
         0 if settings.blobs.is_empty() => ROWS,
         0 => ROWS_WITH_FILES,
         rows => rows.min(MAX_SEGMENT_ROWS),
@@ -78,7 +74,7 @@ pub async fn ingest(
             writer.set_lineage("missing_files", absent);
         }
     };
-    write_partitions(writer, partitions, settings.workers, move |rows| plan.rows(&frame, rows), progress, absent).await
+    write_partitions(writer, partitions, settings.options.workers, move |rows| plan.rows(&frame, rows), progress, absent).await
 }
 
 /// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
@@ -105,14 +101,7 @@ pub async fn write_partition(frame: &Frame, writer: &TableWriter, number: u32, s
     let mut columns = frame.columns_for(writer.schema());
     // The first file of a session decides whether structs of nulls are told from null structs.
     columns.retain(|column| !column.is_nulls || writer.schema().column_named(&column.name).is_some());
-    let (schema, columns) = if writer.appends() {
-        settings.choose_more(&columns, writer.schema()).map_err(place)?
-    } else if writer.overwrites() {
-        let (schema, columns) = settings.choose_like(&columns, writer.schema()).map_err(place)?;
-        (schema.with_ids_after(writer.schema()).map_err(place)?, columns)
-    } else {
-        settings.choose(&columns).map_err(place)?
-    };
+    let (schema, columns) = settings.choose_as(Target::of(writer), &columns, writer.schema()).map_err(place)?;
     if schema != *writer.schema() {
         return Err(place(Error::invalid(format!(
             "expected the columns of the other rows, with the same types, groups and order: {}",

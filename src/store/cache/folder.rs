@@ -28,6 +28,7 @@ pub(super) const NEW: &str = "new";
 
 /// The content of a cache on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheStats {
     /// Number of entries.
     pub entries: u64,

@@ -18,7 +18,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::options::StoreOptions;
-use crate::Result;
+use crate::{
+    Result,
+    work::{BoundedLock, Process},
+};
 
 use disk::Disk;
 pub use folder::CacheStats;
@@ -33,7 +36,7 @@ pub(super) struct Cache {
     disk: Option<Disk>,
     /// The process that opened the cache. A forked child does not use the cache of its parent: threads that do not exist in the
     /// child may hold its locks.
-    process: u32,
+    process: Process,
 }
 
 impl Cache {
@@ -65,22 +68,22 @@ impl Cache {
             }
         });
         let memory = (settings.memory_bytes > 0).then(|| Memory::new(settings.memory_bytes));
-        Self { settings, memory, disk, process: std::process::id() }
+        Self { settings, memory, disk, process: Process::current() }
     }
 
     /// Whether this process opened the cache, not a parent that forked this process.
     fn is_ours(&self) -> bool {
-        self.process == std::process::id()
+        self.process.is_current()
     }
 
     /// Returns this cache, or, in a forked child, a cache of the child in the same folder. `None` if the child cannot open one
     /// now: no caller waits for a lock that the parent may have held.
     fn here(self: &Arc<Self>) -> Option<Arc<Self>> {
-        static BEHIND_A_FORK: Mutex<Vec<Arc<Cache>>> = Mutex::new(Vec::new());
+        static BEHIND_A_FORK: BoundedLock<Vec<Arc<Cache>>> = BoundedLock::new(Vec::new());
         if self.is_ours() {
             return Some(Arc::clone(self));
         }
-        let mut open = BEHIND_A_FORK.try_lock().ok()?;
+        let mut open = BEHIND_A_FORK.try_lock()?;
         open.retain(|cache| cache.is_ours());
         if let Some(cache) = open.iter().find(|cache| cache.settings == self.settings) {
             return Some(Arc::clone(cache));
@@ -169,7 +172,7 @@ mod tests {
         let ours = Cache::of(&options).unwrap().unwrap();
         assert!(Arc::ptr_eq(&ours, &Cache::of(&options).unwrap().unwrap()) && Arc::ptr_eq(&ours, &ours.here().unwrap()));
         // The cache of a parent, as a forked child sees it.
-        let parents = Arc::new(Cache { process: ours.process + 1, ..Cache::open(ours.settings.clone()) });
+        let parents = Arc::new(Cache { process: Process::other(), ..Cache::open(ours.settings.clone()) });
         let childs = parents.here().unwrap();
         assert!(childs.is_ours() && childs.settings == parents.settings && childs.disk.is_some());
         assert!(Arc::ptr_eq(&childs, &parents.here().unwrap()));

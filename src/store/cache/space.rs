@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::folder::{self, LEASES, NEW};
-use crate::machine;
+use crate::{machine, work::Process};
 
 /// A lease is `1 / PART` of the bound, and at least `LEAST` bytes: enough for an entry of a whole frame.
 const PART: u64 = 64;
@@ -36,7 +36,7 @@ pub(super) struct Space {
     /// Writes pause until this time.
     quiet: Mutex<Option<Instant>>,
     number: AtomicU64,
-    process: u32,
+    process: Process,
 }
 
 struct Lease {
@@ -63,7 +63,7 @@ impl Lease {
 impl Space {
     pub(super) fn new(folder: &Path, bound: u64) -> Self {
         let (lease, quiet, number) = (RwLock::default(), Mutex::default(), AtomicU64::new(0));
-        Self { folder: folder.to_owned(), bound, lease, quiet, number, process: std::process::id() }
+        Self { folder: folder.to_owned(), bound, lease, quiet, number, process: Process::current() }
     }
 
     /// Reserves room for a file that counts `cost` bytes; `None` if there is no room now.
@@ -158,7 +158,7 @@ impl Drop for Space {
     fn drop(&mut self) {
         let lease = self.lease.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // A forked child has a copy of its parent's lease, which it must not delete.
-        if let Some(lease) = lease.filter(|_| self.process == std::process::id()) {
+        if let Some(lease) = lease.filter(|_| self.process.is_current()) {
             folder::remove(&lease.path);
         }
     }

@@ -17,11 +17,8 @@ use super::{
 };
 use crate::{
     Result,
-    store::{
-        inner::{Inner, blocking},
-        ranges::RangeRequest,
-        sent::Sent,
-    },
+    store::{inner::Inner, ranges::RangeRequest, sent::Sent},
+    work::blocking,
 };
 
 /// Number of look-ups on disk per job, and number of concurrent jobs.

@@ -9,7 +9,8 @@ use rustls::CertificateError;
 
 use super::client::{CA_BUNDLE, NoAddress};
 use crate::{
-    ErrorKind, panics,
+    ErrorKind,
+    error::guarded,
     store::failure::{self, Known},
 };
 
@@ -140,7 +141,7 @@ pub(super) fn check_runtime() -> Result<(), Known> {
         static COMPLETE: Cell<Option<tokio::runtime::Id>> = const { Cell::new(None) };
     }
     let refuse = |what: &str| {
-        let text = format!("{what}; build the runtime with enable_all and call this inside of it, or use tetrys::blocking");
+        let text = format!("{what}; build the runtime with enable_all and call this inside of it, or wait with tetrys::block_on");
         Err(Known { kind: ErrorKind::Invalid, text })
     };
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
@@ -150,11 +151,11 @@ pub(super) fn check_runtime() -> Result<(), Known> {
         return Ok(());
     }
     let fails = |work: &dyn Fn()| {
-        let guarded = || {
+        let without_error = || {
             work();
             Ok::<_, String>(())
         };
-        panics::guarded(guarded).is_err()
+        guarded(without_error).is_err()
     };
     if fails(&|| drop(tokio::time::sleep(std::time::Duration::ZERO))) {
         return refuse("a store on the network needs a Tokio runtime with timers, and those of this one are disabled");

@@ -39,8 +39,9 @@ use super::{
 use crate::{
     ErrorKind,
     error::counted,
-    flight, machine,
+    machine,
     store::failure::{self, Known},
+    work::Lane,
 };
 
 /// The longest time for which a host is obeyed that asks to send nothing.
@@ -190,7 +191,7 @@ impl Wire {
 
     /// Returns the rate control of the host of a request.
     fn pace(uri: &Uri) -> Arc<Pace> {
-        uri.authority().map_or_else(|| Arc::new(Pace::new()), |host| pace_of(flight::lane(), host))
+        uri.authority().map_or_else(|| Arc::new(Pace::new()), |host| pace_of(Lane::current(), host))
     }
 }
 

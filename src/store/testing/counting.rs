@@ -52,6 +52,7 @@ pub struct Counts {
 
 /// One GET with a body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Get {
     /// Path of the object in the backend.
     pub path: String,

@@ -49,6 +49,7 @@ impl Fault {
 /// assert_eq!(Faults::seeded(1, 10).of(3), Faults::seeded(1, 10).of(3));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Faults {
     script: BTreeMap<u64, Fault>,
     seeded: Option<(u64, u64)>,

@@ -77,6 +77,7 @@ struct State {
     end: Option<usize>,
 }
 
+#[cfg_attr(not(feature = "unstable"), expect(dead_code, reason = "tests start it"))]
 impl Journal {
     /// Starts to record.
     ///

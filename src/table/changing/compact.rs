@@ -12,7 +12,6 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{GroupSegment, LayoutRun, MAX_SEGMENT_ROWS, Segment, read_layout},
     id::{ChunkId, Hash, ObjectRef},
-    offload::offload_large,
     progress::Progress,
     schema::ColumnGroup,
     store::Store,
@@ -21,53 +20,18 @@ use crate::{
         table::Table,
         tails::TAILS_AT_ONCE,
     },
-    waves::waves,
+    work::{offload_large, waves},
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},
 };
 
 impl Table {
-    /// Merges neighbouring segments up to `segment_rows` rows (at most 4,194,304) and commits the version. No payload moves. A
-    /// table of many small appends then opens faster. Segments that lack the bloom filters of the schema get them
-    /// ([`SchemaBuilder::bloom_filter`](crate::SchemaBuilder::bloom_filter)). Returns this version if there is nothing to do.
-    ///
-    /// # Errors
-    /// - `Unsupported`: the table is a view, or this version needs a later writer.
-    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
-    /// - `Conflict`: another writer changed rows.
-    /// - `Corrupt`: stored data is damaged.
-    /// - Errors of the stores.
-    pub async fn compact(&self, segment_rows: u64) -> Result<Self> {
+    /// Does what `Storage::compact` says.
+    pub(crate) async fn compact(&self, segment_rows: u64) -> Result<Self> {
         Ok(self.compacted(segment_rows, None).await?.0)
     }
 
-    /// Merges segments as [`Table::compact`] does, and gathers scattered blocks: copies them side by side into new chunks of this
-    /// table, as long as that brings windows of neighbouring rows nearer to `bound`. Small chunks of the table that lie side by side become
-    /// one chunk, also if their rows are of several sequences. Many versions, patches, small appends and writers without a bound
-    /// scatter blocks. New chunks end by their content, so a few windows may stay beyond the bound:
-    /// [`Gathered::after`] says by how much.
-    ///
-    /// Only the blocks that must move are copied. Pages are copied as stored if the new chunk has the same codecs, and encoded
-    /// again otherwise; blocks of other tables are always decoded and compared with their hashes. Blocks that stay may still lie
-    /// in other tables. Returns the version and the copied blocks. Returns this version if there is nothing to do.
-    ///
-    /// ```no_run
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// use tetrys::{Table, write::Locality};
-    /// let table = Table::open("drives").await?;
-    /// let bound = Locality { window: 32, extra_ranges: 1, percent: 120 };
-    /// let (table, moved) = table.compact_runs(4_194_304, bound).await?;
-    /// println!("{} blocks in {} bytes; a window takes {} ranges more", moved.blocks, moved.bytes, moved.after.extra_ranges);
-    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// - `Invalid`: the window has no rows.
-    /// - `Unsupported`: the table is a view, or this version needs a later writer.
-    /// - `Denied`: no pin can be written to a table whose chunks this one uses (see [`Table::allow_unpinned`]).
-    /// - `Conflict`: another writer changed rows.
-    /// - `Corrupt`: a copied block does not match its hash. The message names block, chunk and owner.
-    /// - Errors of the stores.
-    pub async fn compact_runs(&self, segment_rows: u64, bound: Locality) -> Result<(Self, Gathered)> {
+    /// Does what `Storage::compact_runs` says.
+    pub(crate) async fn compact_runs(&self, segment_rows: u64, bound: Locality) -> Result<(Self, Gathered)> {
         if bound.window == 0 {
             return Err(Error::invalid("the window has 0 rows, expected at least 1"));
         }
@@ -217,16 +181,8 @@ impl Table {
         Ok(stores)
     }
 
-    /// Commits a version that uses no other table: copies the chunks of other tables that this version uses, as whole objects,
-    /// below its own root. Compares each chunk with the hash in its name. Calls `progress` with the number of chunks copied and
-    /// the number of all. Returns this version if it uses no other table.
-    ///
-    /// # Errors
-    /// - `Unsupported`: the table is a view, which has no rows of its own, or this version needs a later writer.
-    /// - `Corrupt`: a chunk is missing or damaged. The message names chunk and owner.
-    /// - `Conflict`: another writer changed the same part.
-    /// - Errors of the stores.
-    pub async fn materialize(&self, mut progress: impl FnMut(u64, u64)) -> Result<Self> {
+    /// Does what `Storage::materialize` says.
+    pub(crate) async fn materialize(&self, mut progress: impl FnMut(u64, u64)) -> Result<Self> {
         if self.view().is_some() {
             return Err(Error::unsupported(format!(
                 "{} version {} is a view: its rows belong to other tables; materialize those tables, or write its rows to a new \

@@ -6,10 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema as ArrowSchema};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, plain},
     schema::Column,
     table::{lookup::Keys, table::Table},
-    words::plain,
+    work::boxed,
     write::index_column,
 };
 
@@ -29,7 +29,7 @@ impl Table {
         let places: Vec<usize> = columns.iter().filter_map(|column| index.iter().position(|index| *index == column.id)).collect();
         let keys = Arc::new(Keys::new(&places, vec![batch.clone()]));
         let mut rows: HashMap<usize, u64> = HashMap::new();
-        for (row, number) in Box::pin(self.rows_with(&keys)).await? {
+        for (row, number) in boxed(|| self.rows_with(&keys)).await? {
             if let Some(other) = rows.insert(number, row) {
                 return Err(Error::invalid(format!("rows {other} and {row} of {} have the same key {on:?}", self.url())));
             }

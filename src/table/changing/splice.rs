@@ -23,8 +23,6 @@ use crate::{
     error::{Error, Result, counted},
     format::{ColumnBytes, GroupSegment, LayoutRun, Manifest, Segment, SequenceTracker, index_reader},
     id::Hash,
-    offload::offload_large,
-    once::Once,
     progress::Progress,
     read::Sequences,
     schema::ColumnId,
@@ -34,7 +32,7 @@ use crate::{
         session::{Edge, Session, lineage},
         table::{Table, recorded_sequences},
     },
-    waves::waves,
+    work::{Once, boxed, offload_large, waves},
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},
 };
 
@@ -178,7 +176,7 @@ impl Before {
             Self::Nothing => Ok(None),
             Self::Segment(number) => {
                 let rows = base.manifest().segments.get(*number).map_or(0, |segment| segment.rows);
-                Box::pin(base.edge(*number, rows.saturating_sub(1))).await.map(Some)
+                boxed(|| base.edge(*number, rows.saturating_sub(1))).await.map(Some)
             }
             Self::Row(edge) => Ok(Some(edge.clone())),
         }
@@ -260,7 +258,7 @@ impl Splice<'_> {
                 let continues = match before {
                     Before::Segment(last) if last + 1 == number => segment.continues,
                     _ => match before.edge(self.base).await? {
-                        Some((sequence, _)) => Box::pin(self.base.edge(number, 0)).await?.0 == sequence,
+                        Some((sequence, _)) => boxed(|| self.base.edge(number, 0)).await?.0 == sequence,
                         None => false,
                     },
                 };
@@ -271,14 +269,14 @@ impl Splice<'_> {
             }
             let base = (self.base.clone(), number);
             let edited = Edited { segment, bare: &bare, base, edits: Arc::new(edits), is_delete, read: Once::default() };
-            let written = Box::pin(self.groups(&session.store, &edited, &progress));
+            let written = boxed(|| self.groups(&session.store, &edited, &progress));
             if !is_delete {
                 let (groups, new_bytes) = written.await?;
                 bytes += new_bytes;
                 segments.push(Segment { groups, ..segment.clone() });
                 continue;
             }
-            let rest = Box::pin(self.index_of_rest(&session.store, &edited, first_row, &before, &progress));
+            let rest = boxed(|| self.index_of_rest(&session.store, &edited, first_row, &before, &progress));
             let ((groups, new_bytes), (rest, last)) = try_join(written, rest).await?;
             bytes += new_bytes + rest.index.bytes;
             segments.push(Segment { groups, ..rest });
@@ -288,7 +286,7 @@ impl Splice<'_> {
         manifest.segments = segments;
         manifest.lineage = lineage(operation, said)?;
         // Boxed, because the states of these are large for the stack of a thread.
-        Box::pin(session.publish(manifest)).await
+        boxed(|| session.publish(manifest)).await
     }
 
     /// Writes the index of a segment without the deleted rows. Returns the segment, still without column groups, and the keys of its last

@@ -21,9 +21,8 @@ use crate::{
     error::{Error, Result, counted},
     format::RowGroups,
     index::{Filling, aside, check_process, collect, filtered, internal, locate, locator_column, own_rows, taken, with_locators},
-    offload::{Stop, offload_large},
     table::table::Table,
-    threads::share,
+    work::{Stop, offload_large, share},
 };
 
 /// Bytes of segments that are read together.

@@ -1,6 +1,6 @@
 //! The index of a table: a polars frame with locator columns, by which a loader reads its rows.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use futures::future::join;
 use polars::prelude::{
@@ -8,13 +8,13 @@ use polars::prelude::{
 };
 
 use crate::{
-    error::{Error, Result, counted, short},
+    error::{Error, Result, counted, hint, short},
     format::Locator,
-    hints::{listed, nearest},
     index::{self, check_process, is_locator, locate, locator_column, within},
     schema::ColumnId,
     table::{
         frame::located::Located,
+        index_rows::ranges_of,
         lists::Lists,
         reading::{
             loader::RowLoader,
@@ -24,6 +24,9 @@ use crate::{
         table::Table,
     },
 };
+
+/// The advice for an index whose rows are not ranges of one table.
+const AS_VIEW: &str = "save it as a view, and read the view (in Python, pass `view`, a URL at which to save it)";
 
 /// A frame of index columns, with a locator column for each source table, and the source tables.
 ///
@@ -249,6 +252,23 @@ impl Index {
         self.with_frame(index::filtered(&self.to_frame(), condition)?)
     }
 
+    /// Whether an SQL condition is known to look at one row at a time. Then [`Index::filter_sql`] chooses the same rows part by part as over
+    /// all rows at once. Conditions with aggregations and functions are not known to.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// let index = tetrys::Table::open("/data/sensors").await?.index().await?;
+    /// assert!(index.is_by_row("agents_count > 100 OR host = 'a'")?);
+    /// assert!(!index.is_by_row("agents_count = MAX(agents_count)")?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - `Invalid`: the text is not a single expression.
+    pub fn is_by_row(&self, condition: &str) -> Result<bool> {
+        index::is_by_row(self.column_names(), condition)
+    }
+
     /// Adds columns that SQL expressions compute from the existing columns. Each pair is a name and an expression, e.g.
     /// `("busy", "agents_count > 100")`.
     ///
@@ -356,6 +376,31 @@ impl Index {
         Ok(rows.into_iter().filter_map(|row| u64::try_from(row).ok()).collect())
     }
 
+    /// Returns the only table version of this index.
+    ///
+    /// # Errors
+    /// - `Invalid`: the index has rows of several tables, or of none.
+    pub fn only_table(&self) -> Result<&Table> {
+        match &*self.sources {
+            [only] => Ok(&only.table),
+            several => Err(Error::invalid(format!("an index with rows of {}: {AS_VIEW}", counted(several.len(), "table")))),
+        }
+    }
+
+    /// Returns the rows of the frame as ranges of rows of `table`, in ascending order, such as [`RowLoader::splits`](crate::RowLoader::splits)
+    /// takes.
+    ///
+    /// # Errors
+    /// - `NotFound`: `table` is not one of the table versions of this index.
+    /// - `Invalid`: rows are not in `table`, repeat, or are not in its order; or a locator is not a row of its table version.
+    pub fn row_ranges(&self, table: &Table) -> Result<Vec<Range<u64>>> {
+        let rows = self.rows_of(table)?;
+        if rows.len() != self.len() || rows.iter().zip(rows.iter().skip(1)).any(|(row, next)| row >= next) {
+            return Err(Error::invalid(format!("an index whose rows repeat or are not in the order of the table: {AS_VIEW}")));
+        }
+        Ok(ranges_of(&rows))
+    }
+
     /// Checks that this process may use frames, and records that it does. The threads of polars do not survive a fork, so polars
     /// would hang in a child of a process that has used them. The methods of this type check this; call it before own work with
     /// polars, such as collecting [`Index::lazy`].
@@ -371,12 +416,9 @@ impl Index {
         is_locator(column)
     }
 
-    /// Returns a hint for a column name that the index does not have: the nearest name, or all names.
+    /// Returns a hint for a column name that the index does not have: the nearest name, or all.
     pub fn hint(&self, column: &str) -> String {
-        match nearest(column, self.column_names()) {
-            Some(near) => format!("nearest: `{near}`"),
-            None => format!("its columns: {}", listed(self.column_names())),
-        }
+        hint(column, self.column_names().collect::<Vec<_>>())
     }
 
     /// Returns the names of the columns that are not locator columns.

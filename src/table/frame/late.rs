@@ -20,10 +20,9 @@ use super::{
 use crate::{
     error::Result,
     index::{Filling, internal, locate, taken},
-    offload::offload_large,
     ranges::joined,
     table::{index_rows::ranges_of, table::Table},
-    waves::waves,
+    work::{offload_large, waves},
 };
 
 /// Columns that no condition reads are read in a second stage if they take at least so many bytes.

@@ -19,13 +19,11 @@ use crate::{
     error::{Error, Result},
     format::{PackedLengths, RowGroups},
     index::{Filling, Leftovers, Part, Predicate, frame_bytes},
-    offload::{Stop, offload_large},
     progress::Progress,
     schema::Column,
     store::release_buffers,
     table::table::Table,
-    threads::{share, threads},
-    waves,
+    work::{self, Stop, offload_large, share, threads},
 };
 
 /// An index of fewer rows is decoded by one thread.
@@ -358,13 +356,13 @@ pub(super) fn first_of(ranges: &mut VecDeque<Range<u64>>, mut count: u64) -> Vec
 
 /// Returns neighbouring row groups and their rows together: as many as have `room` rows, and at least one.
 pub(super) fn neighbours(rows: &[u64], room: u64) -> Vec<(Range<usize>, u64)> {
-    let waves = waves::waves(rows.iter().copied(), room, usize::MAX).into_iter();
+    let waves = work::waves(rows.iter().copied(), room, usize::MAX).into_iter();
     waves.map(|groups| (groups.clone(), rows.get(groups).unwrap_or_default().iter().sum())).collect()
 }
 
 /// Returns the segments that are read together, given by their bytes: neighbours of at most `room` bytes, and at least one.
 fn waves(segments: &[u64], room: u64) -> Vec<Range<usize>> {
-    waves::waves(segments.iter().copied(), room.max(FEW_BYTES), MAX_OBJECTS)
+    work::waves(segments.iter().copied(), room.max(FEW_BYTES), MAX_OBJECTS)
 }
 
 #[cfg(test)]

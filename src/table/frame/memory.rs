@@ -7,6 +7,7 @@ use crate::index::{bytes_of, is_locator};
 
 /// Bytes of an index in memory, as `tetrys info --memory` prints them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct IndexMemory {
     /// Number of rows.
     pub rows: u64,
@@ -18,6 +19,7 @@ pub struct IndexMemory {
 
 /// Bytes of a column of an index in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ColumnMemory {
     /// Name of the column.
     pub name: String,

@@ -5,17 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, PlSmallStr, SortMultipleOptions, col};
+use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoLazy, ListChunked, PlSmallStr, SortMultipleOptions, col};
 
 use super::index::{Index, IndexSource};
 use crate::{
-    error::{Error, Result, counted},
+    error::{Error, Mark, Result, counted},
     index::{
         Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, said_type,
         without_locators,
     },
     schema::ColumnId,
-    table::{lists::Lists, reading::times::nanoseconds_per_tick, views::saving::unique_names},
+    table::{lists::Lists, reading::times::nanoseconds_per_tick, views::new_view::unique_names},
 };
 
 impl Index {
@@ -111,7 +111,8 @@ impl Index {
                     return Err(Error::not_found(format!(
                         "merge: no column `{name}` on the left; there are: {}",
                         names.join(", ")
-                    )));
+                    ))
+                    .marked(Mark::Merge));
                 }
             };
             if keys.iter().any(|held: &Column| held.name() == column.name()) {
@@ -142,7 +143,8 @@ impl Index {
                     "merge: row {row} of {} is in the left frame twice, with different keys: its partner in a window would be \
                      ambiguous",
                     self.table().url()
-                )));
+                ))
+                .marked(Mark::Merge));
             }
         }
         let known: Option<Partners> = partners.iter().copied().collect();
@@ -157,6 +159,7 @@ impl Index {
                 self.table().url(),
                 keys.join(", ")
             ))
+            .marked(Mark::Merge)
         })?;
         Ok((of_frame, known))
     }
@@ -238,7 +241,8 @@ impl Index {
             (Some(a), Some(b)) if a != b => Err(Error::invalid(format!(
                 "merge: the unit of `{left_time}` on the left is {a} ns, that of `{right_time}` on the right is {b} ns: convert \
                  one of them"
-            ))),
+            ))
+            .marked(Mark::Merge)),
             (a, b) => Ok(a.or(b)),
         }
     }
@@ -250,41 +254,28 @@ impl Index {
     /// - `NotFound`: a key column does not exist.
     /// - `Invalid`: the index has several tables or lists already, or a row is in the index twice.
     fn grouped(&self, keys: &[&str]) -> Result<Self> {
-        const ROWS: &str = "__rows";
         let [source] = &*self.sources else {
             let count = self.sources.len();
             return Err(Error::invalid(format!(
                 "merge: cannot make lists of rows of {}: make the lists of each table separately",
                 counted(count, "table")
-            )));
+            ))
+            .marked(Mark::Merge));
         };
         if source.lists.is_some() {
-            return Err(Error::invalid("merge: the rows on the right are lists already"));
+            return Err(Error::invalid("merge: the rows on the right are lists already").marked(Mark::Merge));
         }
         let (locator, frame) = (locator_column(source.tag), self.to_frame());
         if let Some(missing) = keys.iter().find(|key| frame.column(key).is_err()) {
             let names: Vec<&str> = self.column_names().collect();
-            return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", "))));
+            return Err(Error::not_found(format!("merge: no column `{missing}` on the right; there are: {}", names.join(", ")))
+                .marked(Mark::Merge));
         }
-        // The columns are renamed to numbers during the grouping, because polars reads some names as patterns.
-        let number = |place: usize| PlSmallStr::from(format!("__{place}"));
-        let names: Vec<String> = self.column_names().map(str::to_owned).collect();
-        let mut columns: Vec<Column> = vec![frame.column(&locator).map_err(internal)?.clone()];
-        for (place, name) in names.iter().enumerate() {
-            columns.push(frame.column(name).map_err(internal)?.clone().with_name(number(place)));
-        }
-        let is_key = |place: &usize| keys.contains(&names[*place].as_str());
-        let by: Vec<PlSmallStr> = (0..names.len()).filter(is_key).map(number).collect();
-        let others = (0..names.len()).filter(|place| !is_key(place)).map(|place| col(number(place)));
-        let listed = others.chain([col(&locator).first(), col(&locator).alias(ROWS)]).collect::<Vec<_>>();
-        let frame = DataFrame::new(self.len(), columns).map_err(internal)?;
-        let frame = frame.sort([locator.as_str()], SortMultipleOptions::default()).map_err(internal)?;
-        let frame = frame.drop_nulls(Some(&by)).map_err(internal)?.lazy();
-        let frame = frame.group_by_stable(by.iter().map(|key| col(key.clone())).collect::<Vec<_>>()).agg(listed);
-        let frame = collect(frame).map_err(internal)?;
-        let rows = usize::try_from(source.table.rows()).map_err(|_| Error::unsupported("rows in lists"))?;
+        let (frame, lists) = into_lists(&frame, &locator, keys)?;
+        // A merge part by part makes no lists here.
+        let rows = if lists.is_empty() { 0 } else { source.table.rows() };
+        let rows = usize::try_from(rows).map_err(|_| Error::unsupported("rows in lists"))?;
         let mut firsts: Vec<Option<u64>> = vec![None; rows];
-        let lists = frame.column(ROWS).map_err(internal)?.as_materialized_series().list().map_err(internal)?;
         for list in (0..lists.len()).filter_map(|group| lists.get_as_series(group)) {
             let list = DataFrame::new(list.len(), vec![list.with_name(locator.as_str().into()).into()]).map_err(internal)?;
             let located = locate(&list, source.tag, source.table.rows(), false)?;
@@ -295,14 +286,11 @@ impl Index {
                 if slot.is_some() {
                     return Err(Error::invalid(format!(
                         "merge: row {row} of the right table is in its index twice: it cannot be in a list"
-                    )));
+                    ))
+                    .marked(Mark::Merge));
                 }
                 *slot = first;
             }
-        }
-        let mut frame = frame.drop(ROWS).map_err(internal)?;
-        for (place, name) in names.iter().enumerate() {
-            frame.rename(&number(place), name.into()).map_err(internal)?;
         }
         let whole = None;
         let (index, lists) = (Arc::new([]), Some(Arc::new(Lists::new(&firsts))));
@@ -324,12 +312,14 @@ impl Index {
                 "merge: the left index has the rows of several tables ({} and {}): merge each of them, then concat",
                 self.table().url(),
                 source.table.url()
-            ))),
+            ))
+            .marked(Mark::Merge)),
             None => self.sources[0].whole.as_ref().ok_or_else(|| {
                 Error::invalid(format!(
                     "merge: the left index has only some of the rows of {}: load the others by `with_sources` first",
                     self.table().url()
                 ))
+                .marked(Mark::Merge)
             }),
         }
     }
@@ -368,6 +358,41 @@ impl IndexSource {
         let same_partners = self.partners == other.partners && self.lists == other.lists;
         same_table && self.columns == other.columns && same_whole && same_partners
     }
+}
+
+/// Groups rows into lists, one for each combination of key values. `row` is the column that identifies a row: its locator, or its number.
+/// Returns the keys, the lists of the other columns, and the first row of each list; and the rows of each list, ascending. A row with a null
+/// key is in no list.
+///
+/// # Errors
+/// - `Internal`: polars refuses a column.
+pub(in crate::table) fn into_lists(frame: &DataFrame, row: &str, keys: &[&str]) -> Result<(DataFrame, ListChunked)> {
+    const ROW: &str = "__row";
+    const ROWS: &str = "__rows";
+    // The columns are renamed to numbers during the grouping, because polars reads some names as patterns.
+    let number = |place: usize| PlSmallStr::from(format!("__{place}"));
+    let names: Vec<String> =
+        frame.columns().iter().map(|column| column.name().to_string()).filter(|name| name != row && !is_locator(name)).collect();
+    let mut columns: Vec<Column> = vec![frame.column(row).map_err(internal)?.clone().with_name(ROW.into())];
+    for (place, name) in names.iter().enumerate() {
+        columns.push(frame.column(name).map_err(internal)?.clone().with_name(number(place)));
+    }
+    let is_key = |place: &usize| keys.contains(&names[*place].as_str());
+    let by: Vec<PlSmallStr> = (0..names.len()).filter(is_key).map(number).collect();
+    let others = (0..names.len()).filter(|place| !is_key(place)).map(|place| col(number(place)));
+    let listed = others.chain([col(ROW).first(), col(ROW).alias(ROWS)]).collect::<Vec<_>>();
+    let sorted = DataFrame::new(frame.height(), columns).map_err(internal)?;
+    let sorted = sorted.sort([ROW], SortMultipleOptions::default()).map_err(internal)?;
+    let grouped = sorted.drop_nulls(Some(&by)).map_err(internal)?.lazy();
+    let grouped = grouped.group_by_stable(by.iter().map(|key| col(key.clone())).collect::<Vec<_>>()).agg(listed);
+    let grouped = collect(grouped).map_err(internal)?;
+    let lists = grouped.column(ROWS).map_err(internal)?.as_materialized_series().list().map_err(internal)?.clone();
+    let mut frame = grouped.drop(ROWS).map_err(internal)?;
+    frame.rename(ROW, row.into()).map_err(internal)?;
+    for (place, name) in names.iter().enumerate() {
+        frame.rename(&number(place), name.into()).map_err(internal)?;
+    }
+    Ok((frame, lists))
 }
 
 /// Whether `frame` has exactly the columns of `whole`, not counting locator columns.

@@ -27,10 +27,14 @@ use super::{
 use crate::{
     error::Result,
     format::Segment,
-    index::{self, Pushdown, of_columns, of_condition, of_expression, of_query, of_serialized, own_rows, with_locators},
+    index::{
+        self, Pushdown, of_columns, of_condition, of_expression, of_query, of_serialized, own_rows, sees_categories,
+        with_locators,
+    },
+    ranges::check_ranges,
     schema::{ColumnType, select},
     store::range_parts,
-    table::{reading::splits::check_ranges, seen::seen_columns, table::Table},
+    table::{seen::seen_columns, table::Table},
 };
 
 /// A request for the index of a table, from [`Table::index`]. Await it to load the index, or choose columns and rows first. Only what
@@ -234,6 +238,26 @@ impl IndexRequest {
         self
     }
 
+    /// Leaves out rows for which a function does not return true, as [`IndexRequest::filter_with`] does, where that is safe. Else this call
+    /// changes nothing: filter the frame of the result, too.
+    ///
+    /// The function evaluates an expression that looks at one row at a time. `expression` is the expression as polars has written it as JSON,
+    /// or `None` if polars could not. It is not safe if the function reads no column, or a column that is not in the index; if the name
+    /// of a column is a pattern of polars; or if the expression may see the numbers of categories, which each part of the index has for
+    /// itself. Call [`IndexRequest::categorical`] before.
+    pub fn prune_with<C: Into<String>>(
+        self,
+        columns: impl IntoIterator<Item = C>,
+        expression: Option<&str>,
+        mask: impl Fn(DataFrame) -> PolarsResult<BooleanChunked> + Send + Sync + 'static,
+    ) -> Self {
+        let columns: Vec<String> = columns.into_iter().map(Into::into).collect();
+        match self.request.works_in_parts(&columns, expression) {
+            true => self.filter_with(columns, mask),
+            false => self,
+        }
+    }
+
     /// Leaves out columns and rows that an SQL query does not need. [`Index::query`] of the result gives the same answer as that of
     /// the whole index. The result may have rows for which the condition of the query is not true.
     pub fn for_query(mut self, sql: impl Into<String>) -> Self {
@@ -377,6 +401,20 @@ impl Request {
         };
         let more = plan.columns != chosen.clone().unwrap_or_else(|| (0..stored).collect());
         self.conditioned(loaded, chosen.filter(|_| more))
+    }
+
+    /// Whether a condition on these columns that looks at one row at a time gives the same rows in every part of the index.
+    fn works_in_parts(&self, columns: &[String], expression: Option<&str>) -> bool {
+        let schema = self.table.schema();
+        let types = columns.iter().map(|name| schema.index().find(|column| column.name == *name).map(|column| &column.ty));
+        let Some(types) = types.collect::<Option<Vec<&ColumnType>>>().filter(|types| !types.is_empty()) else { return false };
+        let is_pattern = |name: &String| name == "*" || (name.starts_with('^') && name.ends_with('$'));
+        let is_categorical = |ty: &&ColumnType| match ty {
+            ColumnType::Utf8 => self.categorical,
+            ty => **ty == ColumnType::Categorical,
+        };
+        !columns.iter().any(is_pattern)
+            && (!types.iter().any(is_categorical) || expression.is_some_and(|expression| !sees_categories(expression)))
     }
 
     /// Returns the places of the chosen columns, ascending; `None` for all columns.

@@ -15,9 +15,9 @@ use crate::{
     error::{Error, Result},
     format::{Locator, RowGroups},
     index::{self, Filling, Predicate, frame_bytes, of_expression, of_serialized, with_locators, without_locators},
-    offload::{Stop, offload_large},
     schema::{Column, ColumnType},
     table::{seen::seen_columns, table::Table},
+    work::{Stop, offload_large},
 };
 
 /// Rows of a part, unless a row group has more.
@@ -44,6 +44,7 @@ const ROW_BYTES: u64 = 64;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct IndexScan {
     table: Table,
     categorical: bool,
@@ -109,7 +110,7 @@ impl Table {
 
 impl Table {
     /// Returns the index of this table, which is no view, without its rows.
-    pub(crate) fn empty_index(&self) -> Result<Index> {
+    pub(in crate::table) fn empty_index(&self) -> Result<Index> {
         let frame = self.scan_index()?.empty()?;
         let source = IndexSource::of_table(self, Some(without_locators(&frame)?));
         Ok(Index::of(frame, [source].into()))

@@ -9,8 +9,7 @@ use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, Int64Chunked,
 
 use super::index::Index;
 use crate::{
-    error::{Error, Result, short},
-    hints::listed,
+    error::{Error, Result, listed, short},
     index::{check_process, is_locator},
 };
 

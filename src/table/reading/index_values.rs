@@ -13,10 +13,13 @@ use super::source::LoaderSource;
 use crate::{
     error::{Error, Result},
     format::index_columns_reader,
-    offload::{Stop, offload_large},
     schema::{self, ColumnId, ColumnPattern, ColumnType},
     table::table::Table,
+    work::{Stop, offload_large},
 };
+
+/// The prefix of a pattern of index columns. A column whose name has this prefix is found first.
+const INDEX: &str = "index:";
 
 impl Table {
     /// Returns the values of an index column for all rows. The values are loaded on first use, and then stay in memory.
@@ -101,7 +104,8 @@ impl LoaderSource {
 
 /// Returns the places of the group columns, and of the index columns, that match any of the patterns.
 ///
-/// A pattern selects index columns only if it matches no group column. So `*` selects all group columns and no index column.
+/// A pattern selects index columns only if it matches no group column. So `*` selects all group columns and no index column. Behind
+/// `index:`, a pattern selects index columns alone.
 ///
 /// # Errors
 /// - `NotFound`: a pattern matches no column; the message names the nearest column.
@@ -119,7 +123,10 @@ pub(in crate::table) fn select<P: AsRef<str>>(
         match (is_among(names), is_among(index)) {
             (true, _) => of_groups.push(text.to_owned()),
             (false, true) => of_index.push(text.to_owned()),
-            (false, false) => return Err(Error::not_found(schema::no_match(text, names.iter().chain(index).copied()))),
+            (false, false) => match text.strip_prefix(INDEX) {
+                Some(of_names) => of_index.push(of_names.to_owned()),
+                None => return Err(Error::not_found(schema::no_match(text, names.iter().chain(index).copied()))),
+            },
         }
     }
     Ok((schema::select(names, index, of_groups)?, schema::select(index, &[], of_index)?))

@@ -6,24 +6,26 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_array::ArrayRef;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use futures::future::{join, join_all, try_join_all};
+use futures::future::try_join_all;
 
 use super::{
     index_values,
-    parts::{Found, Part, Wanted, distinct, named, one_below_the_other},
+    result::{Described, result, rows_of_one},
     rows::{Row, Rows},
-    source::{GroupPages, LoaderSource, Slots, SourcePart},
+    select::{Part, Selection, Slots, distinct},
+    source::{GroupPages, LoaderSource, SourcePart},
+    sources::Sources,
+    wanted::{Found, Wanted, ensure_one_type, named},
     windows::Windows,
 };
 use crate::{
     error::{Error, Result},
-    offload::{Stop, offload, yield_now},
-    once::Once,
-    read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window, window},
+    read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window},
     schema::{self, ColumnGroup, ColumnId, ColumnType},
     table::table::Table,
+    work::{Stop, boxed, offload, yield_now},
 };
 
 /// Reads rows of a table, or of several merged tables, by position in an index or by table row.
@@ -37,10 +39,9 @@ use crate::{
 /// runs on other threads and does not block the executor. Dropping the future of a read cancels it: no further requests are sent,
 /// and other threads stop at the next block. A read needs a tokio runtime only if its store does.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RowLoader {
-    /// The source tables. The loader of a view sets them in its first read, all other loaders when they are created.
-    sources: Arc<Once<Arc<[LoaderSource]>>>,
-    view: Option<Table>,
+    sources: Sources,
     len: u64,
     pub(super) columns: Vec<Wanted>,
     /// All group columns; [`RowLoader::columns`] chooses from them.
@@ -49,6 +50,8 @@ pub struct RowLoader {
     every_index: Arc<[Wanted]>,
     edge: Edge,
     coalesce: Option<Coalesce>,
+    /// Whether an explained cost has each range.
+    places: bool,
     cache: Arc<BlockCache>,
     flights: Arc<Flights>,
     counts: Arc<ReadCounts>,
@@ -61,6 +64,8 @@ pub struct RowLoader {
 struct Prepared {
     /// The groups to read from each source, and the wanted pages of each group.
     groups: Vec<Vec<GroupPages>>,
+    /// If one table holds all columns, none of which is an index column: the place of each column among the wanted pages.
+    order: Option<Vec<usize>>,
     /// The columns of the result.
     schema: SchemaRef,
     types: Arc<[ColumnType]>,
@@ -95,7 +100,7 @@ impl RowLoader {
             typed.map(move |(column, ty)| (number, column.name.as_str(), column.id, ty.clone()))
         });
         let mut loader = Self::of_columns(columns, index, table.rows());
-        loader.view = Some(table.clone());
+        loader.sources = Sources::of_view(table);
         loader
     }
 
@@ -103,11 +108,6 @@ impl RowLoader {
     /// columns, because a change of many column groups makes one for each.
     pub(in crate::table) fn of_group_columns(table: &Table, ids: &[ColumnId]) -> Self {
         Self::of_sources([LoaderSource::of_columns(table, None, ids)].into(), table.rows())
-    }
-
-    /// Returns the source tables. For a view, [`RowLoader::bind`] must have opened them.
-    pub(super) fn sources(&self) -> &[LoaderSource] {
-        self.sources.get().map(|sources| &**sources).unwrap_or_default()
     }
 
     /// Returns the same loader with counts of its own, which start at 0.
@@ -120,13 +120,14 @@ impl RowLoader {
         self.counts.get()
     }
 
+    /// Returns the source tables. For a view, [`RowLoader::bind`] must have opened them.
+    pub(super) fn sources(&self) -> &[LoaderSource] {
+        self.sources.get()
+    }
+
     /// Opens the source tables of a view. Every read calls this first.
     pub(super) async fn bind(&self) -> Result<()> {
-        if let Some(view) = &self.view {
-            let view = view.clone();
-            self.sources.get_or_load(|| view.bound_sources()).await?;
-        }
-        Ok(())
+        self.sources.open().await
     }
 
     /// Creates a loader of `len` positions. Columns of the same name must have the same type in all sources.
@@ -140,7 +141,7 @@ impl RowLoader {
             typed.map(move |(name, id, ty)| (number, name, id, ty))
         });
         let loader = Self::of_columns(columns, index, len);
-        Self { sources: Arc::new(Once::from(sources)), ..loader }
+        Self { sources: Sources::of(sources), ..loader }
     }
 
     /// Creates a loader without sources from its group columns and index columns: source number, name, id and type of each.
@@ -151,14 +152,15 @@ impl RowLoader {
     ) -> Self {
         let columns = named(groups, false);
         let (every, every_index) = (columns.clone().into(), named(index, true).into());
-        let (sources, edge, coalesce, flights, counts, prepared) = Default::default();
+        let (sources, edge, coalesce, places, flights, counts, prepared) = Default::default();
         let cache = Arc::new(BlockCache::new(CACHE_BYTES));
-        Self { sources, view: None, len, columns, every, every_index, edge, coalesce, cache, flights, counts, prepared }
+        Self { sources, len, columns, every, every_index, edge, coalesce, places, cache, flights, counts, prepared }
     }
 
     /// Restricts the loader to the columns that match any of the patterns, e.g. `lidar.*`, `*.jpeg` or `re:...`.
     ///
-    /// A pattern that matches no group column, e.g. `timestamp`, selects index columns. Index columns come first in the result.
+    /// A pattern that matches no group column, e.g. `timestamp`, selects index columns, and so does a pattern behind `index:`, e.g.
+    /// `index:*`. Index columns come first in the result.
     /// Their values come from the tables, so a window has them also for rows that a filter has removed from the index.
     ///
     /// # Errors
@@ -168,16 +170,56 @@ impl RowLoader {
         let [names, index] = [&self.every, &self.every_index].map(|columns| columns.iter().map(|column| column.name.as_str()));
         let (chosen, of_index) = index_values::select(&names.collect::<Vec<_>>(), &index.collect::<Vec<_>>(), patterns)?;
         let of_index: Vec<Wanted> = of_index.into_iter().filter_map(|place| self.every_index.get(place).cloned()).collect();
-        if let Some(column) = of_index.iter().find(|column| column.is_mixed) {
-            return Err(Error::invalid(format!(
-                "index column `{}` has different types in the concatenated tables: read it from the frame instead",
-                column.name
-            )));
-        }
+        ensure_one_type(&of_index)?;
         self.columns =
             of_index.into_iter().chain(chosen.into_iter().filter_map(|place| self.every.get(place).cloned())).collect();
         self.prepared = Arc::default();
         Ok(self)
+    }
+
+    /// Reads all columns: the index columns, and then those of the column groups. Without this call, a loader reads the column groups alone.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// let loader = tetrys::Table::open("/data/sensors").await?.row_loader().all_columns()?;
+    /// println!("{:?}", loader.column_names().collect::<Vec<_>>());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - `NotFound`: a view has an index column that no source table has.
+    /// - `Invalid`: an index column has different types in the tables.
+    pub fn all_columns(mut self) -> Result<Self> {
+        let named = |name: &str| self.every_index.iter().find(|column| column.name == name).cloned();
+        let index: Vec<Wanted> = match self.table().filter(|table| table.is_view()) {
+            Some(view) => {
+                let columns = view.schema().index().map(|column| {
+                    let none = || {
+                        format!("index column `{}` of {}: no source table has it; name other columns", column.name, view.url())
+                    };
+                    named(&column.name).ok_or_else(|| Error::not_found(none()))
+                });
+                columns.collect::<Result<_>>()?
+            }
+            None => self.every_index.to_vec(),
+        };
+        ensure_one_type(&index)?;
+        // An index column of a view hides a group column of the same name.
+        let payload = self.every.iter().filter(|column| !index.iter().any(|held| held.name == column.name)).cloned();
+        self.columns = index.iter().cloned().chain(payload).collect();
+        self.prepared = Arc::default();
+        Ok(self)
+    }
+
+    /// Returns the loader of those of its columns for which `keep` is true.
+    pub(super) fn only(&self, keep: impl Fn(&Wanted) -> bool) -> Self {
+        let columns = self.columns.iter().filter(|column| keep(column)).cloned().collect();
+        Self { columns, prepared: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the table whose rows the positions are, in its order, if there is one.
+    pub(super) fn table(&self) -> Option<&Table> {
+        self.sources.table()
     }
 
     /// Sets the rule for missing rows of windows. The default is [`Edge::Pad`].
@@ -190,6 +232,13 @@ impl RowLoader {
     pub fn coalesce(mut self, coalesce: Coalesce) -> Self {
         self.coalesce = Some(coalesce);
         self.prepared = Arc::default();
+        self
+    }
+
+    /// Makes [`RowLoader::explain`] and the other explained costs also return each range, with the blocks that are needed of it
+    /// ([`ExplainGroup::places`](crate::table::ExplainGroup::places)).
+    pub fn explain_places(mut self) -> Self {
+        self.places = true;
         self
     }
 
@@ -244,7 +293,7 @@ impl RowLoader {
     /// - Any error of the stores.
     pub async fn get_row(&self, position: u64) -> Result<Row> {
         self.bind().await?;
-        Ok(Row::new(self.read(self.slots(&[position])?).await?))
+        Ok(Row::new(self.read(self.selection().rows(&[position])?).await?))
     }
 
     /// Reads the window around a position, given by row offsets (`-10..=0`, [`Offsets`](crate::Offsets)) or by
@@ -386,8 +435,8 @@ impl RowLoader {
             if !wanted.is_empty() {
                 let groups = self.groups(number, &distinct(parts))?;
                 let wanted: Vec<SourcePart<'_>> = wanted.into_iter().map(|(_, part)| part).collect();
-                let plan = source.plan(wanted, &groups, self.coalesce, self.cached_blocks(number)).await?;
-                total = total.and(source.explain(plan).await?);
+                let plan = source.plan(wanted, &groups, self.coalesce, &self.cached_blocks(number)).await?;
+                total = total.and(source.explain(plan, self.places).await?);
             }
         }
         Ok(total)
@@ -396,7 +445,7 @@ impl RowLoader {
     /// Returns the indexes of the columns that match any of the patterns.
     pub(super) fn select<P: AsRef<str>>(&self, columns: &[Wanted], patterns: impl IntoIterator<Item = P>) -> Result<Vec<usize>> {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let tables = self.sources().iter().map(|source| &source.table).chain(&self.view);
+        let tables = self.sources.tables();
         let index: Vec<&str> = tables.flat_map(|table| table.schema().index()).map(|column| column.name.as_str()).collect();
         schema::select(&names, &index, patterns)
     }
@@ -408,74 +457,27 @@ impl RowLoader {
     /// Returns the rows at positions. Many positions are looked up off the executor.
     pub(super) async fn slots_of(&self, positions: &[u64]) -> Result<Slots> {
         if positions.len() <= FEW {
-            return self.slots(positions);
+            return self.selection().rows(positions);
         }
         let (loader, positions) = (self.clone(), positions.to_vec());
-        offload(move |_| loader.slots(&positions)).await
+        offload(move |_| loader.selection().rows(&positions)).await
     }
 
-    fn slots(&self, positions: &[u64]) -> Result<Slots> {
-        for position in positions {
-            self.check(*position)?;
-        }
-        let rows = |source: &LoaderSource| positions.iter().map(|position| source.row_at(*position)).collect();
-        Ok(Slots { of: self.sources().iter().map(rows).collect() })
-    }
-
-    pub(in crate::table) fn check(&self, position: u64) -> Result<()> {
-        match position < self.len {
-            true => Ok(()),
-            false => Err(Error::invalid(format!("row {position} is outside 0..{}", self.len()))),
-        }
+    fn selection(&self) -> Selection<'_> {
+        Selection { sources: self.sources(), len: self.len, edge: self.edge }
     }
 
     /// Returns the first base that has a row at a position, and the window's rows there. Prefetches the layouts of `columns`.
     pub(super) async fn window_of(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<(usize, Vec<Option<u64>>)> {
-        self.check(position)?;
-        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
-        let there = bases.filter_map(|(number, source)| source.row_at(position).map(|row| (number, source, row))).next();
-        let (base, source, row) =
-            there.ok_or_else(|| Error::invalid(format!("row {position} of the frame is in no table: a window needs a row")))?;
-        let sequences = match source.table.sequences_now() {
-            Some(sequences) => sequences,
-            // The layouts that the read needs are prefetched concurrently, which saves a round trip.
-            None => {
-                let ahead = self.sources().iter().enumerate().map(|(number, source)| {
-                    let groups = self.groups(number, columns).unwrap_or_default();
-                    source.table.layouts_ahead(groups.iter().map(GroupPages::group).collect::<Vec<_>>())
-                });
-                join(source.table.sequences(), join_all(ahead)).await.0?
-            }
-        };
-        let rows = match wanted {
-            Window::Rows(offsets) => window(&sequences, row, offsets, self.edge)?,
-            Window::Times(times) => {
-                let values = source.table.times(times.column()).await?;
-                let sequence = sequences.around(row).ok_or_else(|| Error::internal(format!("row {row} in no sequence")))?;
-                self.edge.apply(times.rows(&values, sequence.clone(), row)?, row, sequence)?
-            }
-        };
-        Ok((base, rows))
+        let groups = |number| self.groups(number, columns).map(|groups| groups.iter().map(GroupPages::group).collect());
+        self.selection().window(position, wanted, |number| groups(number).unwrap_or_default()).await
     }
 
     /// Returns the rows of the window around a position, for these columns.
     async fn window_slots(&self, position: u64, wanted: &Window, columns: &[usize]) -> Result<Slots> {
         let (base, rows) = self.window_of(position, wanted, columns).await?;
-        let mut of = Vec::with_capacity(self.sources().len());
-        for (number, source) in self.sources().iter().enumerate() {
-            let merged = source.base == base;
-            if !merged && source.row_at(position).is_some() {
-                let reads = |column: &&Wanted| column.is_stored_in(number);
-                if let Some(column) = columns.iter().filter_map(|column| self.columns.get(*column)).find(reads) {
-                    return Err(source.no_join_map(&column.name));
-                }
-            }
-            of.push(match merged {
-                true => rows.iter().map(|row| row.and_then(|row| source.partner(row))).collect(),
-                false => vec![None; rows.len()],
-            });
-        }
-        Ok(Slots { of })
+        let columns = columns.iter().filter_map(|column| self.columns.get(*column));
+        self.selection().partners(position, base, &rows, columns)
     }
 
     /// Returns the rows of the windows around several positions, and the start of each window.
@@ -575,10 +577,23 @@ impl RowLoader {
                 let groups = groups.collect::<Result<Vec<_>>>()?;
                 let fields: Vec<_> = self.columns.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
                 let types = self.columns.iter().map(|column| column.ty.clone()).collect();
-                let prepared = Prepared { groups, schema: Arc::new(ArrowSchema::new(fields)), types };
+                let order = self.order(&groups);
+                let prepared = Prepared { groups, order, schema: Arc::new(ArrowSchema::new(fields)), types };
                 Ok(self.prepared.get_or_init(|| prepared))
             }
         }
+    }
+
+    /// Returns [`Prepared::order`].
+    fn order(&self, groups: &[Vec<GroupPages>]) -> Option<Vec<usize>> {
+        let ([source], [groups]) = (self.sources(), groups) else { return None };
+        let pages: HashMap<ColumnId, usize> =
+            groups.iter().flat_map(GroupPages::ids).enumerate().map(|(place, id)| (id, place)).collect();
+        let place = |column: &Wanted| match &*column.origins {
+            [(_, id)] if !column.of_index => pages.get(id).copied(),
+            _ => None,
+        };
+        if source.lists.is_some() || self.columns.is_empty() { None } else { self.columns.iter().map(place).collect() }
     }
 
     /// Returns the groups to read from a source for these columns, each given once.
@@ -597,8 +612,30 @@ impl RowLoader {
     }
 
     async fn read(&self, slots: Slots) -> Result<Rows> {
-        let mut rows = self.read_parts(vec![Part { columns: self.every_column(), slots: &slots }]).await?;
+        if let Some(arrays) = self.read_few(&slots).await? {
+            let Prepared { schema, types, .. } = self.prepared()?;
+            return rows_of_one(Described { schema, types }, arrays, slots);
+        }
+        // Boxed, so that a read of few rows does not carry what a general one needs.
+        let mut rows = boxed(|| self.read_parts(vec![Part { columns: self.every_column(), slots: &slots }])).await?;
         rows.pop().ok_or_else(|| Error::internal("a read without rows"))
+    }
+
+    /// Reads few rows of all columns, if one table holds all of them: as [`RowLoader::read_parts`] does, without what several tables or
+    /// parts need. Returns the columns, in order.
+    async fn read_few(&self, slots: &Slots) -> Result<Option<Vec<ArrayRef>>> {
+        let Prepared { groups, order, .. } = self.prepared()?;
+        let ([source], [groups], [rows], Some(order)) = (self.sources(), &**groups, &*slots.of, order) else { return Ok(None) };
+        if !rows.iter().any(Option::is_some) {
+            return Ok(None);
+        }
+        let Some(layouts) = source.layouts_of_few(rows.len(), groups) else { return Ok(None) };
+        let cache = self.cached_blocks(0);
+        let plan = source.plan_few(rows, (groups, &layouts), self.coalesce, &cache).await?;
+        self.counts.add(&plan.plan);
+        let found = source.execute(plan, &cache, &self.flights, self.counts.sent()).await?;
+        let array = |place: &usize| found.get(*place).map(|(_, array)| ArrayRef::clone(array));
+        Ok(Some(order.iter().map(array).collect::<Option<_>>().ok_or_else(|| Error::internal("a column was not read"))?))
     }
 
     pub(super) async fn read_parts(&self, parts: Vec<Part<'_>>) -> Result<Vec<Rows>> {
@@ -616,9 +653,10 @@ impl RowLoader {
                     return Ok(all);
                 }
                 let (places, wanted): (Vec<usize>, Vec<SourcePart<'_>>) = wanted.into_iter().unzip();
-                let plan = source.plan(wanted, &groups?, self.coalesce, self.cached_blocks(number)).await?;
+                let cache = self.cached_blocks(number);
+                let plan = source.plan(wanted, &groups?, self.coalesce, &cache).await?;
                 self.counts.add(&plan.plan);
-                let found = source.read(plan, &self.flights, self.counts.sent()).await?;
+                let found = source.read(plan, &cache, &self.flights, self.counts.sent()).await?;
                 all.extend(found.into_iter().map(|((part, id), array)| ((places[part], id), array)));
                 Ok::<_, Error>(all)
             }
@@ -629,70 +667,28 @@ impl RowLoader {
         };
         let values: usize = parts.iter().map(|part| part.slots.len().saturating_mul(part.columns.len())).sum();
         if found.len() <= 1 || values <= FEW {
-            return self.all_rows(&parts, found, &Stop::default());
+            return self.results(&parts, found, &Stop::default());
         }
         let loader = self.clone();
         let parts: Vec<_> = parts.into_iter().map(|part| (part.columns, part.slots.clone())).collect();
         offload(move |stop| {
             let parts: Vec<_> = parts.iter().map(|(columns, slots)| Part { columns: columns.clone(), slots }).collect();
-            loader.all_rows(&parts, found, stop)
+            loader.results(&parts, found, stop)
         })
         .await
     }
 
-    fn all_rows(&self, parts: &[Part<'_>], mut found: Vec<Found>, stop: &Stop) -> Result<Vec<Rows>> {
+    /// Assembles the rows of each part from the arrays of all sources.
+    fn results(&self, parts: &[Part<'_>], mut found: Vec<Found>, stop: &Stop) -> Result<Vec<Rows>> {
         let rows = parts.iter().enumerate().map(|(place, part)| {
             stop.check()?;
-            self.rows_of(place, part, &mut found)
+            let described = match part.columns.len() == self.columns.len() {
+                true => self.prepared().map(|Prepared { schema, types, .. }| Some(Described { schema, types }))?,
+                false => None,
+            };
+            let columns: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
+            result(self.sources(), place, &columns, described, part.slots, &mut found)
         });
         rows.collect()
-    }
-
-    /// Assembles the rows of a part from the arrays of all sources.
-    fn rows_of(&self, place: usize, part: &Part<'_>, found: &mut [Found]) -> Result<Rows> {
-        let len = part.slots.len();
-        let wanted: Vec<&Wanted> = part.columns.iter().filter_map(|column| self.columns.get(*column)).collect();
-        let mut arrays = Vec::with_capacity(wanted.len());
-        for column in &wanted {
-            let mut origins = Vec::with_capacity(column.origins.len());
-            for (source, id) in &column.origins {
-                if let Some(array) = found.get_mut(*source).and_then(|found| found.remove(&(place, *id))) {
-                    let lists = self.sources().get(*source).and_then(|source| source.lists.as_ref());
-                    let array = match (lists, part.slots.of.get(*source)) {
-                        (Some(lists), Some(slots)) => lists.arrays(slots, array)?,
-                        _ => array,
-                    };
-                    origins.push((*source, array));
-                }
-            }
-            let array = match origins.as_slice() {
-                [] => new_null_array(&column.ty.arrow(), len),
-                [(_, array)] => ArrayRef::clone(array),
-                several => one_below_the_other(several, part.slots)?,
-            };
-            debug_assert_eq!(array.len(), len);
-            arrays.push(array);
-        }
-        let (schema, types) = match wanted.len() == self.columns.len() {
-            true => self.prepared().map(|prepared| (Arc::clone(&prepared.schema), Arc::clone(&prepared.types)))?,
-            false => {
-                let fields: Vec<_> = wanted.iter().map(|column| column.ty.arrow_field(&column.name)).collect();
-                (Arc::new(ArrowSchema::new(fields)), wanted.iter().map(|column| column.ty.clone()).collect())
-            }
-        };
-        let options = RecordBatchOptions::new().with_row_count(Some(len));
-        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
-        let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
-        if let [only] = part.slots.of.as_slice() {
-            return Ok(Rows::new(batch, types, only.clone()));
-        }
-        let there = |source: usize, row: usize| part.slots.of.get(source).and_then(|rows| rows.get(row)).copied().flatten();
-        let bases = self.sources().iter().enumerate().filter(|(number, source)| source.base == *number);
-        let bases: Vec<usize> = bases.map(|(number, _)| number).collect();
-        let rows = (0..len).map(|row| bases.iter().find_map(|base| there(*base, row))).collect();
-        let partners = wanted
-            .iter()
-            .map(|column| (0..len).map(|row| column.origins.iter().any(|(source, _)| there(*source, row).is_some())).collect());
-        Ok(Rows::new(batch, types, rows).with_partners(partners.collect()))
     }
 }

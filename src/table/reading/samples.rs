@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use super::{
     loader::RowLoader,
-    parts::Part,
-    source::{GroupPages, Slots},
+    select::{Part, Slots},
+    source::GroupPages,
     windows::Windows,
 };
 use crate::{
     error::{Error, Result},
     format::Manifest,
     id::{Digest, Hash},
-    offload::{offload, yield_now},
     read::{Explain, Layout, Sequences, TimeSpan, Window},
     schema::ColumnType,
+    work::{offload, yield_now},
 };
 
 /// Columns of a loader, by their places in [`RowLoader::column_names`], and the window in which they are read; `None` for the

@@ -12,14 +12,14 @@ use futures::future::try_join_all;
 use crate::{
     error::{Error, Result},
     format::{PageLengths, Segment},
-    offload::{Stop, offload},
     read::{
-        CachedBlocks, Coalesce, Explain, Flights, GroupColumns, GroupCost, GroupRequest, Layout, ReadPlan, cover, execute,
-        file_reads, plan,
+        CachedBlocks, Coalesce, Explain, Flights, GroupColumns, GroupCost, GroupPlan, GroupRequest, Layout, ReadPlan, cover,
+        execute, locate, plan_group,
     },
     schema::{ColumnId, ColumnType},
-    store::{Sent, Store, verified},
+    store::{Sent, Stores, verified},
     table::{lists::Lists, objects::is_missing, table::Table},
+    work::{Stop, offload},
 };
 
 /// The most rows times column groups that are planned on the calling thread: about a millisecond of work.
@@ -46,24 +46,6 @@ pub(in crate::table) struct LoaderSource {
     pub(in crate::table) index: Arc<[(String, ColumnId)]>,
 }
 
-/// The rows of a result: for each source, its row at each place of the result.
-#[derive(Clone, Debug)]
-pub(in crate::table) struct Slots {
-    pub(in crate::table) of: Vec<Vec<Option<u64>>>,
-}
-
-impl Slots {
-    /// Returns the number of rows of the result, including missing rows.
-    pub(in crate::table) fn len(&self) -> usize {
-        self.of.first().map_or(0, Vec::len)
-    }
-
-    /// Appends other slots.
-    pub(in crate::table) fn extend(&mut self, more: Self) {
-        self.of.iter_mut().zip(more.of).for_each(|(rows, more)| rows.extend(more));
-    }
-}
-
 /// The columns and rows that one part of a read needs from a source.
 #[derive(Clone, Debug)]
 pub(in crate::table) struct SourcePart<'a> {
@@ -85,6 +67,11 @@ pub(in crate::table) struct GroupPages {
 }
 
 impl GroupPages {
+    /// Returns the ids of the columns of the wanted pages.
+    pub(in crate::table) fn ids(&self) -> impl Iterator<Item = ColumnId> {
+        self.pages.iter().filter_map(|page| self.columns.id(*page).ok())
+    }
+
     /// Returns the number of the group in the schema.
     pub(in crate::table) fn group(&self) -> usize {
         self.columns.group()
@@ -94,11 +81,14 @@ impl GroupPages {
 /// The read plan of a source, and the mapping from the rows of each group to the parts of the read.
 pub(in crate::table) struct SourcePlan {
     pub(in crate::table) plan: ReadPlan,
-    cache: CachedBlocks,
-    /// For each group, its spans of rows: the number of the part, the first row, and the number of rows. Empty if there is one part,
-    /// and it wants every page.
-    spans: Vec<Vec<(usize, usize, usize)>>,
+    /// The stores that the plan names.
+    stores: Stores,
+    /// The spans of the rows of each group. Empty if there is one part, and it wants every page.
+    spans: Vec<Spans>,
 }
+
+/// The rows of a group that each part of a read wants: the number of the part, the first row, and the number of rows.
+type Spans = Vec<(usize, usize, usize)>;
 
 impl LoaderSource {
     /// Creates the source of a single table: position p is row `at[p]`, or row p without `at`.
@@ -187,7 +177,7 @@ impl LoaderSource {
         parts: Vec<SourcePart<'_>>,
         groups: &[GroupPages],
         coalesce: Option<Coalesce>,
-        cache: CachedBlocks,
+        cache: &CachedBlocks,
     ) -> Result<SourcePlan> {
         let users = self.users(&parts, groups);
         let layouts = match groups.iter().map(|group| self.table.layout_now(group.group())).collect::<Option<Vec<_>>>() {
@@ -195,12 +185,56 @@ impl LoaderSource {
             None => self.layouts(&parts, groups, &users).await?,
         };
         let rows: usize = parts.iter().map(|part| part.rows.len()).sum();
-        if rows.saturating_mul(groups.len()) <= FEW {
-            return self.plan_here(&parts, (groups, &users), layouts, coalesce, cache, &Stop::default());
-        }
-        let (source, groups) = (self.clone(), groups.to_vec());
-        let parts: Vec<_> = parts.into_iter().map(SourcePart::into_owned).collect();
-        offload(move |stop| source.plan_here(&parts, (&groups, &users), layouts, coalesce, cache, stop)).await
+        let (groups, spans) = match rows.saturating_mul(groups.len()) <= FEW {
+            true => self.plan_groups(&parts, (groups, &users), layouts, coalesce, cache, &Stop::default())?,
+            false => {
+                let (source, groups, cache) = (self.clone(), groups.to_vec(), cache.clone());
+                let parts: Vec<_> = parts.into_iter().map(SourcePart::into_owned).collect();
+                offload(move |stop| source.plan_groups(&parts, (&groups, &users), layouts, coalesce, &cache, stop)).await?
+            }
+        };
+        self.complete(groups, spans).await
+    }
+
+    /// Returns the layouts of the groups, if the rows are few and all layouts are in memory.
+    pub(in crate::table) fn layouts_of_few(&self, rows: usize, groups: &[GroupPages]) -> Option<Vec<Arc<Layout>>> {
+        let is_small = rows.saturating_mul(groups.len()) <= FEW;
+        if is_small { groups.iter().map(|group| self.table.layout_now(group.group())).collect() } else { None }
+    }
+
+    /// Plans the read of all wanted pages of some groups for few rows, as [`LoaderSource::plan`] does for one part.
+    pub(in crate::table) async fn plan_few(
+        &self,
+        rows: &[Option<u64>],
+        (groups, layouts): (&[GroupPages], &[Arc<Layout>]),
+        coalesce: Option<Coalesce>,
+        cache: &CachedBlocks,
+    ) -> Result<SourcePlan> {
+        let plans = tracing::debug_span!("plan", url = self.table.url(), groups = groups.len()).in_scope(|| {
+            let plans = groups.iter().zip(layouts).map(|(group, layout)| self.plan_one(group, layout, rows, coalesce, cache));
+            plans.collect::<Result<_>>()
+        });
+        self.complete(plans?, Vec::new()).await
+    }
+
+    /// Completes a plan with the stores that its groups name.
+    async fn complete(&self, groups: Vec<GroupPlan>, spans: Vec<Spans>) -> Result<SourcePlan> {
+        let stores = self.table.stores_of(&groups).await?;
+        let plan = ReadPlan::new(groups, stores.kind());
+        Ok(SourcePlan { plan, stores, spans })
+    }
+
+    fn plan_one(
+        &self,
+        GroupPages { columns, pages }: &GroupPages,
+        layout: &Arc<Layout>,
+        rows: &[Option<u64>],
+        coalesce: Option<Coalesce>,
+        cache: &CachedBlocks,
+    ) -> Result<GroupPlan> {
+        let located = locate(layout, rows)?;
+        let cached = cache.snapshot(columns.group(), located.blocks.iter().map(|(block, _)| *block), pages);
+        plan_group(&GroupRequest { columns, pages, layout }, located, cached, self.coalesce_or(coalesce))
     }
 
     /// Loads the layouts of the groups. Of a large layout, loads only the segments that have rows of the parts.
@@ -236,17 +270,18 @@ impl LoaderSource {
         groups.iter().map(users).collect()
     }
 
-    fn plan_here(
+    /// Returns the plan of each group, and the spans of its rows as in [`SourcePlan::spans`].
+    fn plan_groups(
         &self,
         parts: &[SourcePart<'_>],
         (groups, users): (&[GroupPages], &[Cow<'static, [usize]>]),
         layouts: Vec<Arc<Layout>>,
         coalesce: Option<Coalesce>,
-        cache: CachedBlocks,
+        cache: &CachedBlocks,
         stop: &Stop,
-    ) -> Result<SourcePlan> {
+    ) -> Result<(Vec<GroupPlan>, Vec<Spans>)> {
         let (mut all, mut spans, has_spans) = (Vec::with_capacity(groups.len()), Vec::new(), !is_one(parts, groups));
-        for ((GroupPages { columns, pages }, users), layout) in groups.iter().zip(users).zip(&layouts) {
+        for ((group, users), layout) in groups.iter().zip(users).zip(&layouts) {
             stop.check()?;
             let mut joined = Vec::new();
             if has_spans {
@@ -260,9 +295,9 @@ impl LoaderSource {
                 spans.push(of_group);
             }
             let rows = if let [only] = **users { &*parts[only].rows } else { joined.as_slice() };
-            all.push(plan(&GroupRequest { columns, pages, layout, cache: &cache }, rows, self.coalesce_or(coalesce))?);
+            all.push(self.plan_one(group, layout, rows, coalesce, cache)?);
         }
-        Ok(SourcePlan { plan: ReadPlan { groups: all }, cache, spans })
+        Ok((all, spans))
     }
 
     /// Returns the stored bytes to read for the wanted columns of a group in all rows of a segment. Only the wanted pages count
@@ -279,31 +314,15 @@ impl LoaderSource {
     /// Executes a plan, and returns one array for each part and column. Counts the requests in `sent`.
     pub(in crate::table) async fn read(
         &self,
-        planned: SourcePlan,
+        mut planned: SourcePlan,
+        cache: &CachedBlocks,
         flights: &Flights,
         sent: &Arc<Sent>,
     ) -> Result<Vec<((usize, ColumnId), ArrayRef)>> {
-        let SourcePlan { plan, cache, spans } = planned;
-        let mut stores = self.table.stores_of(&plan).await?;
-        stores.values_mut().for_each(|store| *store = store.counting(sent));
-        let per_group: Vec<usize> =
-            if spans.is_empty() { Vec::new() } else { plan.groups.iter().map(|group| group.pages.len()).collect() };
-        let owners: Vec<u32> = stores.keys().copied().collect();
-        let mut plan = Some(plan);
-        let read = |stores: BTreeMap<u32, Store>, is_last: bool| {
-            let plan = if is_last { plan.take() } else { plan.clone() };
-            let cache = &cache;
-            async move { execute(&stores, plan.ok_or_else(|| Error::internal("a plan that was used up"))?, cache, flights).await }
-        };
-        let found = match verified(stores, read).await {
-            Ok(found) => found,
-            // A chunk is missing.
-            Err(error) if is_missing(&error) => match self.table.collected(owners).await {
-                Some(collected) => return Err(collected.with_source(error)),
-                None => return Err(self.at(error)),
-            },
-            Err(error) => return Err(self.at(error)),
-        };
+        let spans = std::mem::take(&mut planned.spans);
+        let pages = planned.plan.groups.iter().map(|group| group.pages.len());
+        let per_group: Vec<usize> = if spans.is_empty() { Vec::new() } else { pages.collect() };
+        let found = self.execute(planned, cache, flights, sent).await?;
         if spans.is_empty() {
             return Ok(found.into_iter().map(|(id, array)| ((0, id), array)).collect());
         }
@@ -320,32 +339,54 @@ impl LoaderSource {
         Ok(arrays)
     }
 
+    /// Executes a plan, and returns one array for each page that it wants. Counts the requests in `sent`.
+    pub(in crate::table) async fn execute(
+        &self,
+        SourcePlan { plan, stores, .. }: SourcePlan,
+        cache: &CachedBlocks,
+        flights: &Flights,
+        sent: &Arc<Sent>,
+    ) -> Result<Vec<(ColumnId, ArrayRef)>> {
+        let stores = stores.counting(sent);
+        let mut plan = Some(plan);
+        let read = |stores: Stores, is_last: bool| {
+            let plan = if is_last { plan.take() } else { plan.clone() };
+            async move { execute(&stores, plan.ok_or_else(|| Error::internal("a plan that was used up"))?, cache, flights).await }
+        };
+        match verified(&stores, read).await {
+            // A chunk is missing.
+            Err(error) if is_missing(&error) => match self.table.collected(stores.owners().collect::<Vec<_>>()).await {
+                Some(collected) => Err(collected.with_source(error)),
+                None => Err(self.at(error)),
+            },
+            found => found.map_err(|error| self.at(error)),
+        }
+    }
+
     /// Returns an error of a read, with the version that was read.
     fn at(&self, error: Error) -> Error {
         error.at(format!("{} version {}", self.table.url(), self.table.version()))
     }
 
     /// Returns the cost of a plan. The cost of a large plan is computed off the executor.
-    pub(in crate::table) async fn explain(&self, planned: SourcePlan) -> Result<Explain> {
+    pub(in crate::table) async fn explain(&self, planned: SourcePlan, places: bool) -> Result<Explain> {
         let SourcePlan { plan, .. } = planned;
-        let is_local = self.table.stores_of(&plan).await?.values().all(Store::is_local);
-        if plan.groups.iter().map(|group| group.rows.len()).sum::<usize>() <= FEW {
-            return self.explain_here(plan, is_local);
+        if plan.groups.iter().map(|group| group.rows).sum::<usize>() <= FEW {
+            return Ok(self.explain_here(&plan, places));
         }
         let source = self.clone();
-        offload(move |_| source.explain_here(plan, is_local)).await
+        offload(move |_| Ok(source.explain_here(&plan, places))).await
     }
 
-    fn explain_here(&self, plan: ReadPlan, is_local: bool) -> Result<Explain> {
+    fn explain_here(&self, plan: &ReadPlan, places: bool) -> Explain {
         let named: BTreeMap<ColumnId, &String> = self.columns.iter().rev().map(|(name, id)| (*id, name)).collect();
-        let explained = plan.explain(|group| {
+        let name = |group: &GroupPlan| {
             let described = &self.table.schema().groups()[group.group()];
             let id = |page: &usize| described.columns.get(*page);
             let name = |id: &ColumnId| named.get(id).map(|name| (*name).clone());
             (described.name.clone(), group.pages.iter().filter_map(id).filter_map(name).collect())
-        });
-        let file_reads = if is_local { file_reads(plan)? } else { 0 };
-        Ok(Explain { file_reads, ..explained })
+        };
+        plan.explain(name, places)
     }
 
     /// Returns the error for a window over a column of a table that was joined by hand.

@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use futures::{Stream, future::try_join_all, stream};
 
-use super::{loader::RowLoader, samples::SampleColumns, source::LoaderSource, windows::Windows};
+use super::{beside::IndexBeside, loader::RowLoader, samples::SampleColumns, source::LoaderSource, windows::Windows};
 use crate::{
-    ahead::Ahead,
-    error::{Error, Result},
-    offload::{Stop, offload_large},
-    read::{Edge, Layout, Piece, Split, SplitSize, Window, splits},
+    error::Result,
+    ranges::check_ranges,
+    read::{Edge, Layout, Piece, Split, SplitSize, Window, even_splits, splits},
     schema::ColumnId,
+    table::described::GroupBytes,
+    work::{Ahead, Stop, offload_large},
     write::slice_bytes,
 };
 
@@ -28,11 +29,14 @@ struct GroupRows {
     at: Option<Arc<[i64]>>,
     /// Share of the stored bytes that is read, in 1/256.
     share: u64,
+    /// Bytes of the group in the whole table.
+    bytes: GroupBytes,
 }
 
 impl RowLoader {
     /// Cuts positions of this loader, given as ranges in ascending order, into splits of about equal bytes, which tasks can read
-    /// independently. Splits begin where a chunk of the largest column group begins, or, if it has too few chunks, a block.
+    /// independently. Splits begin where a chunk of the largest column group begins, or, if it has too few chunks, a block. If the loader
+    /// reads index columns alone, all rows weigh the same, and splits have about equal numbers of rows.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -60,25 +64,37 @@ impl RowLoader {
     /// - Any error of the stores.
     pub async fn splits(&self, rows: &[Range<u64>], size: SplitSize) -> Result<Vec<Split>> {
         check_ranges(rows, self.len())?;
+        if self.columns.iter().all(|column| column.of_index) {
+            let (bytes, of_rows) = self.index_size();
+            return Ok(even_splits(rows, bytes, of_rows, size));
+        }
         let groups = self.group_rows().await?;
         let (len, rows) = (self.len(), rows.to_vec());
+        let (stored, decoded) = groups.iter().fold((0, 0), |(stored, decoded): (u64, u64), group| {
+            (stored.saturating_add(group.bytes.stored), decoded.saturating_add(group.bytes.logical))
+        });
         let work = groups.iter().map(GroupRows::work).fold(0, usize::saturating_add);
         offload_large(work, move |stop| {
             let mut pieces = groups.iter().map(|group| group.pieces(len, false, stop)).collect::<Result<Vec<_>>>()?;
-            let chosen = splits(&pieces, &rows, size);
-            let Some(largest) = chosen.largest.filter(|_| chosen.too_few) else { return Ok(chosen.splits) };
-            if let (Some(pieces), Some(group)) = (pieces.get_mut(largest), groups.get(largest)) {
-                *pieces = group.pieces(len, true, stop)?;
+            let mut chosen = splits(&pieces, &rows, size);
+            if let Some(largest) = chosen.largest.filter(|_| chosen.too_few) {
+                if let (Some(pieces), Some(group)) = (pieces.get_mut(largest), groups.get(largest)) {
+                    *pieces = group.pieces(len, true, stop)?;
+                }
+                chosen = splits(&pieces, &rows, size);
             }
-            Ok(splits(&pieces, &rows, size).splits)
+            Ok(chosen.splits.into_iter().map(|split| split.expanded(stored, decoded)).collect())
         })
         .await
     }
 
     /// Reads positions of this loader, given as ranges in ascending order, in batches of at most `batch_bytes` bytes of Arrow
     /// data. A row that alone has more is a batch of its own. While the caller uses a batch, the next one is prefetched: about
-    /// three times
-    /// `batch_bytes` are in memory.
+    /// three times `batch_bytes` are in memory.
+    ///
+    /// Of a loader for all rows of a table, index columns are those of the table, read as [`Table::index_rows`](crate::Table::index_rows)
+    /// does: those of all these rows are in memory. If such a loader of a view reads nothing else, it does not open the source tables, and
+    /// [`Rows::table_rows`](crate::Rows::table_rows) has row numbers of the view. Windows have the values of the source tables.
     ///
     /// Without `windows`, a batch has one part: the rows, each as a window of one row. With `windows`, which has column patterns
     /// and the window of each, it has a part for each. Missing rows of windows are padded.
@@ -96,9 +112,16 @@ impl RowLoader {
     ) -> Result<impl Stream<Item = Result<Vec<Windows>>> + Send + Unpin + use<>> {
         check_ranges(&rows, self.len())?;
         super::more_than_nothing(batch_bytes, "batches of 0 bytes")?;
-        let loader = self.clone().edge(Edge::Pad);
+        let mut loader = self.clone().edge(Edge::Pad);
+        let mut beside = None;
         let parts: Vec<SampleColumns> = match windows.is_empty() {
-            true => vec![(loader.every_column(), None)],
+            true => {
+                beside = loader.index_beside();
+                if beside.is_some() {
+                    loader = loader.only(|column| !column.of_index);
+                }
+                vec![(loader.every_column(), None)]
+            }
             false => windows
                 .into_iter()
                 .map(|(pattern, window)| Ok((loader.places(&pattern)?, Some(window))))
@@ -107,6 +130,7 @@ impl RowLoader {
         let width = parts.iter().map(|(_, window)| window.as_ref().map_or(1, Window::len)).max().unwrap_or(1).max(1) as u64;
         let reader = Reader {
             loader,
+            beside,
             parts: parts.into(),
             rows: rows.into_iter().filter(|range| !range.is_empty()).rev().collect(),
             bound: batch_bytes as u64,
@@ -130,26 +154,12 @@ impl RowLoader {
             let layouts = try_join_all(groups.iter().map(|group| source.table.layout(group.group()))).await?;
             for (group, layout) in groups.iter().zip(layouts) {
                 let share = source.read_share(group.group(), &columns_of(self, number));
-                found.push(GroupRows { layout, at: source.at.clone(), share });
+                let bytes = source.table.group_bytes(group.group());
+                found.push(GroupRows { layout, at: source.at.clone(), share, bytes });
             }
         }
         Ok(found)
     }
-}
-
-/// Checks that ranges ascend and lie within `0..len`.
-pub(in crate::table) fn check_ranges(rows: &[Range<u64>], len: u64) -> Result<()> {
-    let mut before = 0;
-    for range in rows {
-        if range.start < before || range.end < range.start || range.end > len {
-            return Err(Error::invalid(format!(
-                "rows {}..{}: expected ranges in ascending order within 0..{len}",
-                range.start, range.end
-            )));
-        }
-        before = range.end;
-    }
-    Ok(())
 }
 
 /// Returns the columns of a source that a loader reads.
@@ -258,6 +268,8 @@ impl GroupRows {
 /// batches so far were when they were decoded.
 struct Reader {
     loader: RowLoader,
+    /// Index columns that the loader does not read, for the front of its rows.
+    beside: Option<IndexBeside>,
     parts: Arc<[SampleColumns]>,
     /// Ranges that are not read yet, the next one last.
     rows: Vec<Range<u64>>,
@@ -282,7 +294,10 @@ impl Reader {
                 self.start().await?;
             }
             let Some((expected, read)) = self.ahead.take() else { return Ok(None) };
-            let read = read.done().await?;
+            let mut read = read.done().await?;
+            if let Some(beside) = self.beside.as_mut().filter(|_| !self.loader.columns.is_empty()) {
+                read = read.iter().map(|payload| beside.join(payload)).collect::<Result<_>>()?;
+            }
             let count = read.first().map_or(0, Windows::len);
             let growth = bytes_of(&read) as f64 / expected.max(1) as f64;
             self.growth = growth.max(self.growth * 0.75);
@@ -297,7 +312,7 @@ impl Reader {
     async fn start(&mut self) -> Result<()> {
         let groups = match self.groups.take() {
             Some(groups) => groups,
-            None => self.loader.group_rows().await?,
+            None => self.prepare().await?,
         };
         let mut positions: Vec<u64> = Vec::new();
         let mut expected = 0_u64;
@@ -325,9 +340,27 @@ impl Reader {
         if positions.is_empty() {
             return Ok(());
         }
-        let (loader, parts) = (self.loader.clone(), Arc::clone(&self.parts));
-        self.ahead = Some((expected, Ahead::start(async move { loader.samples(&positions, &parts).await }).await));
+        let read = match &mut self.beside {
+            Some(beside) if self.loader.columns.is_empty() => Ahead::Done(Ok(vec![beside.alone(&positions)?])),
+            _ => {
+                let (loader, parts) = (self.loader.clone(), Arc::clone(&self.parts));
+                Ahead::start(async move { loader.samples(&positions, &parts).await }).await
+            }
+        };
+        self.ahead = Some((expected, read));
         Ok(())
+    }
+
+    /// Loads the index columns of all rows, and returns the column groups of the others.
+    async fn prepare(&mut self) -> Result<Vec<GroupRows>> {
+        if let Some(beside) = &mut self.beside {
+            let rows: Vec<Range<u64>> = self.rows.iter().rev().cloned().collect();
+            beside.load(&rows).await?;
+            if self.loader.columns.is_empty() {
+                return Ok(Vec::new());
+            }
+        }
+        self.loader.group_rows().await
     }
 }
 

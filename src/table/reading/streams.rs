@@ -7,8 +7,8 @@ use super::{
     rows::{Row, Rows},
 };
 use crate::{
-    ahead::Ahead,
     error::{Error, Result},
+    work::Ahead,
 };
 
 /// Number of batches that are prefetched while the caller uses one.

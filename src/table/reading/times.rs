@@ -7,10 +7,10 @@ use arrow_schema::DataType;
 
 use crate::{
     error::{Error, Result},
-    offload::offload_large,
     read::Times,
     schema::{Column, ColumnType, TimeUnit},
     table::table::Table,
+    work::offload_large,
 };
 
 impl Table {

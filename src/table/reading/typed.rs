@@ -1,8 +1,9 @@
-//! Values of rows as Rust types: scalars, texts, and whole columns as n-dimensional arrays without copying.
+//! Values of rows as Rust types: scalars, times, texts, and whole columns as n-dimensional arrays without copying.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, cast::AsArray};
+use arrow_array::{Array, ArrayRef, cast::AsArray, types::Date32Type};
+use arrow_schema::{DataType, TimeUnit};
 use ndarray::ArrayViewD;
 
 use super::{
@@ -43,6 +44,50 @@ impl Row {
         let column = self.valid(name)?;
         let bits = column.as_boolean_opt().ok_or_else(|| other_type(name, column, "bool"))?;
         Ok(bits.value(0))
+    }
+
+    /// Returns the time in a column of type `timestamp`, in nanoseconds since 1970-01-01T00:00Z, whatever the unit of the column is.
+    ///
+    /// ```
+    /// # fn example(row: &tetrys::Row, before: &tetrys::Row) -> tetrys::Result<()> {
+    /// let passed = row.timestamp("timestamp")? - before.timestamp("timestamp")?;
+    /// println!("{} ms", passed / 1_000_000);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another type.
+    pub fn timestamp(&self, name: &str) -> Result<i128> {
+        let column = self.valid(name)?;
+        match column.data_type() {
+            DataType::Timestamp(unit, _) => nanoseconds(column, *unit),
+            _ => Err(other_type(name, column, "a timestamp")),
+        }
+    }
+
+    /// Returns the span of time in a column of type `duration`, in nanoseconds, whatever the unit of the column is.
+    ///
+    /// # Errors
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another type.
+    pub fn duration(&self, name: &str) -> Result<i128> {
+        let column = self.valid(name)?;
+        match column.data_type() {
+            DataType::Duration(unit) => nanoseconds(column, *unit),
+            _ => Err(other_type(name, column, "a duration")),
+        }
+    }
+
+    /// Returns the day in a column of type `date`, in days since 1970-01-01.
+    ///
+    /// # Errors
+    /// - `NotFound`: the column was not read, or the value is null.
+    /// - `Invalid`: the column has another type.
+    pub fn date(&self, name: &str) -> Result<i32> {
+        let column = self.valid(name)?;
+        let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| other_type(name, column, "a date"))?;
+        Ok(days.value(0))
     }
 
     /// Returns the texts in a column of type `list<utf8>`; `None` for each null text.
@@ -118,6 +163,19 @@ impl Windows {
         }
         self.rows().shaped(name, &[self.len(), length])
     }
+}
+
+/// Returns the first value of a column of times with this unit.
+fn nanoseconds(column: &ArrayRef, unit: TimeUnit) -> Result<i128> {
+    let ticks = column.to_data().buffer::<i64>(0).first().copied();
+    let ticks = ticks.ok_or_else(|| Error::internal("a column of times without a value"))?;
+    let each = match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    };
+    Ok(i128::from(ticks) * each)
 }
 
 fn other_type(name: &str, column: &Arc<dyn Array>, expected: &str) -> Error {

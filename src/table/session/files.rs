@@ -81,7 +81,8 @@ mod tests {
     #[test]
     fn only_what_a_session_writes_is_a_file_of_a_session() {
         let (session, attempt) = (Uuid::from_u128(7), Uuid::from_u128(8));
-        let receipt = Receipt { session, partition: 4, attempt, label: None, rows: 0, parts: None, sharing: Default::default() };
+        let (label, note, parts, sharing) = (None, None, None, Default::default());
+        let receipt = Receipt { session, partition: 4, attempt, label, note, rows: 0, parts, sharing };
         let part = Receipt::part_name(session, Hash::of(b"part"));
         let made = [plan_name(session), receipt.stored().unwrap().0, part, format!("sessions/probe-{attempt}")];
         assert!(made.iter().all(|name| is_session_file(name)), "{made:?}");

@@ -18,10 +18,9 @@ use crate::{
         ColumnBytes, GroupSegment, MAX_SEGMENT_ROWS, Manifest, Segment, SequenceTracker, index_reader, read_hashes, read_layout,
     },
     id::Hash,
-    offload::offload_large,
     store::Store,
     table::{objects::together, table::Table},
-    waves::waves,
+    work::{offload_large, waves},
     write::WrittenGroup,
 };
 

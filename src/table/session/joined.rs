@@ -20,6 +20,7 @@ use crate::{
     schema::Schema,
     store::Store,
     table::table::Table,
+    work::boxed,
 };
 
 /// What a process that joined a session knows from the ticket.
@@ -156,7 +157,7 @@ impl Session {
             MayCommit::Already(number) => self.done(number).await.map(Some),
             MayCommit::Search(first, end) => self.committed_among(first..end).await,
             MayCommit::Over if self.base.is_some() || version > 0 => {
-                Box::pin(self.made_or_over(&manifest, &decided, version)).await.map(Some)
+                boxed(|| self.made_or_over(&manifest, &decided, version)).await.map(Some)
             }
             // Where the session was to create the table, the claim reports that another one has.
             MayCommit::Claim | MayCommit::Over => Ok(None),

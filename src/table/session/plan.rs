@@ -4,6 +4,8 @@
 //! first one is lost, and a session without a plan is over: it was committed or aborted. These objects are temporary and no part
 //! of the format of tables: `format-spec/README.md#objects`.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,6 +25,8 @@ use crate::{
     write::{Receipt, store_held},
 };
 
+/// Bytes of a partition, if an engine knows how many its rows have.
+const PARTITION_BYTES: u64 = 1 << 30;
 /// Largest stored plan, in bytes.
 const MAX_PLAN: u64 = 256 << 20;
 
@@ -148,6 +152,47 @@ impl WritePlan {
         let listed = store.list("sessions").await?;
         let reads: Vec<_> = listed.iter().filter_map(|(name, _)| session_of(name)).map(|id| Self::read(store, id)).collect();
         Ok(together(reads).await?.into_iter().flatten().collect())
+    }
+
+    /// Returns the plan of the open session whose partitions have these names, to write the partitions that it lacks; of several, the one with
+    /// the most finished partitions. `None` if there is no such session.
+    ///
+    /// # Errors
+    /// - `Corrupt`: a plan or a receipt cannot be read.
+    /// - `Unsupported`: a plan needs a later build.
+    /// - Errors of the store.
+    pub async fn to_resume(store: &Store, labels: &[String]) -> Result<Option<Self>> {
+        let mut plans = Self::open_in(store).await?;
+        plans.retain(|plan| !labels.is_empty() && plan.labels() == labels);
+        if plans.len() <= 1 {
+            return Ok(plans.pop());
+        }
+        let mut most: Option<(usize, Self)> = None;
+        for plan in plans {
+            let done = plan.found(store).await?.len();
+            if most.as_ref().is_none_or(|(held, _)| *held < done) {
+                most = Some((done, plan));
+            }
+        }
+        Ok(most.map(|(_, plan)| plan))
+    }
+
+    /// Returns the number of partitions that an engine should make of rows: one for each GiB, or, if their bytes are not known, two for
+    /// each core.
+    ///
+    /// ```
+    /// use tetrys::WritePlan;
+    /// assert_eq!(WritePlan::usual_partitions(Some(5 << 29), 16), 3);
+    /// assert_eq!(WritePlan::usual_partitions(None, 16), 32);
+    /// ```
+    pub fn usual_partitions(bytes: Option<u64>, cores: u64) -> u64 {
+        bytes.filter(|bytes| *bytes > 0).map_or(cores.saturating_mul(2), |bytes| bytes.div_ceil(PARTITION_BYTES)).max(1)
+    }
+
+    /// Returns the numbers of the planned partitions that have no receipt among these, ascending.
+    pub fn missing<'a>(&self, receipts: impl IntoIterator<Item = &'a Receipt>) -> Vec<u32> {
+        let done: BTreeSet<u32> = receipts.into_iter().map(|receipt| receipt.partition).collect();
+        (0..self.planned.partitions.unwrap_or(0)).filter(|number| !done.contains(number)).collect()
     }
 
     /// Reads the plan of a session; `None` if it has none, or has ended since it was listed.
@@ -276,7 +321,7 @@ impl WritePlan {
     }
 
     /// Ends the session without a commit: deletes its plan, its receipts and its parts, and the pins that were left for it.
-    /// Chunks stay until a [garbage collection](Table::collect_garbage). A process that still writes a partition may leave
+    /// Chunks stay until a [garbage collection](crate::table::Storage::collect_garbage). A process that still writes a partition may leave
     /// objects after this call; a garbage collection deletes these too. Nothing happens if the session is over.
     ///
     /// # Errors

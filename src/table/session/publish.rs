@@ -33,6 +33,7 @@ use crate::{
         objects::{is_missing, named, new_objects, open_versions, together},
         table::Table,
     },
+    work::boxed,
 };
 
 /// Maximum number of attempts to rebase and claim in one commit.
@@ -69,7 +70,7 @@ impl Session {
     #[tracing::instrument(level = "debug", name = "commit", skip_all, fields(url = self.store.url()))]
     pub(in crate::table) async fn publish_with(&mut self, ours: &Manifest, rebases: bool) -> Result<Table> {
         // Boxed, because the states of this and of the changes around it are large for the stack of a thread.
-        let published = Box::pin(self.claim(ours, rebases)).await;
+        let published = boxed(|| self.claim(ours, rebases)).await;
         let is_ours = match &published {
             // Another process of the session may have made the version, and pinned for it.
             Ok(table) => table.manifest().commit_id == self.commit_id,
@@ -120,7 +121,7 @@ impl Session {
                 }
                 _ => (newest.await?, None),
             };
-            let manifest = match Box::pin(self.prepared((newest, there), ours, rebases)).await {
+            let manifest = match boxed(|| self.prepared((newest, there), ours, rebases)).await {
                 Ok(Prepared::Claim(manifest)) => *manifest,
                 Ok(Prepared::Done(table)) => return Ok(table),
                 Err(error) => {
@@ -197,7 +198,7 @@ impl Session {
             match decisions::may_commit(&decided, since, session) {
                 MayCommit::Claim => {}
                 MayCommit::Over => {
-                    return Box::pin(self.made_or_over(theirs.manifest(), &decided, since)).await.map(Prepared::Done);
+                    return boxed(|| self.made_or_over(theirs.manifest(), &decided, since)).await.map(Prepared::Done);
                 }
                 MayCommit::Already(version) => return self.done(version).await.map(Prepared::Done),
                 // The versions up to the base were searched when the commit began.
@@ -210,11 +211,11 @@ impl Session {
         }
         let mut manifest = match newest == base.version() {
             true => ours.clone(),
-            false => Box::pin(self.rebased(&base, ours, &theirs)).await?,
+            false => boxed(|| self.rebased(&base, ours, &theirs)).await?,
         };
         if self.folds {
             // After an append, small segments at the end are merged.
-            manifest = Box::pin(fold_tail(&self.store, manifest)).await?;
+            manifest = boxed(|| fold_tail(&self.store, manifest)).await?;
         }
         if self.pinned.is_some_and(|(version, _)| version != newest + 1) {
             // A pin names its version and is never rewritten, so another version needs another commit id and new pins.
@@ -229,7 +230,7 @@ impl Session {
                 manifest.collections = Some(collections.clone());
             }
             None => {
-                let lists = Box::pin(self.spare(&mut manifest, base.manifest(), &theirs, &decided)).await?;
+                let lists = boxed(|| self.spare(&mut manifest, base.manifest(), &theirs, &decided)).await?;
                 let (theirs, hash) = (theirs.manifest(), theirs.manifest_hash());
                 manifest.collections = commit::next_collections(theirs, hash, self.shared, lists);
             }
@@ -327,7 +328,7 @@ impl Session {
         if theirs.table != before.table || !theirs.write_features.is_empty() {
             return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
         }
-        let rebased = Box::pin(rebasing::rebased(&self.store, before, ours, theirs)).await;
+        let rebased = boxed(|| rebasing::rebased(&self.store, before, ours, theirs)).await;
         let mut rebased = rebased.map_err(|error| match error.kind() {
             ErrorKind::Conflict => place(error),
             _ => error,

@@ -18,10 +18,10 @@ use crate::{
         index_reader, read_layout,
     },
     id::Hash,
-    offload::offload_large,
     schema::{ColumnId, Schema},
     store::Store,
     table::table::Table,
+    work::offload_large,
     write::WrittenGroup,
 };
 
@@ -34,13 +34,13 @@ use crate::{
 pub(in crate::table) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
     let sides = Sides::of(store, [base, ours, theirs]);
     let same = sides.same_rows().await?;
-    let mut rebased = match commit::rebase_rows(base, ours, theirs, &same) {
+    let mut rebased = match commit::rebase(base, ours, theirs, &same) {
         Err(error) if error.kind() == ErrorKind::Conflict => {
             // If the schemas or properties conflict, aligning the segments does not help, and this error names what conflicts.
             let [base_alone, ours_alone, theirs_alone] = [base, ours, theirs].map(without_rows);
-            commit::rebase_rows(&base_alone, &ours_alone, &theirs_alone, &same)?;
+            commit::rebase(&base_alone, &ours_alone, &theirs_alone, &same)?;
             let Some([base, ours, theirs]) = sides.cut_alike(&same).await? else { return Err(error) };
-            commit::rebase_rows(&base, &ours, &theirs, &same)?
+            commit::rebase(&base, &ours, &theirs, &same)?
         }
         rebased => rebased?,
     };

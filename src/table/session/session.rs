@@ -25,13 +25,13 @@ use crate::{
     },
     id::{ChunkId, Hash, Salt},
     machine,
-    offload::offload_large,
     schema::ColumnType,
     store::Store,
     table::{
         objects::{is_missing, together},
         table::Table,
     },
+    work::{boxed, offload_large},
     write::{Known, KnownBuilder, Reuse, WriteOptions},
 };
 
@@ -509,7 +509,7 @@ pub(in crate::table) async fn join_sequences(theirs: &Table, manifest: &mut Mani
     let is_named_alike = theirs.manifest().schema.index().eq(schema.index());
     let (kept, mut tracker) = match begins && is_named_alike && theirs.rows() > 0 {
         true if manifest.segments.len() == theirs_segments.len() => (theirs_segments.len(), SequenceTracker::new(&schema)),
-        true => (theirs_segments.len(), Box::pin(theirs.tracker_after_last_row()).await?),
+        true => (theirs_segments.len(), boxed(|| theirs.tracker_after_last_row()).await?),
         false => (0, SequenceTracker::new(&schema)),
     };
     for (segment, theirs) in manifest.segments.iter_mut().zip(theirs_segments).take(kept) {
@@ -522,7 +522,7 @@ pub(in crate::table) async fn join_sequences(theirs: &Table, manifest: &mut Mani
     }
     match kept {
         0 => Ok(()),
-        _ => Box::pin(theirs.check_followed(&tracker, &[])).await,
+        _ => boxed(|| theirs.check_followed(&tracker, &[])).await,
     }
 }
 

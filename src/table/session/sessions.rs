@@ -19,6 +19,7 @@ use crate::{
 
 /// A write session that has files in a store: it was not committed, or its files were not deleted yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SessionInfo {
     /// Id of the session.
     pub session: Uuid,
@@ -41,26 +42,8 @@ pub struct SessionInfo {
 }
 
 impl Table {
-    /// Returns the write sessions that have files in a store, the one that was written to last first. Lists once, and reads the plans.
-    ///
-    /// ```
-    /// # use tetrys::{Schema, Store, Table, WriteOptions};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// let store = Store::open("memory://")?;
-    /// let schema = Schema::builder().index("id", "i64").build()?;
-    /// let writer = Table::create_in(store.clone(), schema, WriteOptions::default()).await?;
-    /// let plan = writer.plan(Some(3), Vec::new()).await?;
-    /// let sessions = Table::sessions(&store).await?;
-    /// assert_eq!((sessions[0].session, sessions[0].partitions, sessions[0].finished), (plan.session(), Some(3), 0));
-    /// // The plan, and the file that says when the session began.
-    /// assert_eq!(Table::abort_session(&store, plan.session()).await?, 2);
-    /// assert!(Table::sessions(&store).await?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - Errors of the store.
-    pub async fn sessions(store: &Store) -> Result<Vec<SessionInfo>> {
+    /// Does what `Storage::sessions` says.
+    pub(crate) async fn sessions(store: &Store) -> Result<Vec<SessionInfo>> {
         let mut files: BTreeMap<Uuid, Vec<Listed>> = BTreeMap::new();
         for listed in store.list_all("sessions").await?.into_iter().filter(|listed| is_session_file(&listed.name)) {
             if let Some(Ok(session)) = listed.name.split('/').nth(1).map(Uuid::try_parse) {
@@ -98,14 +81,8 @@ impl Table {
         Ok(sessions)
     }
 
-    /// Ends a write session without a commit: deletes its files, and the pins that were left for it if it has a plan. Returns the
-    /// number of files: 0 if it was committed or aborted before, or has not written anything. A process that commits it later gets a
-    /// `Conflict`, unless it is publishing already, and what a process still writes is garbage.
-    ///
-    /// # Errors
-    /// - `NotFound`: the store has neither a table nor sessions.
-    /// - Errors of the store.
-    pub async fn abort_session(store: &Store, session: Uuid) -> Result<u64> {
+    /// Does what `Storage::abort_session` says.
+    pub(crate) async fn abort_session(store: &Store, session: Uuid) -> Result<u64> {
         let listed = store.list(&format!("sessions/{session}")).await?;
         let files = listed.iter().filter(|(name, _)| is_session_file(name)).count() as u64;
         if files == 0 {

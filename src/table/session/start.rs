@@ -18,8 +18,8 @@ use crate::{
     commit::{self, Decided, decisions},
     error::{Error, ErrorKind, Result},
     machine,
-    once::Once,
     store::{Put, Store},
+    work::Once,
     write::Begin,
 };
 

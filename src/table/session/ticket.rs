@@ -84,6 +84,8 @@ struct Record {
     locality: Locality,
     #[serde(default, skip_serializing_if = "is_default")]
     index_tails: IndexTails,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    share_repeats: bool,
     /// The version that was the newest one when the session began; `None` if that is the version that the session changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<u64>,
@@ -231,6 +233,7 @@ impl TableWriter {
             reuse: self.options.reuse,
             locality: self.options.locality,
             index_tails: self.options.index_tails,
+            share_repeats: self.options.share_repeats,
             since: Some(self.start.since()).filter(|since| *since != base.unwrap_or(0)),
             salted: self.session.store.salt() != Salt::NONE,
             partitions: self.held.partitions_until().max(self.joined.as_ref().map_or(0, |joined| joined.partitions)),
@@ -260,6 +263,7 @@ impl TableWriter {
             locality: record.locality,
             allow_unpinned: record.allow_unpinned,
             index_tails: record.index_tails,
+            share_repeats: record.share_repeats,
             ..Default::default()
         };
         let (table, commit_id, allow_unpinned) = (plan.table, plan.commit_id, record.allow_unpinned);

@@ -8,7 +8,7 @@ use crate::{
     commit,
     error::{Error, Result, short},
     store::Store,
-    table::{objects::is_folder, table::split_name},
+    table::{objects::is_folder, url::TableUrl},
 };
 
 /// The answer of [`is_vacant`].
@@ -54,15 +54,14 @@ async fn first_of_others(store: &Store) -> Result<(Option<String>, bool)> {
 
 /// Checks that a new table of this name can be opened later: text after an `@` would be read as a version or tag.
 pub(in crate::table) fn is_new_name(store: &Store) -> Result<()> {
-    // In `abfs` URLs the account follows an `@`.
-    let is_account =
-        store.url().split_once("://").is_some_and(|(scheme, rest)| scheme.starts_with("abfs") && !rest.contains('/'));
-    match split_name(store.url()) {
-        Some((root, name)) if !is_account => Err(Error::invalid(format!(
-            "{}: expected a new table, found the name of a version: `@{name}` would be read as version or tag `{name}` of {root}; \
+    let url = TableUrl::new(store.url());
+    match url.name() {
+        Some(name) => Err(Error::invalid(format!(
+            "{}: expected a new table, found the name of a version: `@{name}` would be read as version or tag `{name}` of {}; \
              leave it out",
-            store.url()
+            store.url(),
+            url.root()
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }

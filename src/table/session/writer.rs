@@ -30,6 +30,7 @@ use crate::{
     schema::Schema,
     store::{Store, StoreOptions},
     table::{objects::together, table::Table},
+    work::boxed,
     write::{HeldParts, IndexTails, PartitionWriter, Receipt, Reuse, Sharing, WriteOptions},
 };
 
@@ -162,7 +163,7 @@ impl Table {
 
 impl TableWriter {
     async fn create(store: Store, schema: Schema, options: WriteOptions) -> Result<Self> {
-        options.cuts.check()?;
+        let _ = options.cuts.check()?;
         if schema.index().len() == 0 {
             // Without a column, an index segment could not hold a number of rows.
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
@@ -184,7 +185,7 @@ impl TableWriter {
         schema: Schema,
         options: WriteOptions,
     ) -> Result<Self> {
-        options.cuts.check()?;
+        let _ = options.cuts.check()?;
         // All processes of the session make the same objects of the same rows.
         let is_salted = session.store.salt() != Salt::NONE;
         session.store = session.store.salted(Salt(is_salted.then_some(id)));
@@ -199,14 +200,14 @@ impl TableWriter {
     pub(in crate::table) async fn append(base: &Table, options: WriteOptions) -> Result<Self> {
         // With the cut limits of the table, equal rows make equal blocks, so that blocks can be reused.
         let options = WriteOptions { cuts: base.manifest().cuts, ..options };
-        let collected = Box::pin(collected_since(base));
+        let collected = boxed(|| collected_since(base));
         // A session that pins no other table writes nothing when it begins, so the look for a collection runs at the same time.
         let only_reads = base.manifest().stores.is_empty() && matches!(options.reuse, Reuse::Auto | Reuse::None);
         let (newest, begun) = match only_reads {
             true => {
-                let begun = Box::pin(Session::rows(base, None, true, &options));
+                let begun = boxed(|| Session::rows(base, None, true, &options));
                 // The commit starts from the last row, and finds it in memory then.
-                let (newest, begun, _) = join3(collected, begun, Box::pin(base.tracker_after_last_row())).await;
+                let (newest, begun, _) = join3(collected, begun, boxed(|| base.tracker_after_last_row())).await;
                 (newest?, Some(begun))
             }
             false => (collected.await?, None),
@@ -216,7 +217,7 @@ impl TableWriter {
         let base = alike.as_ref().unwrap_or(base);
         let session = match (newest, begun) {
             (None, Some(begun)) => begun?,
-            (newest, _) => Box::pin(Session::rows(base, newest, true, &options)).await?,
+            (newest, _) => boxed(|| Session::rows(base, newest, true, &options)).await?,
         };
         let session = Session { folds: true, ..session };
         Self::of(session, machine::new_id(), SessionKind::Append, base.schema().clone(), options)
@@ -228,7 +229,8 @@ impl TableWriter {
             return Err(Error::invalid("the schema has no index column, at least one is needed"));
         }
         let schema = schema.with_ids_after(base.schema())?;
-        let session = Box::pin(Session::rows(base, collected_since(base).await?, false, &options)).await?;
+        let collected = collected_since(base).await?;
+        let session = boxed(|| Session::rows(base, collected, false, &options)).await?;
         Self::of(session, machine::new_id(), SessionKind::Overwrite, schema, options)
     }
 
@@ -412,7 +414,7 @@ impl TableWriter {
                 self.expect_partitions(receipt.partition.saturating_add(1));
             }
         }
-        commit::in_order_without(self.id, self.partitions.load(Ordering::Relaxed), abandoned, given)
+        commit::in_order(self.id, self.partitions.load(Ordering::Relaxed), abandoned, given)
     }
 
     /// Leaves out the rows of a partition. The commit then requires no receipt of it.
@@ -452,7 +454,7 @@ impl TableWriter {
         };
         let manifest = self.manifest(&session, segments, &receipts, extras)?;
         let store = session.store.clone();
-        let table = session.publish(manifest).await?;
+        let table = boxed(|| session.publish(manifest)).await?;
         // The version exists, so a failure to delete the files of the session must not fail the commit.
         self.start.set_over();
         // A process that was forked from this one stores what it writes.
@@ -524,7 +526,7 @@ impl TableWriter {
     async fn segments(&self, session: &Session, receipts: &[Receipt], owners: &BTreeMap<u32, u32>) -> Result<Vec<Segment>> {
         let base = session.base.as_ref().filter(|_| self.kind == SessionKind::Append);
         let tracker = match base {
-            Some(base) => Box::pin(base.tracker_after_last_row()).await?,
+            Some(base) => boxed(|| base.tracker_after_last_row()).await?,
             None => SequenceTracker::new(&self.schema),
         };
         let with_tails = session.base.as_ref().is_some_and(|base| base.manifest().has_tails());
@@ -539,7 +541,7 @@ impl TableWriter {
             tails: if with_tails { IndexTails::All } else { self.options.index_tails },
             held: &self.held,
         };
-        let merged = Box::pin(commit::merge(&session.store, receipts, into));
+        let merged = boxed(|| commit::merge(&session.store, receipts, into));
         // Parts in memory are there also where a collection has deleted their chunks.
         let (segments, tracker) = match &session.base {
             Some(_) => try_join(merged, self.start.ensure_open()).await?.0,
@@ -551,7 +553,7 @@ impl TableWriter {
             }
         };
         match base {
-            Some(base) => Box::pin(base.check_followed(&tracker, receipts)).await.map(|()| segments),
+            Some(base) => boxed(|| base.check_followed(&tracker, receipts)).await.map(|()| segments),
             None => Ok(segments),
         }
     }

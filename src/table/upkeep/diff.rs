@@ -23,12 +23,11 @@ use super::{
     diff_parts::{RowsInParts, parts_for},
     diff_rows::{self, Doubts, Origin},
     diff_segments::{Chosen, SegmentToCompare, choose},
-    diff_views::{Contents, RowsOfGroups, content},
+    diff_views::{Contents, Places, RowsOfGroups, content},
 };
 use crate::{
     error::{Error, Result, counted},
     format::Segment,
-    offload::{offload, offload_large},
     progress::Progress,
     schema::{Column, Schema},
     table::{
@@ -36,6 +35,7 @@ use crate::{
         table::Table,
         temporary::{Folder, MEMORY_LIMIT},
     },
+    work::{offload, offload_large},
 };
 
 /// The most segments of a column group that are read at a time.
@@ -57,8 +57,8 @@ pub struct DiffOptions {
     pub exact: bool,
     /// Memory in bytes up to which the keys and hashes of both tables are compared in memory. Those of larger tables go through
     /// temporary files; the comparison then takes about this limit, plus the objects of a segment, plus 8 bytes for each row that
-    /// was added, removed or changed. All rows with one key are compared together, so they must fit into memory. The default is
-    /// 2 GiB. Views are always compared in memory.
+    /// was added, removed or changed, and for each row of a view and each of its sources. All rows with one key are compared together, so
+    /// they must fit into memory. The default is 2 GiB.
     pub memory_limit: Option<u64>,
     /// Folder for the temporary files. They are deleted when they are closed, even if the process is killed. The default is the
     /// folder of the system.
@@ -124,6 +124,7 @@ impl Diff {
 
 /// Differences in an index column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ColumnDiff {
     /// Name of the column.
     pub name: String,
@@ -169,6 +170,7 @@ impl fmt::Display for Diff {
 
 /// Differences in a column group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct GroupDiff {
     /// Name of the group.
     pub name: String,
@@ -254,8 +256,8 @@ impl Table {
         let memory = options.memory_limit.unwrap_or(MEMORY_LIMIT);
         let chosen = choose(before, self, &keys);
         let [of_before, of_now] = &chosen;
-        let is_small = self.bytes_to_compare(of_now).saturating_add(before.bytes_to_compare(of_before)) <= memory;
-        let mut found = match is_small || self.is_view() || before.is_view() {
+        let (now, then) = try_join(self.bytes_to_compare(of_now), before.bytes_to_compare(of_before)).await?;
+        let mut found = match now.saturating_add(then) <= memory {
             true => self.diff_in_memory(before, &keys, &chosen, options.exact).await?,
             false => self.diff_in_parts(before, &keys, &chosen, options, memory).await?,
         };
@@ -313,21 +315,47 @@ impl Table {
     ) -> Result<Diff> {
         let folder = Folder::new("diff", options.temporary_folder.clone());
         let [of_before, of_now] = chosen;
-        let parts = parts_for([(self, of_now), (before, of_before)], memory);
-        let progress = Arc::new(Progress::new("reading hashes", self.rows_of(of_now) + before.rows_of(of_before)));
-        let new = Arc::new(RowsInParts::of((self, of_now), keys, parts, memory / 4, &folder, &progress).await?);
-        let old = Arc::new(RowsInParts::of((before, of_before), keys, parts, memory / 4, &folder, &progress).await?);
+        let (now, then) = try_join(Places::of(self), Places::of(before)).await?;
+        let parts = parts_for([(&now, of_now), (&then, of_before)], memory);
+        let read = ReadInParts { now: (&now, of_now), then: (&then, of_before), keys, parts, memory, folder };
+        let is_of_views = self.is_view() || before.is_view();
+        // As in memory: first the places of the rows of views are compared.
+        let nothing = Contents::new();
+        let (mut old, mut new) = read.rows(is_of_views.then_some(&nothing)).await?;
+        let mut bytes_before = 0;
+        if is_of_views {
+            let contents = contents_of((&old, &then), (&new, &now), parts).await?;
+            if !contents.is_empty() {
+                bytes_before = old.bytes + new.bytes;
+                drop((old, new));
+                (old, new) = read.rows(Some(&contents)).await?;
+            }
+        }
         let (mut found, doubts) = compare_parts(&old, &new, parts, Arc::default(), options.exact).await?;
         if options.exact && !doubts.is_empty() {
             let (same, bytes) = diff_rows::settled(&old.origins(), &new.origins(), &doubts).await?;
             found = compare_parts(&old, &new, parts, Arc::new(same), false).await?.0;
             found.payload_bytes = bytes;
         }
+        found.bytes_read += bytes_before;
         Ok(found)
     }
 
-    /// Estimates the bytes that it takes to compare the rows of these segments in memory.
-    fn bytes_to_compare(&self, chosen: &[SegmentToCompare]) -> u64 {
+    /// Estimates the bytes that it takes to compare the rows of these segments in memory: of a view, with the hashes of its sources.
+    async fn bytes_to_compare(&self, chosen: &[SegmentToCompare]) -> Result<u64> {
+        let mut bytes = self.own_bytes_to_compare(chosen);
+        if self.is_view() {
+            for source in self.sources().await?.iter() {
+                let segments = &source.manifest().segments;
+                let groups = segments.iter().flat_map(|segment| segment.groups.iter().map(|group| (segment.rows, group.blocks)));
+                bytes = groups.fold(bytes, |bytes, (rows, blocks)| bytes.saturating_add(9 * rows + 40 * blocks));
+                bytes = bytes.saturating_add(8 * self.rows());
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn own_bytes_to_compare(&self, chosen: &[SegmentToCompare]) -> u64 {
         let schema = &self.manifest().schema;
         let each = ROW_BYTES + 8 * schema.index().len() as u64 + 9 * schema.groups().len() as u64;
         let segments: Vec<&Segment> = chosen.iter().filter_map(|chosen| self.manifest().segments.get(chosen.segment)).collect();
@@ -482,6 +510,49 @@ fn partners(old: &[u128], new: &[u128]) -> Vec<Option<usize>> {
         }
     }
     partners
+}
+
+/// The values that are read of two tables, in partitions on disk.
+struct ReadInParts<'a> {
+    now: (&'a Places, &'a [SegmentToCompare]),
+    then: (&'a Places, &'a [SegmentToCompare]),
+    keys: &'a [String],
+    parts: usize,
+    memory: u64,
+    folder: Folder,
+}
+
+impl ReadInParts<'_> {
+    /// Returns the rows of the table before and of the table now, with the hashes of these contents.
+    async fn rows(&self, contents: Option<&Contents>) -> Result<(Arc<RowsInParts>, Arc<RowsInParts>)> {
+        let Self { now, then, keys, parts, memory, folder } = self;
+        let rows = |(places, chosen): (&Places, &[SegmentToCompare])| places.table().rows_of(chosen);
+        let progress = Arc::new(Progress::new("reading hashes", rows(*now) + rows(*then)));
+        let new = RowsInParts::of(*now, keys, contents, *parts, memory / 4, folder, &progress).await?;
+        let old = RowsInParts::of(*then, keys, contents, *parts, memory / 4, folder, &progress).await?;
+        Ok((Arc::new(old), Arc::new(new)))
+    }
+}
+
+/// Returns the contents of the rows that may differ: those at other places. Partition by partition, because these may be all rows.
+async fn contents_of(
+    (old, then): (&Arc<RowsInParts>, &Places),
+    (new, now): (&Arc<RowsInParts>, &Places),
+    parts: usize,
+) -> Result<Contents> {
+    let (old, then, new, now) = (Arc::clone(old), then.clone(), Arc::clone(new), now.clone());
+    offload(move |stop| {
+        let mut contents = Contents::new();
+        for part in 0..parts {
+            stop.check()?;
+            let (_, doubts) = compare(&old.part(part)?, &new.part(part)?, &BTreeMap::new());
+            let (of_old, of_new): (RowsOfGroups, RowsOfGroups) = split(doubts);
+            contents.extend(then.contents(of_old));
+            contents.extend(now.contents(of_new));
+        }
+        Ok(contents)
+    })
+    .await
 }
 
 /// Compares all partitions of the rows of two tables, as [`compare`] does. Returns the rows that may be equal only if `with_doubts`.

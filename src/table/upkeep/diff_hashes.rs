@@ -10,10 +10,10 @@ use super::{diff_rows::Origin, diff_segments::paired_key};
 use crate::{
     error::{Error, Result},
     format::{LayoutRun, index_columns_reader},
-    offload::Stop,
     progress::Progress,
     schema::{ColumnGroup, ColumnId, Schema},
     table::{lists::Lists, reading::source::NO_ROW},
+    work::Stop,
 };
 
 /// Bytes of a row of a table while rows are compared, beside the hashes of its columns.
@@ -76,25 +76,39 @@ impl Prints {
     /// Returns the hashes of the rows of a view: `at` has the row of this table for each row of the view. With lists, a row
     /// stands for all rows of its list.
     pub(super) fn at(self, at: &Arc<[i64]>, lists: Option<&Lists>) -> Self {
-        let taken = |row: i64| usize::try_from(row).ok();
-        let print = |row: i64| taken(row).and_then(|row| self.rows.get(row)).copied().unwrap_or_default();
-        let is_alone = |row: i64| row == NO_ROW || taken(row).is_some_and(|row| self.alone.get(row) == Some(&true));
-        let members = |row: &i64| -> Vec<i64> {
-            match (lists, u64::try_from(*row)) {
-                (Some(lists), Ok(first)) => lists.rows(first).map(u64::cast_signed).collect(),
-                _ => vec![*row],
-            }
+        let look = |row: u64| {
+            let row = usize::try_from(row).unwrap_or(usize::MAX);
+            (self.rows.get(row).copied().unwrap_or_default(), self.alone.get(row) == Some(&true))
         };
-        let together = |row: &i64| match lists {
-            None => print(*row),
-            Some(_) => {
-                XxHash3_64::oneshot(&members(row).into_iter().flat_map(|row| print(row).to_le_bytes()).collect::<Vec<_>>())
-            }
-        };
-        let rows = at.iter().map(together).collect();
-        let alone = at.iter().map(|row| members(row).into_iter().all(is_alone)).collect();
+        let (rows, alone) = at.iter().map(|row| of_view_row(*row, lists, look)).unzip();
         let origin = self.origin.filter(|_| lists.is_none()).map(|origin| Origin { at: Some(Arc::clone(at)), ..origin });
         Self { columns: self.columns, valid: self.valid, rows, alone, origin }
+    }
+}
+
+/// Returns the rows of a source table that a row of a view stands for: one, those of a list, or none.
+pub(super) fn rows_at(row: i64, lists: Option<&Lists>) -> Vec<u64> {
+    match (u64::try_from(row), lists) {
+        (Ok(first), Some(lists)) => lists.rows(first).collect(),
+        (Ok(row), None) => vec![row],
+        (Err(_), _) => Vec::new(),
+    }
+}
+
+/// Returns the hash of a row of a view, and whether it has blocks of its own. `row` is the row of the source table, and `look` returns both
+/// for a row of that table.
+pub(super) fn of_view_row(row: i64, lists: Option<&Lists>, look: impl Fn(u64) -> (u64, bool)) -> (u64, bool) {
+    let (mut hashes, mut alone) = (Vec::new(), true);
+    for (hash, is_alone) in rows_at(row, lists).into_iter().map(look) {
+        hashes.push(hash);
+        alone &= is_alone;
+    }
+    if row == NO_ROW {
+        hashes.push(0);
+    }
+    match lists {
+        None => (hashes.first().copied().unwrap_or_default(), alone),
+        Some(_) => (XxHash3_64::oneshot(&hashes.into_iter().flat_map(u64::to_le_bytes).collect::<Vec<_>>()), alone),
     }
 }
 

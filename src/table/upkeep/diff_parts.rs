@@ -18,17 +18,18 @@ use super::{
     diff_hashes::{IndexOfRows, Prints, ROW_BYTES, RowHashes, SegmentRows, columns_of, hash_values, key_of},
     diff_rows::Origin,
     diff_segments::{SegmentToCompare, paired_key},
+    diff_views::{Contents, GroupAt, Places, PrintsOfView},
 };
 use crate::{
     error::{Error, Result, counted},
     format::index_columns_reader,
-    offload::{Stop, offload},
     progress::Progress,
     schema::Schema,
     table::{
-        table::Table,
+        seen::seen_columns,
         temporary::{Counted, Folder},
     },
+    work::{Stop, offload},
 };
 
 /// The most partitions. Each has a buffer while they are written.
@@ -37,17 +38,17 @@ const MOST_PARTS: u64 = 1024;
 const BUFFER: Range<u64> = 4 << 10..1 << 20;
 
 /// Returns the number of partitions of two tables, so that a partition of both takes about half of the memory.
-pub(super) fn parts_for(tables: [(&Table, &[SegmentToCompare]); 2], memory: u64) -> usize {
-    let bytes =
-        |(table, chosen): (&Table, &[SegmentToCompare])| table.rows_of(chosen).saturating_mul(ROW_BYTES + width(table) as u64);
+pub(super) fn parts_for(tables: [(&Places, &[SegmentToCompare]); 2], memory: u64) -> usize {
+    let bytes = |(places, chosen): (&Places, &[SegmentToCompare])| {
+        places.table().rows_of(chosen).saturating_mul(ROW_BYTES + width(places) as u64)
+    };
     let bytes = tables.into_iter().map(bytes).fold(0, u64::saturating_add);
     (bytes.saturating_mul(2) / memory.max(1)).clamp(1, MOST_PARTS) as usize
 }
 
 /// Returns the bytes of a record, or more.
-fn width(table: &Table) -> usize {
-    let schema = &table.manifest().schema;
-    8 + 16 + 8 * schema.index().len() + 9 * schema.groups().len()
+fn width(places: &Places) -> usize {
+    8 + 16 + 8 * places.table().schema().index().len() + 9 * places.groups().len()
 }
 
 /// The rows of a table in partitions, in a temporary file.
@@ -68,11 +69,13 @@ struct Group {
     /// Names and types of the columns, and of those that are no masked copies.
     columns: Vec<(String, String)>,
     valid: Vec<(String, String)>,
-    origin: Origin,
+    /// `None` if a row stands for a list of rows.
+    origin: Option<Origin>,
 }
 
 impl RowsInParts {
-    /// Reads what is compared of a table, which is no view, segment by segment. `memory` bounds the buffers.
+    /// Reads what is compared of a table, segment by segment. `contents` has the contents whose hashes are read; `None` means all of them.
+    /// `memory` bounds the buffers, and the hashes of the sources of a view that are kept.
     ///
     /// # Errors
     /// - `Unavailable`: the file cannot be written. The message names the folder and the bytes written.
@@ -80,31 +83,33 @@ impl RowsInParts {
     /// - `Corrupt`: an index, layout or hashes object is damaged.
     /// - Errors of the store.
     pub(super) async fn of(
-        (table, chosen): (&Table, &[SegmentToCompare]),
+        (places, chosen): (&Places, &[SegmentToCompare]),
         keys: &[String],
+        contents: Option<&Contents>,
         parts: usize,
         memory: u64,
         folder: &Folder,
         progress: &Progress,
     ) -> Result<Self> {
+        let table = places.table();
         let schema = &table.manifest().schema;
-        let names: Vec<String> = schema.index().map(|column| column.name.clone()).collect();
+        let names: Vec<String> = table.schema().index().map(|column| column.name.clone()).collect();
         // The order of the keys is that of the caller, in both tables.
         let of_keys: Vec<usize> = keys.iter().filter_map(|key| names.iter().position(|name| name == key)).collect();
         let others: Vec<usize> = (0..names.len()).filter(|place| !of_keys.contains(place)).collect();
-        let groups = schema.groups().iter().enumerate().map(|(number, group)| {
-            let (columns, valid) = columns_of(schema, group);
-            Group { name: group.name.clone(), columns, valid, origin: Origin { table: table.clone(), group: number, at: None } }
-        });
-        let groups: Vec<Group> = groups.collect();
+        let compared = places.groups();
+        let mut of_view = PrintsOfView::new(places, contents, memory);
         let mut out = Parts::new(folder, parts, memory)?;
-        let every: Vec<usize> = (0..names.len()).collect();
+        let every = seen_columns(table.manifest());
         let mut bytes = 0;
         for chosen in chosen {
             let segment = table.segment(chosen.segment)?;
-            let mut prints = Vec::with_capacity(groups.len());
-            for number in 0..groups.len() {
-                let (rows, alone, read) = table.segment_prints(chosen, number, None).await?;
+            let mut prints = Vec::with_capacity(compared.len());
+            for group in &compared {
+                let (rows, alone, read) = match table.is_view() {
+                    true => of_view.of_rows(group, segment.first_row..segment.first_row + segment.rows).await?,
+                    false => table.segment_prints(chosen, group.group, contents).await?,
+                };
                 prints.push((rows, alone));
                 bytes += read;
             }
@@ -126,12 +131,18 @@ impl RowsInParts {
         }
         let (file, parts) = out.finish()?;
         let index = others.iter().filter_map(|place| names.get(*place)).cloned().collect();
+        let described = |of: GroupAt| {
+            let schema = &of.table.manifest().schema;
+            let (columns, valid) = schema.groups().get(of.group).map(|group| columns_of(schema, group)).unwrap_or_default();
+            Group { name: of.name, columns, valid, origin: of.origin }
+        };
+        let groups = compared.into_iter().map(described).collect();
         Ok(Self { file, parts, index, groups, bytes })
     }
 
     /// Returns the sources of the column groups.
     pub(super) fn origins(&self) -> BTreeMap<String, Origin> {
-        self.groups.iter().map(|group| (group.name.clone(), group.origin.clone())).collect()
+        self.groups.iter().filter_map(|group| Some((group.name.clone(), group.origin.clone()?))).collect()
     }
 
     /// Reads the rows of a partition.
@@ -170,7 +181,7 @@ impl RowsInParts {
             }
         }
         let groups = self.groups.iter().zip(prints).map(|(group, (rows, alone))| {
-            let (columns, valid, origin) = (group.columns.clone(), group.valid.clone(), Some(group.origin.clone()));
+            let (columns, valid, origin) = (group.columns.clone(), group.valid.clone(), group.origin.clone());
             (group.name.clone(), Prints { columns, valid, rows, alone, origin })
         });
         let (groups, index) = (groups.collect(), self.index.iter().cloned().zip(index).collect());

@@ -22,7 +22,7 @@ use crate::{
     format::{MAX_SEGMENT_ROWS, Manifest},
     store::{Listed, Store},
     table::{objects::FOLDERS, table::Table},
-    waves::waves,
+    work::waves,
 };
 
 /// Newest manifests that are read.
@@ -38,7 +38,7 @@ const MANY_PIECES: u64 = 32;
 /// Rows of a window whose blocks should lie in one run.
 const WINDOW: u64 = 16;
 
-/// Result of [`Table::diagnose`]: the faults of a table, and the parts that were not checked.
+/// Result of [`Storage::diagnose`](crate::table::Storage::diagnose): the faults of a table, and the parts that were not checked.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -66,6 +66,7 @@ impl Diagnosis {
 
 /// A fault of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// A sentence that describes the fault.
     pub what: String,
@@ -82,24 +83,24 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cure {
-    /// Replace the object of this name by that of a copy of the table: [`Table::repair`].
+    /// Replace the object of this name by that of a copy of the table: [`Storage::repair`](crate::table::Storage::repair).
     Copy,
-    /// Replace the manifest of this name by that of a copy of the table: [`Table::repair`]. If there is no copy, move the manifest out of the table: its version
+    /// Replace the manifest of this name by that of a copy of the table: [`Storage::repair`](crate::table::Storage::repair). If there is no copy, move the manifest out of the table: its version
     /// is lost then, and this version is the newest.
     CopyOrMove(u64),
-    /// Replace the manifest of this name by that of a copy of the table: [`Table::repair`]. If there is no copy, give this version up: [`Table::give_up`].
+    /// Replace the manifest of this name by that of a copy of the table: [`Storage::repair`](crate::table::Storage::repair). If there is no copy, give this version up: [`Versions::give_up`](crate::table::Versions::give_up).
     GiveUp(u64),
     /// Move the manifest of this name, which is of another table, out of this one: then this version is the newest.
     Move(u64),
-    /// Collect garbage: [`Table::collect_garbage`].
+    /// Collect garbage: [`Storage::collect_garbage`](crate::table::Storage::collect_garbage).
     CollectGarbage,
-    /// Keep fewer versions: [`Table::collect_garbage`] with [`GcSettings::keep_versions`](super::GcSettings::keep_versions).
+    /// Keep fewer versions: [`Storage::collect_garbage`](crate::table::Storage::collect_garbage) with [`GcSettings::keep_versions`](super::GcSettings::keep_versions).
     KeepFewer,
-    /// Delete what a writer left that never committed: [`Table::collect_abandoned`].
+    /// Delete what a writer left that never committed: [`Storage::collect_abandoned`](crate::table::Storage::collect_abandoned).
     CollectAbandoned,
-    /// Merge index segments: [`Table::compact`].
+    /// Merge index segments: [`Storage::compact`](crate::table::Storage::compact).
     Compact,
-    /// Merge index segments, and copy scattered blocks side by side: [`Table::compact_runs`].
+    /// Merge index segments, and copy scattered blocks side by side: [`Storage::compact_runs`](crate::table::Storage::compact_runs).
     CompactRuns,
     /// Record where the other table is now: [`Table::rebind`].
     Rebind,
@@ -111,7 +112,7 @@ pub enum Cure {
     Retry,
     /// Make the table or view at this place anew from a version that exists.
     MakeAnew(String),
-    /// Copy the chunks of the other table: [`Table::materialize`]; for a view, keep the other table.
+    /// Copy the chunks of the other table: [`Storage::materialize`](crate::table::Storage::materialize); for a view, keep the other table.
     Materialize,
     /// Remove this tag: [`Edit::untag`](crate::table::Edit::untag).
     Untag(String),
@@ -120,40 +121,8 @@ pub enum Cure {
 }
 
 impl Table {
-    /// Looks for what is wrong with the table in `store`: objects that are missing or have another size, manifests and pins that
-    /// cannot be read, other tables that are gone, sessions and garbage that are older than `age`, tags of versions that do not
-    /// exist, and many small pieces. `now` is in milliseconds since 1970-01-01T00:00Z.
-    ///
-    /// Reads no payload, and sends at most about 2,000 requests, whatever the size of the table: to a small table some twenty, and
-    /// one more for each older version. [`Diagnosis::not_checked`] lists what it did not look at. The bytes within objects are
-    /// always in this list, and the chunks that only older versions use: [`Table::verify_more`] reads them.
-    ///
-    /// ```
-    /// # use std::{sync::Arc, time::Duration};
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # use tetrys::{Schema, Store, Table, WriteOptions, table::{Cure, now_ms}};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
-    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
-    /// # let schema = Schema::builder().index("id", "i64").group("square", [("square.side", "i64")]).build()?;
-    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
-    /// # let mut partition = writer.partition()?;
-    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("square.side", column())])?).await?;
-    /// # writer.commit([partition.finish().await?]).await?;
-    /// let (store, week) = (Store::open(&url)?, Duration::from_secs(7 * 24 * 3600));
-    /// assert!(Table::diagnose(&store, week, now_ms()).await?.findings.is_empty());
-    /// std::fs::remove_dir_all(folder.path().join("t/chunks"))?;
-    /// let found = Table::diagnose(&store, week, now_ms()).await?;
-    /// assert!(found.findings[0].what.contains("missing") && found.findings[0].cure == Cure::Copy);
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A fault of the table is no error: [`Diagnosis::findings`] lists it.
-    /// - `NotFound`: there is no table, and nothing that a writer left.
-    /// - `Unsupported`: the newest version needs a newer build to be read, or the store cannot list its objects.
-    /// - Errors of the store.
-    pub async fn diagnose(store: &Store, age: Duration, now: i64) -> Result<Diagnosis> {
+    /// Does what `Storage::diagnose` says.
+    pub(crate) async fn diagnose(store: &Store, age: Duration, now: i64) -> Result<Diagnosis> {
         let mut doctor = Doctor::new(store.clone(), before(age, now));
         if let Some(newest) = doctor.newest().await? {
             // Listed before the manifests are read: garbage collection deletes the manifest of a version before its objects.

@@ -45,6 +45,7 @@ use crate::{
         session::{Session, lineage, remove_empty_folders},
         table::Table,
     },
+    work::boxed,
 };
 
 /// Maximum number of plans in one call. Another plan is made if another writer committed first. It lists nothing again but manifests,
@@ -52,40 +53,19 @@ use crate::{
 const PLANS: usize = 16;
 
 impl Table {
-    /// Returns what [`Table::collect_garbage`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table.
-    /// - `Unsupported`: a version needs a later writer.
-    /// - `Denied`: a folder of a local table is a link.
-    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
-    /// - Errors of the store.
-    pub async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        Ok(Box::pin(survey(store, settings, now, &BTreeSet::new(), None)).await?.ok_or_else(|| no_table(store))?.plan)
+    /// Does what `Storage::plan_garbage` says.
+    pub(crate) async fn plan_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
+        let nothing = BTreeSet::new();
+        Ok(boxed(|| survey(store, settings, now, &nothing, None)).await?.ok_or_else(|| no_table(store))?.plan)
     }
 
-    /// Gives up versions that are not kept and objects that no kept version names, and deletes what an earlier call has given up at least
-    /// an age ago. So the first call frees no space, and a call an age later does. Versions that other tables have pinned are kept, and
-    /// what an open write session may need.
-    ///
-    /// Only objects whose names a writer of tables makes are deleted; other files stay. Where no manifest is, nothing is deleted: see
-    /// [`Table::collect_abandoned`]. A copy of a table that lacks only its newest manifests looks like an older table with objects
-    /// that nobody needs, so complete a copy before you collect its garbage.
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table.
-    /// - `Conflict`: other writers committed again and again meanwhile.
-    /// - `Denied`: no pin can be written to a table that this one uses, or a folder of a local table is a link.
-    /// - `Unsupported`: a version needs a later writer.
-    /// - `Corrupt`: an object of a kept version cannot be read, so nothing may be deleted.
-    /// - Errors of the stores.
-    pub async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
-        let (mut tries, mut seen) = (1, None);
+    /// Does what `Storage::collect_garbage` says.
+    pub(crate) async fn collect_garbage(store: &Store, settings: GcSettings, now: i64) -> Result<GcPlan> {
+        let (mut tries, mut seen, nothing) = (1, None, BTreeSet::new());
         loop {
-            // Boxed, because the states of these are large for the stack of a thread.
-            let survey = Box::pin(survey(store, settings, now, &BTreeSet::new(), seen.take())).await?;
+            let survey = boxed(|| survey(store, settings, now, &nothing, seen.take())).await?;
             let mut survey = survey.ok_or_else(|| no_table(store))?;
-            match Box::pin(survey.carry_out(store)).await {
+            match boxed(|| survey.carry_out(store)).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < PLANS => {
                     (tries, seen) = (tries + 1, Some(survey.seen));
                 }
@@ -94,52 +74,18 @@ impl Table {
         }
     }
 
-    /// Returns what [`Table::collect_abandoned`] would do now: a dry run. `now` is in milliseconds since 1970-01-01T00:00Z.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table.
-    /// - `NotFound`: there is nothing that a writer left.
-    /// - Errors of the store.
-    pub async fn plan_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
+    /// Does what `Storage::plan_abandoned` says.
+    pub(crate) async fn plan_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
         abandoned(store, before(age, now)).await
     }
 
-    /// Deletes what writers left that started a first version and never committed it, if no part of it is younger than `age`. There
-    /// must be no manifest. A copy of a table to which its manifests were not copied yet looks the same, and is deleted too.
-    ///
-    /// ```
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use std::time::Duration;
-    /// # use tetrys::{ErrorKind, Store, Table, table::{GcSettings, now_ms}};
-    /// # let store = Store::open("memory://")?;
-    /// # store.put_new("sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8/plan.json", "a plan".into()).await?;
-    /// let error = Table::collect_garbage(&store, GcSettings::default(), now_ms()).await.unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::NotFound);
-    /// let plan = Table::collect_abandoned(&store, Duration::ZERO, now_ms() + 1).await?;
-    /// assert_eq!((plan.sweep.len(), plan.done), (1, true));
-    /// # Ok::<(), tetrys::Error>(()) }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table.
-    /// - `NotFound`: there is nothing that a writer left.
-    /// - `Conflict`: a writer wrote something meanwhile.
-    /// - `Denied`: a folder of a local directory is a link.
-    /// - Errors of the store.
-    pub async fn collect_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
+    /// Does what `Storage::collect_abandoned` says.
+    pub(crate) async fn collect_abandoned(store: &Store, age: Duration, now: i64) -> Result<GcPlan> {
         collect_abandoned(store, before(age, now)).await
     }
 
-    /// Gives up a version whose manifest is damaged, so that garbage can be collected. The next collections delete the manifest, and
-    /// what this version alone names. If there is a copy of the table, repair the manifest instead ([`Table::repair`]).
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table, or no such version.
-    /// - `Invalid`: the manifest is sound, or it is that of the newest version.
-    /// - `Conflict`: the version has a tag, or another table uses it.
-    /// - `Corrupt`: a pin cannot be read, and may keep this version.
-    /// - Errors of the store.
-    pub async fn give_up(&self, version: u64) -> Result<()> {
+    /// Does what `Versions::give_up` says.
+    pub(crate) async fn give_up(&self, version: u64) -> Result<()> {
         let (store, url) = (self.store(), self.url());
         let newest = Self::open_in(store.clone()).await?;
         if version == newest.version() {
@@ -174,9 +120,10 @@ impl Table {
         }
         // Nothing else is given up, whatever its age: an object of now is younger than the age.
         let settings = GcSettings { keep_versions: 0, age: Duration::MAX };
-        let survey = Box::pin(survey(store, settings, 0, &BTreeSet::from([version]), None)).await?;
+        let given_up = BTreeSet::from([version]);
+        let survey = boxed(|| survey(store, settings, 0, &given_up, None)).await?;
         let mut survey = survey.ok_or_else(|| no_table(store))?;
-        Box::pin(survey.carry_out(store)).await
+        boxed(|| survey.carry_out(store)).await
     }
 
     /// Checks that this build knows all objects that belong to the version.

@@ -16,6 +16,7 @@ use crate::{
 
 /// Description of one version of a table, as `tetrys versions` prints it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct VersionInfo {
     /// Number of the version.
     pub version: u64,
@@ -46,100 +47,29 @@ pub struct VersionInfo {
 }
 
 impl Table {
-    /// Finds out the outcome of a commit by the version that it was to make and its id. The message of
-    /// [`ErrorKind::OutcomeUnknown`] has both. Lists once, and reads the manifests of all later versions, so ask soon.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # use tetrys::{Schema, Table, WriteOptions};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
-    /// # let column = || Arc::new(Int64Array::from_iter_values(0..10)) as _;
-    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
-    /// # let writer = Table::create(&url, schema, WriteOptions::default()).await?;
-    /// # let mut partition = writer.partition()?;
-    /// # partition.write(&RecordBatch::try_from_iter([("id", column()), ("x", column())])?).await?;
-    /// # let table = writer.commit([partition.finish().await?]).await?;
-    /// use tetrys::table::Fate;
-    ///
-    /// let commit = table.manifest().commit_id;
-    /// assert_eq!(Table::fate_of(table.store(), 1, commit).await?, Fate::Committed);
-    /// assert_eq!(Table::fate_of(table.store(), 2, commit).await?, Fate::Open);
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table.
-    /// - `Corrupt`, `Unsupported`: this build cannot read a version after this one.
-    /// - Errors of the store.
-    pub async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+    /// Does what `Versions::fate_of` says.
+    pub(crate) async fn fate_of(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
         commit::fate_of(store, version, commit).await
     }
 
-    /// Rules out that a commit still arrives whose outcome is unknown: where no version has its number, commits an empty version with
-    /// this number. Never returns [`Fate::Open`], except if the commit was to create the table.
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table.
-    /// - `Invalid`: the version is not the next one.
-    /// - `Denied`: the store refuses to write.
-    /// - `Unsupported`: the newest version needs a later writer.
-    /// - `OutcomeUnknown`: the store does not answer.
-    /// - Errors of the store.
-    pub async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
+    /// Does what `Versions::rule_out` says.
+    pub(crate) async fn rule_out(store: &Store, version: u64, commit: Uuid) -> Result<Fate> {
         commit::rule_out(store, version, commit).await
     }
 
-    /// Returns the existing versions of the table in `store`, newest first, with those whose manifest is damaged. Reads manifests
-    /// only.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{Store, Table};
-    /// for version in Table::versions(&Store::open("/data/sensors")?).await? {
-    ///     println!("{} {:?} {} rows, {:?}", version.version, version.operation, version.rows, version.tags);
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// - `Unsupported`: this build cannot read a manifest.
-    /// - Errors of the store.
-    pub async fn versions(store: &Store) -> Result<Vec<VersionInfo>> {
+    /// Does what `Versions::list` says.
+    pub(crate) async fn versions_in(store: &Store) -> Result<Vec<VersionInfo>> {
         let written = commit::existing(store).await?.into_iter().map(|(version, listed)| (version, Some(listed.modified_ms)));
         Self::versions_among(store, written.collect(), None).await
     }
 
-    /// Returns the existing versions of this table, newest first. If the store cannot list its objects, such as a web server,
-    /// returns the versions up to this one, at most about 1,000.
-    ///
-    /// # Errors
-    /// - `Unsupported`: this build cannot read a manifest.
-    /// - Errors of the store.
-    pub async fn history(&self) -> Result<Vec<VersionInfo>> {
+    /// Does what `Versions::list` says.
+    pub(crate) async fn history(&self) -> Result<Vec<VersionInfo>> {
         Ok(self.recent_history(usize::MAX).await?.0)
     }
 
-    /// Returns the newest `limit` versions among those that [`Table::history`] returns, and whether there may be older ones. Reads their
-    /// manifests, and that of the newest version.
-    ///
-    /// ```
-    /// # use tetrys::{Schema, Table, WriteOptions};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// # let folder = tempfile::tempdir()?; let url = folder.path().join("t").display().to_string();
-    /// # let schema = Schema::builder().index("id", "i64").build()?;
-    /// let first = Table::create(&url, schema, WriteOptions::default()).await?.commit([]).await?;
-    /// let second = first.edit().set_property("place", "Zurich").commit().await?;
-    /// let (versions, has_older) = second.recent_history(1).await?;
-    /// assert_eq!((versions[0].version, versions.len(), has_older), (2, 1, true));
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - `Unsupported`: this build cannot read a manifest.
-    /// - Errors of the store.
-    pub async fn recent_history(&self, limit: usize) -> Result<(Vec<VersionInfo>, bool)> {
+    /// Does what `Versions::recent` says.
+    pub(crate) async fn recent_history(&self, limit: usize) -> Result<(Vec<VersionInfo>, bool)> {
         const MOST: u64 = 1000;
         if self.store().lists() {
             let existing = commit::existing(self.store()).await?;

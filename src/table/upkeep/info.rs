@@ -9,6 +9,7 @@ use crate::{commit, error::Result, id::ChunkId, table::table::Table};
 
 /// Statistics of a version, as `tetrys info` prints them.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TableInfo {
     /// URL of the table.
     pub url: String,
@@ -55,6 +56,7 @@ pub struct TableInfo {
 
 /// A source of a view: a table whose rows the view has.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SourceInfo {
     /// URLs where the table may be found, in the order in which they are tried.
     pub urls: Vec<String>,
@@ -74,6 +76,7 @@ pub struct SourceInfo {
 
 /// Statistics of one column group.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct GroupInfo {
     /// Name of the group.
     pub name: String,

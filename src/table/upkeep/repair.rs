@@ -20,12 +20,12 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{MAX_PIN, Pin, manifest_name},
     id::Hash,
-    offload::offload_large,
     store::{Listed, Store},
     table::{
         objects::{is_folder, read_layouts, readable_versions, small, together},
         table::Table,
     },
+    work::offload_large,
 };
 
 /// The most objects that are compared at a time. A chunk may have a GiB.
@@ -33,6 +33,7 @@ const AT_ONCE: usize = 4;
 
 /// Result of a repair.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Repair {
     /// Number of objects that were read and compared, with manifests.
     pub objects: u64,
@@ -53,46 +54,8 @@ impl Repair {
 }
 
 impl Table {
-    /// Compares the objects of all versions of the table in `store` with the hashes that name them, and replaces what is damaged or
-    /// missing by the object of the same name in `copy`: a folder or bucket to which the table was copied. Calls `progress` with the bytes
-    /// compared so far and the bytes in total, of what is known by then. Damaged [pins](Table::users) are replaced too.
-    ///
-    /// Nothing is replaced by bytes that differ from what the version states. A sound manifest is replaced only where later versions name
-    /// another one. A lost manifest is brought back if the newest version says that it is kept, which it does from the
-    /// first garbage collection on. What the objects contain is not checked: [`Table::verify_more`] does. Garbage collections must not run
-    /// meanwhile: what they delete would be brought back, as garbage.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # use tetrys::{Schema, Store, Table, WriteOptions};
-    /// # tokio::runtime::Builder::new_multi_thread().build()?.block_on(async {
-    /// # let folder = tempfile::tempdir()?; let url = |name: &str| folder.path().join(name).display().to_string();
-    /// # let schema = Schema::builder().index("id", "i64").group("x", [("x", "i64")]).build()?;
-    /// # let batch = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![1])) as _), ("x", Arc::new(Int64Array::from(vec![3])) as _)])?;
-    /// # for name in ["drives", "copy"] {
-    /// #     let writer = Table::create(&url(name), schema.clone(), WriteOptions::default()).await?;
-    /// #     let mut partition = writer.partition()?; partition.write(&batch).await?;
-    /// #     writer.commit([partition.finish().await?]).await?;
-    /// # }
-    /// let (drives, copy) = (Store::open(&url("drives"))?, Store::open(&url("copy"))?);
-    /// let (chunk, _) = drives.list("chunks").await?.remove(0);
-    /// drives.delete(&chunk).await?;
-    /// let repair = Table::repair(&drives, &copy, |_, _| {}).await?;
-    /// assert_eq!(repair.repaired, [chunk]);
-    /// assert!(Table::open(&url("drives")).await?.verify(|_, _| {}).await?.damage.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?; Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An object that cannot be repaired is not an error: [`Repair::damage`] lists it.
-    /// - `NotFound`: there is no manifest of a table, or nothing of a table in `copy`.
-    /// - `Invalid`: `copy` is the folder of the table itself.
-    /// - `Unsupported`: a version needs a later reader, or the table is on a web server.
-    /// - `Denied`: an object cannot be written.
-    /// - `OutcomeUnknown`: an object was replaced and may not be durable.
-    /// - Errors of the stores, if they say nothing about the stored bytes.
-    pub async fn repair(store: &Store, copy: &Store, mut progress: impl FnMut(u64, u64)) -> Result<Repair> {
+    /// Does what `Storage::repair` says.
+    pub(crate) async fn repair(store: &Store, copy: &Store, mut progress: impl FnMut(u64, u64)) -> Result<Repair> {
         if store.is_local() && store.url() == copy.url() {
             return Err(Error::invalid(format!("{}: expected a copy of the table, found the table itself", store.url())));
         }

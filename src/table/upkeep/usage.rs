@@ -17,6 +17,7 @@ use crate::{
 
 /// Storage use of a table, as `tetrys du` prints it.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Usage {
     /// URL of the table.
     pub url: String,
@@ -35,6 +36,7 @@ pub struct Usage {
 
 /// Storage use of one version.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct VersionUsage {
     /// Number of the version.
     pub version: u64,
@@ -55,13 +57,8 @@ pub struct VersionUsage {
 }
 
 impl Table {
-    /// Returns the names and sizes in bytes of the table's own objects that this version names. A reader of the version needs
-    /// them all, the manifest, and for some tables objects of other tables.
-    ///
-    /// # Errors
-    /// - `Corrupt`: a layout is damaged.
-    /// - Errors of the store.
-    pub async fn objects(&self) -> Result<BTreeMap<String, u64>> {
+    /// Does what `Storage::objects` says.
+    pub(crate) async fn objects(&self) -> Result<BTreeMap<String, u64>> {
         let named = named(std::slice::from_ref(self)).await?;
         if named.iter().any(|named| named.is_missing_layouts) {
             for group in 0..self.manifest().schema.groups().len() {
@@ -71,14 +68,8 @@ impl Table {
         Ok(named.iter().flat_map(Named::objects).map(|(name, bytes)| (name.clone(), bytes)).collect())
     }
 
-    /// Returns the storage that the table uses, version by version. Reads all manifests, and each layout once. Versions whose manifest
-    /// is damaged are listed apart.
-    ///
-    /// # Errors
-    /// - `Corrupt`: a layout is damaged.
-    /// - `Unsupported`: this build cannot read a manifest or a layout.
-    /// - Errors of the store.
-    pub async fn usage(store: &Store) -> Result<Usage> {
+    /// Does what `Storage::usage` says.
+    pub(crate) async fn usage(store: &Store) -> Result<Usage> {
         let (listed, begun) = try_join(store.list_all(""), store.list_unfinished(&[""])).await?;
         let sizes: BTreeMap<&str, u64> = listed.iter().chain(&begun).map(|listed| (listed.name.as_str(), listed.bytes)).collect();
         let numbers: BTreeSet<u64> = sizes.keys().filter_map(|name| version_of_name(name)).collect();

@@ -12,6 +12,7 @@ use crate::{
 
 /// A version of another table that uses a version of this one: what a pin says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct UserInfo {
     /// Name of the pin below the root of the table.
     pub pin: String,
@@ -32,22 +33,8 @@ pub struct UserInfo {
 }
 
 impl Table {
-    /// Returns the versions of other tables that use versions of the table in `store`, oldest pin first. Reads the pins, and looks for
-    /// each of the other tables that is in the same store.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{Store, Table};
-    /// for user in Table::users(&Store::open("/data/sensors")?).await? {
-    ///     println!("version {:?} is used by {:?}: {:?}", user.version, user.url, user.state);
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// - `NotFound`: there is no table.
-    /// - Errors of the store.
-    pub async fn users(store: &Store) -> Result<Vec<UserInfo>> {
+    /// Does what `Storage::users` says.
+    pub(crate) async fn users(store: &Store) -> Result<Vec<UserInfo>> {
         let read = |listed: Listed| async move {
             let mut info = UserInfo { written_ms: listed.modified_ms, ..UserInfo::default() };
             match read_pin(store, &listed.name).await {

@@ -20,7 +20,6 @@ use crate::{
         index_columns_reader, index_reader,
     },
     id::{Hash, ObjectRef},
-    offload::{offload, yield_now},
     read::Sequences,
     schema::{ColumnType, Schema},
     store::Listed,
@@ -29,10 +28,12 @@ use crate::{
         seen::seen_columns,
         table::{Table, recorded_sequences},
     },
+    work::{offload, yield_now},
 };
 
 /// Result of a verification.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Verification {
     /// Number of objects read, with manifests.
     pub objects: u64,
@@ -59,11 +60,19 @@ pub struct VerifyReach {
 
 /// One damaged object.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Damage {
     /// Name of the object.
     pub object: String,
     /// The place in the object, the expected and the found value.
     pub problem: String,
+}
+
+impl Damage {
+    /// Describes a damaged object.
+    pub fn new(object: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { object: object.into(), problem: problem.into() }
+    }
 }
 
 impl Verification {
@@ -87,33 +96,13 @@ pub(super) fn is_damage(error: &Error) -> bool {
 }
 
 impl Table {
-    /// Reads and checks all objects of this version. For a view these are its own objects and the manifests of its sources. Reads
-    /// also the pins of the table: a pin that cannot be read stops garbage collection. Calls `progress` with the bytes checked so
-    /// far and the bytes in total.
-    ///
-    /// # Errors
-    /// Damage is not an error: [`Verification::damage`] lists it.
-    /// - Errors of the store, if they say nothing about the stored bytes.
-    pub async fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verification> {
+    /// Does what `Storage::verify` says.
+    pub(crate) async fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verification> {
         self.verify_more(VerifyReach::default(), progress).await
     }
 
-    /// Verifies as [`Table::verify`] does, and also other versions or the sources of a view. Damage there is listed with its
-    /// version or its table.
-    ///
-    /// ```no_run
-    /// # async fn example(view: tetrys::Table) -> tetrys::Result<()> {
-    /// use tetrys::table::VerifyReach;
-    /// let found = view.verify_more(VerifyReach { all_versions: true, sources: true }, |_, _| {}).await?;
-    /// assert!(found.damage.is_empty() && found.not_checked.is_empty());
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// Damage is not an error: [`Verification::damage`] lists it.
-    /// - Errors of the store, if they say nothing about the stored bytes.
-    /// - With `all_versions`: the store cannot list its objects.
-    pub async fn verify_more(&self, reach: VerifyReach, progress: impl FnMut(u64, u64)) -> Result<Verification> {
+    /// Does what `Storage::verify_more` says.
+    pub(crate) async fn verify_more(&self, reach: VerifyReach, progress: impl FnMut(u64, u64)) -> Result<Verification> {
         // Verify the stored objects themselves, not cached copies.
         let this = if self.store().is_cached() { self.uncached() } else { self.clone() };
         let mut found = Verification::default();

@@ -12,17 +12,15 @@ use tokio::sync::Semaphore;
 
 use super::verify::{Part, Seen, Verification, Work, is_damage};
 use crate::{
-    ahead::Ahead,
     error::{Error, Result, counted},
     format::{
         BlockDirectory, ChunkDirectory, ChunkHeader, GroupSegment, LayoutRun, PagePlace, Segment, decode_page,
         logical_block_hash, page_range,
     },
     id::{ChunkId, Hash},
-    offload::{Stop, offload, offload_large},
     schema::ColumnType,
     table::table::Table,
-    threads::threads,
+    work::{Ahead, Stop, offload, offload_large, threads},
 };
 
 /// Number of segments of a column group whose layouts and hashes are read at a time.

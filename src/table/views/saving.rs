@@ -1,106 +1,222 @@
-//! Saves an index as a view: a table with the index columns of the frame, with join maps and without payload. Follows
-//! `format-spec/views.md#members`.
+//! Saves views. Indexes, merges of tables and splits of tables take the same path: check the targets, load what fits into memory,
+//! store the rows of all views, and publish one view after the other.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
-
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
-use serde::Serialize;
-use serde_json::Value;
-
+use super::new_view::{NewView, Place, Publishing, SavedView, Stored, ViewOptions, ViewSize};
 use crate::{
-    Preset,
-    commit::{self, Unpinned},
-    error::{Error, Result},
-    format::{Cuts, Manifest, Parent, Segment, View, ViewColumn, ViewIndexColumn, ViewSource, index_arrow_schema, salted_join},
-    id::ObjectRef,
-    index::{is_locator, shown_zone, stored_type, unframed},
-    offload::offload_large,
-    schema::{Column, ColumnId, ColumnType, Primitive, Schema, TimeUnit},
+    error::{Error, Result, counted},
     store::{Store, StoreOptions},
     table::{
-        frame::index::{Index, IndexSource},
-        session::{Session, is_new_name, is_vacant},
+        frame::{TableMerge, TableSplit, index::Index, splits::check_part_names},
+        session::{is_new_name, is_vacant},
         table::Table,
     },
 };
 
-/// Saves an index as a view. [`Index::view_writer`] creates it.
+/// Where views are saved. Functions that save views take a URL, a [`Store`] or a [`Table`] for it.
 #[derive(Clone, Debug)]
-pub struct ViewWriter {
-    pub(in crate::table) index: Index,
-    pub(in crate::table) settings: ViewSettings,
+pub enum ViewTarget {
+    /// A new view at this URL, or with a split a new view for each part, at `URL/name`. The options are those of its store.
+    New(String, StoreOptions),
+    /// A new view in this store.
+    Store(Store),
+    /// The next versions of views that exist, one for each part. Their tags and attachments stay, and so do properties that get no
+    /// new value.
+    Next(Vec<Table>),
 }
 
-/// What the caller sets for a view.
-#[derive(Clone, Debug, Default)]
-pub(in crate::table) struct ViewSettings {
-    pub(in crate::table) properties: BTreeMap<String, Value>,
-    pub(in crate::table) lineage: BTreeMap<String, Value>,
-    pub(in crate::table) allow_unpinned: bool,
-}
-
-/// A view that was saved.
-#[derive(Clone, Debug)]
-pub struct SavedView {
-    /// The view as a table.
-    pub table: Table,
-    /// Sources without a pin, most often because they are read-only. A garbage collection there may delete versions that this
-    /// view needs.
-    pub unpinned: Vec<Unpinned>,
-}
-
-/// Size of a view.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ViewSize {
-    /// Number of rows.
-    pub rows: u64,
-    /// Index columns.
-    pub columns: Vec<String>,
-    /// Bytes of the index.
-    pub index_bytes: u64,
-    /// Bytes of the join maps and lists.
-    pub join_bytes: u64,
-    /// Bytes of payload that the view copies: always 0.
-    pub payload_bytes: u64,
-    /// Table versions that the rows come from, as `URL@VERSION`.
-    pub sources: Vec<String>,
-}
-
-/// The objects of a view that are stored before its manifest.
-pub(in crate::table) struct Stored {
-    pub(in crate::table) schema: Schema,
-    pub(in crate::table) segments: Vec<Segment>,
-    /// Sources whose `store` is 0, until the view is published.
-    pub(in crate::table) sources: Vec<ViewSource>,
-}
-
-/// A view that is about to be stored and published.
-pub(in crate::table) struct Publishing {
-    session: Session,
-    /// The number of the table of each source in the manifest.
-    numbers: Vec<u32>,
-}
-
-impl Publishing {
-    /// Returns the store for the objects of the view.
-    pub(in crate::table) fn store(&self) -> &Store {
-        &self.session.store
+impl From<&str> for ViewTarget {
+    fn from(url: &str) -> Self {
+        Self::New(url.to_owned(), StoreOptions::from_env())
     }
 }
 
-/// Number of rows of one Arrow batch of the index.
-pub(in crate::table) const BATCH_ROWS: usize = 1 << 16;
+impl From<&String> for ViewTarget {
+    fn from(url: &String) -> Self {
+        Self::from(url.as_str())
+    }
+}
+
+impl From<String> for ViewTarget {
+    fn from(url: String) -> Self {
+        Self::New(url, StoreOptions::from_env())
+    }
+}
+
+impl From<Store> for ViewTarget {
+    fn from(store: Store) -> Self {
+        Self::Store(store)
+    }
+}
+
+impl From<&Store> for ViewTarget {
+    fn from(store: &Store) -> Self {
+        Self::Store(store.clone())
+    }
+}
+
+impl From<&Table> for ViewTarget {
+    fn from(view: &Table) -> Self {
+        Self::Next(vec![view.clone()])
+    }
+}
+
+impl ViewTarget {
+    /// Returns the place of the view of each part, and checks that views can be saved there.
+    async fn places(self, parts: &[Option<String>]) -> Result<Vec<Place>> {
+        check_part_names(parts.iter().flatten().map(String::as_str))?;
+        let places: Vec<Place> = match self {
+            Self::New(url, stores) => {
+                let url_of = |part: &Option<String>| part.as_ref().map_or_else(|| url.clone(), |part| format!("{url}/{part}"));
+                parts.iter().map(|part| Ok((Store::open_with(&url_of(part), &stores)?, None))).collect::<Result<_>>()?
+            }
+            Self::Store(store) => vec![(store, None)],
+            Self::Next(views) => views.into_iter().map(|view| (view.store().clone(), Some(view))).collect(),
+        };
+        if places.len() != parts.len() {
+            let (views, parts) = (counted(places.len(), "view"), counted(parts.len(), "part"));
+            return Err(Error::invalid(format!(
+                "{views} for {parts}: expected one for each; a split needs a URL or a view for each part"
+            )));
+        }
+        for (store, before) in &places {
+            match before {
+                Some(view) => {
+                    view.next_version_may_be_written()?;
+                    if !view.is_view() {
+                        let url = view.url();
+                        return Err(Error::invalid(format!("{url} has rows of its own: a view cannot be its next version")));
+                    }
+                }
+                None => {
+                    is_new_name(store)?;
+                    is_vacant(store, "; choose another place, or update the view there, which writes its next version").await?;
+                }
+            }
+        }
+        Ok(places)
+    }
+}
+
+/// The input of [`save_views`]: the rows that become views.
+pub(crate) enum ViewInput {
+    /// Indexes with the names of their parts.
+    Indexes(Vec<(Option<String>, Index)>),
+    Merge(TableMerge),
+    Split(TableSplit),
+}
+
+impl ViewInput {
+    fn of(index: &Index) -> Self {
+        Self::Indexes(vec![(None, index.clone())])
+    }
+
+    /// Returns the name of the part of each view.
+    pub(crate) fn parts(&self) -> Vec<Option<String>> {
+        match self {
+            Self::Indexes(indexes) => indexes.iter().map(|(part, _)| part.clone()).collect(),
+            Self::Merge(_) => vec![None],
+            Self::Split(split) => split.names(),
+        }
+    }
+
+    /// Returns the views. The second value is the merge or the split that stores their rows part by part, because they do not fit
+    /// into memory.
+    async fn views(self, options: &ViewOptions) -> Result<(Vec<NewView>, Option<Self>)> {
+        let (indexes, in_parts) = match self {
+            Self::Indexes(indexes) => (indexes, None),
+            Self::Merge(merge) if merge.is_in_memory(options) => (vec![(None, merge.in_memory().await?)], None),
+            Self::Merge(merge) => (vec![(None, merge.without_rows()?)], Some(Self::Merge(merge))),
+            Self::Split(split) if split.is_in_memory(options)? => (split.in_memory().await?, None),
+            Self::Split(split) => (split.without_rows().await?, Some(Self::Split(split))),
+        };
+        Ok((indexes.into_iter().map(|(part, index)| NewView { part, index }).collect(), in_parts))
+    }
+}
+
+/// Stores the rows of views.
+async fn store(in_parts: Option<&ViewInput>, views: &[NewView], places: &[Place], options: &ViewOptions) -> Result<Vec<Stored>> {
+    if let Some(ViewInput::Split(split)) = in_parts {
+        return split.store(views, places, options).await;
+    }
+    let mut stored = Vec::with_capacity(views.len());
+    for (view, place) in views.iter().zip(places) {
+        stored.push(match in_parts {
+            Some(ViewInput::Merge(merge)) => merge.store(view, place, options).await?,
+            _ => view.store(place).await?,
+        });
+    }
+    Ok(stored)
+}
+
+/// Saves views. Returns them with the names of their parts.
+pub(crate) async fn save_views(
+    input: ViewInput,
+    target: ViewTarget,
+    options: &ViewOptions,
+) -> Result<Vec<(Option<String>, SavedView)>> {
+    let places = target.places(&input.parts()).await?;
+    let (views, in_parts) = input.views(options).await?;
+    let begun = views.iter().zip(&places).map(|(view, place)| view.begin(place, options)).collect::<Result<Vec<_>>>()?;
+    let salted: Vec<Place> =
+        begun.iter().map(Publishing::store).zip(&places).map(|(store, (_, before))| (store.clone(), before.clone())).collect();
+    // Rows first: columns that cannot be stored fail before any pin is written, and before any part is published.
+    let stored = store(in_parts.as_ref(), &views, &salted, options).await?;
+    let mut saved: Vec<(Option<String>, SavedView)> = Vec::with_capacity(views.len());
+    for (((view, place), publishing), stored) in views.into_iter().zip(places).zip(begun).zip(stored) {
+        let made = view.finish(publishing, place, stored, options).await.map_err(|error| after(&saved, error))?;
+        saved.push((view.part, made));
+    }
+    Ok(saved)
+}
+
+/// Returns the error with the views that are saved already.
+fn after(saved: &[(Option<String>, SavedView)], error: Error) -> Error {
+    let urls: Vec<String> = saved.iter().map(|(_, view)| format!("`{}`", view.table.url())).collect();
+    if urls.is_empty() { error } else { error.at(format!("after saving {}", urls.join(", "))) }
+}
+
+/// Returns the sizes of the views that [`save_views`] would save.
+pub(crate) async fn view_sizes(input: ViewInput, options: &ViewOptions) -> Result<Vec<(Option<String>, ViewSize)>> {
+    let (views, in_parts) = input.views(options).await?;
+    let sized = |view: NewView, stored: &Stored| {
+        let size = view.size_of(stored);
+        (view.part, size)
+    };
+    let Some(input) = &in_parts else {
+        let mut sizes = Vec::with_capacity(views.len());
+        for view in views {
+            // Memory holds the objects of one view at a time.
+            let stored = view.store(&(Store::open("memory://")?, None)).await?;
+            sizes.push(sized(view, &stored));
+        }
+        return Ok(sizes);
+    };
+    let what = if matches!(input, ViewInput::Merge(_)) { "merge" } else { "split" };
+    let place = options.temporary_folder.clone().unwrap_or_else(std::env::temp_dir);
+    let failed = |error: std::io::Error| Error::from(error).at(format!("{what}: a temporary folder in {}", place.display()));
+    let folder = tempfile::tempdir_in(&place).map_err(failed)?;
+    let url_of = |number: usize| folder.path().join(number.to_string()).display().to_string();
+    let places = (0..views.len()).map(|number| Ok((Store::open(&url_of(number))?, None))).collect::<Result<Vec<Place>>>()?;
+    let stored = store(in_parts.as_ref(), &views, &places, options).await?;
+    Ok(views.into_iter().zip(&stored).map(|(view, stored)| sized(view, stored)).collect())
+}
+
+/// Returns the only view.
+fn only<T>(views: Vec<(Option<String>, T)>) -> Result<T> {
+    views.into_iter().next().map(|(_, view)| view).ok_or_else(|| Error::internal("no view of an index"))
+}
+
+/// Returns the views with the names of their parts.
+fn named<T>(views: Vec<(Option<String>, T)>) -> Vec<(String, T)> {
+    views.into_iter().map(|(part, view)| (part.unwrap_or_default(), view)).collect()
+}
 
 impl Index {
-    /// Saves the index as a new view at `url`: a table that has these rows in this order, and copies no payload. Save merges,
+    /// Saves the index as a new view at a URL: a table that has these rows in this order, and copies no payload. Save merges,
     /// filters, sorts, samples and splits this way. Columns computed by [`Index::with_columns`] become index columns.
     ///
     /// A view is opened, read and merged like any table. It names exact versions of its sources. A pin in each source keeps that
-    /// version from garbage collection.
+    /// version from garbage collection. With a view instead of a URL, the index becomes the next version of that view.
     ///
     /// ```no_run
     /// # async fn example() -> tetrys::Result<()> {
@@ -118,384 +234,101 @@ impl Index {
     ///
     /// # Errors
     /// - `Exists`: there is a table already.
-    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
+    /// - `Denied`: no pin can be written to a source (see [`ViewOptions::allow_unpinned`]).
     /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
-    ///   column.
-    /// - `Conflict`: a garbage collection deleted a version of a source.
+    ///   column; or the table to update is not a view.
+    /// - `Conflict`: a garbage collection deleted a version of a source, or the view to update has a newer version.
+    /// - `Unsupported`: the next version of the view needs a later writer.
     /// - Errors of the stores.
-    pub async fn save(&self, url: &str) -> Result<SavedView> {
-        self.view_writer().save(url).await
+    pub async fn save(&self, target: impl Into<ViewTarget>) -> Result<SavedView> {
+        self.save_with(target, &ViewOptions::default()).await
     }
 
-    /// Returns a writer that saves the index as [`Index::save`] does, with properties and lineage, or as the next version of a
-    /// view.
-    pub fn view_writer(&self) -> ViewWriter {
-        ViewWriter { index: self.clone(), settings: ViewSettings::default() }
-    }
-
-    /// Returns the stored column behind a column of the frame; `None` if no source has an index column of this name.
-    pub(in crate::table) fn stored_column(&self, name: &str) -> Option<&Column> {
-        let named = |source: &IndexSource| source.index.iter().find(|(held, _)| held == name).map(|(_, id)| *id);
-        self.sources.iter().find_map(|source| source.table.manifest().schema.column(named(source)?))
-    }
-}
-
-impl ViewWriter {
-    /// Sets a property of the view.
-    #[must_use]
-    pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.settings.properties.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets a lineage entry of the view, such as the recipe that made it.
-    #[must_use]
-    pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.settings.lineage.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets whether to save the view even if no pin can be written to a source, most often because it is read-only. A garbage
-    /// collection there may then delete rows that the view needs. By default, `save` returns `Denied` in this case.
-    #[must_use]
-    pub fn allow_unpinned(mut self, allowed: bool) -> Self {
-        self.settings.allow_unpinned = allowed;
-        self
-    }
-
-    /// Saves a new view at `url`.
+    /// Saves the index as a view, as [`Index::save`] does, with properties, lineage and other options.
     ///
     /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
-    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
-    ///   column.
-    /// - `Conflict`: a garbage collection deleted a version of a source.
-    /// - Errors of the stores.
-    pub async fn save(self, url: &str) -> Result<SavedView> {
-        self.save_in(Store::open(url)?).await
+    /// Those of [`Index::save`].
+    pub async fn save_with(&self, target: impl Into<ViewTarget>, options: &ViewOptions) -> Result<SavedView> {
+        only(save_views(ViewInput::of(self), target.into(), options).await?)
     }
 
-    /// Saves a new view at `url` as [`ViewWriter::save`] does, with options of its store.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
-    /// - `Invalid`: an option is malformed, the index has no columns, a column of a type that an index cannot hold, or a column
-    ///   with the name of a group column.
-    /// - `Conflict`: a garbage collection deleted a version of a source.
-    /// - Errors of the stores.
-    pub async fn save_with(self, url: &str, stores: &StoreOptions) -> Result<SavedView> {
-        self.save_in(Store::open_with(url, stores)?).await
-    }
-
-    /// Saves a new view in `store`.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
-    /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
-    ///   column.
-    /// - `Conflict`: a garbage collection deleted a version of a source.
-    /// - Errors of the stores.
-    pub async fn save_in(self, store: Store) -> Result<SavedView> {
-        is_free(&store).await?;
-        self.publish(store, None).await
-    }
-
-    /// Saves the next version of a view. Its tags and attachments stay, and so do properties that get no new value.
-    ///
-    /// # Errors
-    /// - `Invalid`: the table is not a view; the index has no columns, a column of a type that an index cannot hold, or a column
-    ///   with the name of a group column.
-    /// - `Unsupported`: the version needs a later writer.
-    /// - `Denied`: no pin can be written to a source (see [`ViewWriter::allow_unpinned`]).
-    /// - `Conflict`: the view has a newer version, or a garbage collection deleted a version of a source.
-    /// - Errors of the stores.
-    pub async fn save_over(self, view: &Table) -> Result<SavedView> {
-        may_be_next(view)?;
-        self.publish(view.store().clone(), Some(view)).await
-    }
-
-    /// Returns the size of the view that [`ViewWriter::save`] would store. Stores nothing.
+    /// Returns the size of the view that [`Index::save`] would store. Stores nothing.
     ///
     /// # Errors
     /// - `Invalid`: the index has no columns, a column of a type that an index cannot hold, or a column with the name of a group
     ///   column.
-    pub async fn size(&self) -> Result<ViewSize> {
-        let stored = self.store(&Store::open("memory://")?, None).await?;
-        Ok(self.size_of(&stored.segments, &stored.sources))
-    }
-
-    /// Returns the size of a view with these segments and sources.
-    pub(in crate::table) fn size_of(&self, segments: &[Segment], sources: &[ViewSource]) -> ViewSize {
-        ViewSize {
-            rows: segments.iter().map(|segment| segment.rows).sum(),
-            columns: self.index.column_names().map(str::to_owned).collect(),
-            index_bytes: segments.iter().map(|segment| segment.index.bytes).sum(),
-            join_bytes: sources.iter().flat_map(ViewSource::maps).map(|object| object.bytes).sum(),
-            payload_bytes: 0,
-            sources: self.index.tables().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
-        }
-    }
-
-    pub(in crate::table) async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
-        let publishing = self.begin(&store, before)?;
-        // Store the index first: it fails for columns that cannot be stored, before any pin is written.
-        let stored = self.store(publishing.store(), before).await?;
-        self.finish(publishing, store, before, stored).await
-    }
-
-    /// Begins a view, or the next version of one. Its objects may be stored after that.
-    pub(in crate::table) fn begin(&self, store: &Store, before: Option<&Table>) -> Result<Publishing> {
-        let mut session = Session::first_or_next(store, before, self.settings.allow_unpinned);
-        let numbers = self.index.sources.iter().map(|source| {
-            let IndexSource { table, .. } = source;
-            session.owners.add(table.store(), table.manifest().table, table.version(), table.manifest_hash())
-        });
-        let numbers = numbers.collect::<Result<Vec<u32>>>()?;
-        Ok(Publishing { session, numbers })
-    }
-
-    /// Publishes a view whose objects are stored.
-    pub(in crate::table) async fn finish(
-        self,
-        Publishing { mut session, numbers }: Publishing,
-        store: Store,
-        before: Option<&Table>,
-        stored: Stored,
-    ) -> Result<SavedView> {
-        let sources = stored.sources.into_iter().zip(&numbers).map(|(source, store)| ViewSource { store: *store, ..source });
-        let mut lineage = self.settings.lineage.clone();
-        lineage.insert("writer".to_owned(), concat!("tetrys ", env!("CARGO_PKG_VERSION")).into());
-        let inherited = before.map(Table::manifest);
-        let mut properties = inherited.map(|before| before.properties.clone()).unwrap_or_default();
-        properties.extend(self.settings.properties.clone());
-        let manifest = Manifest {
-            table: session.table,
-            version: before.map_or(1, |before| before.version() + 1),
-            parent: before.map(|before| Parent { version: before.version(), blake3: before.manifest_hash() }),
-            commit_id: session.commit_id,
-            schema: stored.schema,
-            preset: Preset::default().name().to_owned(),
-            cuts: Cuts::default(),
-            segments: stored.segments,
-            attachments: inherited.map(|before| before.attachments.clone()).unwrap_or_default(),
-            properties,
-            tags: inherited.map(|before| before.tags.clone()).unwrap_or_default(),
-            lineage: serde_json::to_value(lineage).map_err(|error| Error::internal(error.to_string()))?,
-            stores: session.owners.stores(),
-            condemned: inherited.map(|before| before.condemned.clone()).unwrap_or_default(),
-            deleting: inherited.and_then(|before| before.deleting.clone()),
-            collections: inherited.and_then(|before| before.collections.clone()),
-            write_features: Vec::new(),
-            view: Some(View { sources: sources.collect() }),
-        };
-        let saved = session.publish_with(&manifest, false).await?;
-        // The caller opened these tables, so their URLs are allowed.
-        let tables = || self.index.sources.iter().map(|source| &source.table);
-        let allowed = tables().flat_map(Table::allowed).cloned().chain(tables().map(|table| table.url().to_owned()));
-        let allowed: BTreeSet<String> = allowed.collect();
-        let saved = Table::of(store, saved.manifest().clone(), saved.manifest_hash(), allowed.into_iter().collect());
-        // The sources are open already, so they need not be opened by their URLs.
-        let tables = self.index.sources.iter().map(|source| source.table.clone()).collect();
-        saved.inner.sources.set(tables);
-        Ok(SavedView { table: saved, unpinned: session.unpinned })
-    }
-
-    /// Stores index segments and join maps. Returns sources whose `store` is 0; the caller sets their numbers.
-    async fn store(&self, store: &Store, before: Option<&Table>) -> Result<Stored> {
-        let (schema, rows) = self.schema(before)?;
-        let (index, height) = (self.index.clone(), self.index.frame.bare().height());
-        let size = height.saturating_mul(8 * self.index.sources.len());
-        let located = offload_large(size, move |_| index.located()).await?;
-        let (index, described, arrow) = (self.index.clone(), schema.clone(), index_arrow_schema(&schema));
-        let batches = (0..height).step_by(BATCH_ROWS);
-        let batches = batches.map(move |start| batch_of(&index, &located, (&described, &arrow), start));
-        let tails = before.is_some_and(|before| before.manifest().has_tails());
-        let segments = commit::index_segments(store, &schema, tails, batches).await?;
-        let mut maps = Vec::with_capacity(self.index.sources.len());
-        for source in self.index.sources.iter() {
-            if source.lists.is_some() {
-                source.table.fits_in_memory(size_of::<Option<u64>>() as u64)?;
-            }
-            let (salt, partners, lists, table_rows) =
-                (store.salt(), source.partners.clone(), source.lists.clone(), source.table.rows());
-            let size =
-                partners.as_ref().map_or(0, |rows| rows.len() * 8) + if lists.is_some() { table_rows as usize * 8 } else { 0 };
-            let (join, firsts) = offload_large(size, move |_| {
-                let join = partners.map(|rows| rows.iter().map(|row| u64::try_from(*row).ok()).collect::<Vec<_>>());
-                let firsts = lists.map(|lists| lists.firsts(table_rows));
-                let object = |rows: Vec<Option<u64>>| salted_join(&rows, salt).map(|bytes| (ObjectRef::of(&bytes), bytes));
-                Ok((join.map(object).transpose()?, firsts.map(object).transpose()?))
-            })
-            .await?;
-            maps.push((put_join(store, join).await?, put_join(store, firsts).await?));
-        }
-        Ok(Stored { schema, segments, sources: self.described(rows, maps)? })
-    }
-
-    /// Describes the sources, whose `store` is still 0. `rows` has the row column, and `maps` the join map and the lists of each.
-    pub(in crate::table) fn described(
-        &self,
-        rows: Vec<ColumnId>,
-        maps: Vec<(Option<ObjectRef>, Option<ObjectRef>)>,
-    ) -> Result<Vec<ViewSource>> {
-        let mut described = Vec::with_capacity(maps.len());
-        for ((source, row), (join, lists)) in self.index.sources.iter().zip(rows).zip(maps) {
-            let columns = source.columns.iter().map(|(name, id)| {
-                let ty = source.table.schema().column(*id).map(|column| column.ty.clone());
-                let ty = ty.ok_or_else(|| Error::internal(format!("no column `{name}` in {}", source.table.url())))?;
-                Ok(ViewColumn { id: *id, name: name.clone(), ty })
-            });
-            described.push(ViewSource {
-                store: 0,
-                rows: source.table.rows(),
-                row,
-                base: source.base,
-                join,
-                lists,
-                columns: columns.collect::<Result<_>>()?,
-                index: source.index.iter().map(|(name, id)| ViewIndexColumn { id: *id, name: name.clone() }).collect(),
-            });
-        }
-        Ok(described)
-    }
-
-    /// Returns the schema of the view, and the ids of its row columns. A column that the view had before keeps its id.
-    pub(in crate::table) fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
-        let held = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
-        let mut next = held.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
-        let mut fresh = || {
-            let id = ColumnId(next);
-            next += 1;
-            id
-        };
-        let mut columns: Vec<Column> = Vec::new();
-        for column in self.index.frame.bare().columns().iter().filter(|column| !is_locator(column.name())) {
-            let name = column.name().to_string();
-            let (mut ty, mut properties) = stored_type(column)?;
-            if let Some(stored) = self.index.stored_column(&name) {
-                // Keep the stored time zone if the frame shows the replacement for it, since polars does not know every zone.
-                // Polars has no seconds: a column of seconds is one of milliseconds in the frame.
-                match (&ty, &stored.ty) {
-                    (ColumnType::Timestamp(unit, shown), ColumnType::Timestamp(stored, zone))
-                        if (unit == stored || (*stored, *unit) == (TimeUnit::Second, TimeUnit::Millisecond))
-                            && shown.as_deref() == shown_zone(zone.as_deref()).as_deref().map(|zone| zone.as_str()) =>
-                    {
-                        ty = ColumnType::Timestamp(*unit, zone.clone());
-                    }
-                    _ => {}
-                }
-                if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) {
-                    let own = std::mem::replace(&mut properties, stored.properties.clone());
-                    // Texts made from a list that was stored under this name are no lists.
-                    properties.retain(|key, said| key != "arrow" || !said.as_str().is_some_and(|said| said.starts_with("list<")));
-                    properties.extend(own);
-                }
-            }
-            let id = held.iter().find(|held| held.name == name && held.ty == ty).map_or_else(&mut fresh, |held| held.id);
-            columns.push(Column { id, name, ty, properties });
-        }
-        unique_names(&self.index)?;
-        if columns.is_empty() {
-            return Err(Error::invalid("a view without index columns: keep at least one"));
-        }
-        let mut rows = Vec::new();
-        for number in 0..self.index.sources.len() {
-            let mut name = format!("_row_{number}");
-            while columns.iter().any(|column| column.name == name) {
-                name.insert(0, '_');
-            }
-            // Row columns always get new ids, so that no id of a view is ever used again.
-            let id = fresh();
-            columns.push(Column { id, name, ty: ColumnType::Scalar(Primitive::I64), properties: BTreeMap::new() });
-            rows.push(id);
-        }
-        let index = columns.iter().map(|column| column.id).collect();
-        Ok((Schema::from_parts(columns, Vec::new(), index, Vec::new(), Vec::new())?, rows))
+    pub async fn view_size(&self) -> Result<ViewSize> {
+        only(view_sizes(ViewInput::of(self), &ViewOptions::default()).await?)
     }
 }
 
-impl ViewSize {
-    /// Returns the size of a saved view.
+impl TableMerge {
+    /// Merges the tables, and saves the result as a new view, or as the next version of a view.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Merge, Table, ViewOptions};
+    /// let (sensors, labels) = (Table::open("/data/sensors").await?, Table::open("/data/labels").await?);
+    /// let options = ViewOptions { memory_limit: Some(4 << 30), ..ViewOptions::default() };
+    /// let view = sensors.merge(&labels, Merge::on(["log_id", "timestamp"])).save("/data/labelled", &options).await?;
+    /// println!("{} rows", view.table.rows());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// - Errors of the stores.
-    pub(crate) async fn of(view: &Table) -> Result<Self> {
-        let (segments, sources) = (&view.manifest().segments, view.sources().await?);
-        let maps = view.view().into_iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
-        Ok(Self {
-            rows: view.rows(),
-            columns: view.schema().index().map(|column| column.name.clone()).collect(),
-            index_bytes: segments.iter().map(|segment| segment.index.bytes).sum(),
-            join_bytes: maps.map(|object| object.bytes).sum(),
-            payload_bytes: 0,
-            sources: sources.iter().map(|table| format!("{}@{}", table.url(), table.version())).collect(),
-        })
+    /// Those of [`Index::save`], and:
+    /// - `NotFound`: a key column does not exist, or the folder for temporary files.
+    /// - `Invalid`: the key types differ, or keys on the right are equal without [`Merge::first`](crate::Merge::first) or
+    ///   [`Merge::last`](crate::Merge::last).
+    /// - `Unsupported`: a merge by time has more unsorted rows with equal keys than fit into the memory limit.
+    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
+    pub async fn save(self, target: impl Into<ViewTarget>, options: &ViewOptions) -> Result<SavedView> {
+        only(save_views(ViewInput::Merge(self), target.into(), options).await?)
+    }
+
+    /// Returns the size of the view that [`TableMerge::save`] would save. A large view is written to a folder in the temporary
+    /// folder for that, and this folder stays if the process is killed.
+    ///
+    /// # Errors
+    /// Those of [`TableMerge::save`].
+    pub async fn size(self, options: &ViewOptions) -> Result<ViewSize> {
+        only(view_sizes(ViewInput::Merge(self), options).await?)
     }
 }
 
-/// Checks that views can be saved: each as a new one in its store, or as the next version of a view.
-pub(crate) async fn check_targets(targets: &[(Store, Option<Table>)]) -> Result<()> {
-    for (store, before) in targets {
-        match before {
-            Some(view) => may_be_next(view)?,
-            None => is_free(store).await?,
-        }
+impl TableSplit {
+    /// Splits the rows, and saves each part as a new view at `URL/name`, or as the next version of a view. Returns the views in the
+    /// order of the shares. They are published one after the other, when the rows of all of them are stored. If that fails, some
+    /// may be there and others not.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{Table, ViewOptions};
+    /// let sensors = Table::open("/data/sensors").await?;
+    /// let split = sensors.split(["log_id"], [("train", 0.8), ("val", 0.1), ("test", 0.1)]);
+    /// for (name, view) in split.save("/data/splits", &ViewOptions::default()).await? {
+    ///     println!("/data/splits/{name}: {} rows", view.table.rows());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Index::save`], and:
+    /// - `NotFound`: a key or a column does not exist, or the folder for temporary files.
+    /// - `Invalid`: there is no key, a key column is not text, integers, booleans or times, there are no shares, a share is not
+    ///   positive, the shares add up to more than 1, two parts have one name, the name of a part is not that of a folder, a
+    ///   condition is malformed, or there are more or fewer views to update than shares.
+    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
+    pub async fn save(self, target: impl Into<ViewTarget>, options: &ViewOptions) -> Result<Vec<(String, SavedView)>> {
+        Ok(named(save_views(ViewInput::Split(self), target.into(), options).await?))
     }
-    Ok(())
-}
 
-/// Checks that a new view can be saved in a store.
-pub(in crate::table) async fn is_free(store: &Store) -> Result<()> {
-    is_new_name(store)?;
-    is_vacant(store, "; choose another place, or update the view there, which writes its next version").await.map(drop)
-}
-
-/// Checks that a view can be the next version of this table.
-pub(in crate::table) fn may_be_next(view: &Table) -> Result<()> {
-    view.next_version_may_be_written()?;
-    match view.is_view() {
-        true => Ok(()),
-        false => Err(Error::invalid(format!("{} has rows of its own: a view cannot be its next version", view.url()))),
+    /// Returns the sizes of the views that [`TableSplit::save`] would save. Large views are written to a folder in the temporary
+    /// folder for that, and this folder stays if the process is killed.
+    ///
+    /// # Errors
+    /// Those of [`TableSplit::save`].
+    pub async fn sizes(self, options: &ViewOptions) -> Result<Vec<(String, ViewSize)>> {
+        Ok(named(view_sizes(ViewInput::Split(self), options).await?))
     }
-}
-
-/// Checks that no name is that of an index column and of a group column.
-pub(in crate::table) fn unique_names(index: &Index) -> Result<()> {
-    let grouped = index.sources.iter().flat_map(|source| source.columns.iter().map(move |(name, _)| (source, name)));
-    match grouped.into_iter().find(|(_, name)| index.frame.bare().column(name).is_ok()) {
-        Some((source, name)) => Err(Error::invalid(format!(
-            "column `{name}` is an index column of the frame and a group column of {}: rename the index column in the frame, or \
-             drop it",
-            source.table.url()
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Returns the index columns of a view in the rows of a batch that begins at `start`. `located` has the rows of each source.
-fn batch_of(index: &Index, located: &[Vec<i64>], (schema, arrow): (&Schema, &SchemaRef), start: usize) -> Result<RecordBatch> {
-    let frame = index.frame.bare();
-    let end = frame.height().min(start + BATCH_ROWS);
-    let user = frame.columns().iter().filter(|column| !is_locator(column.name()));
-    let mut columns = user
-        .zip(schema.index())
-        .map(|(column, described)| unframed(&column.slice(start as i64, end - start), &described.ty))
-        .collect::<Result<Vec<ArrayRef>>>()?;
-    for rows in located {
-        let rows = rows.get(start..end).ok_or_else(|| Error::internal("a source with fewer rows than the frame"))?;
-        columns.push(Arc::new(Int64Array::from(rows.to_vec())));
-    }
-    let options = RecordBatchOptions::new().with_row_count(Some(end - start));
-    RecordBatch::try_new_with_options(Arc::clone(arrow), columns, &options)
-        .map_err(|error| Error::internal(format!("index of a view: {error}")))
-}
-
-/// Stores a join map, if there is one.
-async fn put_join(store: &Store, join: Option<(ObjectRef, Vec<u8>)>) -> Result<Option<ObjectRef>> {
-    let Some((object, bytes)) = join else { return Ok(None) };
-    store.put_content(&object.name_in("joins"), bytes.into()).await?;
-    Ok(Some(object))
 }

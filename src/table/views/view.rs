@@ -14,7 +14,6 @@ use crate::{
     error::{Error, ErrorKind, Result, counted},
     format::{Manifest, View, ViewSource, index_columns_reader, read_join, read_lists},
     id::ObjectRef,
-    offload::{Stop, offload_large},
     schema::Column,
     table::{
         lists::Lists,
@@ -22,6 +21,7 @@ use crate::{
         seen::ViewRows,
         table::Table,
     },
+    work::{Stop, offload_large},
 };
 
 /// The join map and the lists of a source, both optional. The join map has, for each row of the base source, the row of this
@@ -29,15 +29,11 @@ use crate::{
 pub(in crate::table) type JoinMaps = (Option<Arc<[i64]>>, Option<Arc<Lists>>);
 
 impl Table {
-    /// Returns the member `view` of the manifest; `None` for a table with rows of its own.
-    #[cfg(feature = "unstable")]
-    pub fn view(&self) -> Option<&View> {
-        self.manifest().view.as_ref()
-    }
-
-    #[cfg(not(feature = "unstable"))]
-    pub(crate) fn view(&self) -> Option<&View> {
-        self.manifest().view.as_ref()
+    internal! {
+        /// Returns the member `view` of the manifest; `None` for a table with rows of its own.
+        fn view(&self) -> Option<&View> {
+            self.manifest().view.as_ref()
+        }
     }
 
     /// Returns the sources of a view, in the order in which they were combined: the table versions whose rows it has. Opens them

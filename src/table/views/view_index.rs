@@ -9,12 +9,12 @@ use crate::{
     error::{Error, Result},
     format::{Locator, ViewSource},
     index::{Filling, with_locators},
-    offload::offload_large,
     table::{
         frame::index::{Index, IndexSource, refused},
         seen::seen_columns,
         table::Table,
     },
+    work::offload_large,
 };
 
 impl Table {
@@ -62,9 +62,9 @@ impl Table {
 }
 
 impl Table {
-    /// Returns the index of a view without its rows, join maps and lists.
-    pub(crate) async fn empty_index_of_view(&self) -> Result<Index> {
-        let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
+    /// Returns the index of a table or a view without its rows, join maps and lists.
+    pub(crate) async fn index_without_rows(&self) -> Result<Index> {
+        let Some(view) = self.view() else { return self.empty_index() };
         let tables = self.sources().await?;
         let mut frame = Filling::new(&self.described(&seen_columns(self.manifest())), 0, false)?.finish()?;
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());

@@ -51,6 +51,13 @@ fn blocks_from_many_chunks_are_stored_again_until_every_window_keeps_the_bound()
 }
 
 #[test]
+fn a_block_that_repeats_costs_no_range() {
+    assert_eq!(again("a0 a0 a1 a2 a2 a2 a3 a3", 8), (vec![], Worst { extra_ranges: 0, percent: 100 }));
+    // A block that comes again behind another one does.
+    assert_eq!(again("a0 a1 a0 a1", 4), (vec![], Worst { extra_ranges: 1, percent: 100 }));
+}
+
+#[test]
 fn no_window_leaves_its_sequence() {
     assert_eq!(again("a0 b7| c3| d9| e1|", 4), (vec![], Worst { extra_ranges: 0, percent: 100 }));
 }

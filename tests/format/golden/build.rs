@@ -21,7 +21,7 @@ use tetrys::{
         Condemned, ForeignTable, LayoutWriter, Manifest, Parent, StoredLists, View, ViewColumn, ViewIndexColumn, ViewSource,
         index_arrow_schema, read_layout, write_join,
     },
-    id::{Hash, ObjectRef},
+    id::{Hash, ObjectRef, Salt},
     table::{Cuts, GcSettings, now_ms},
 };
 use uuid::Uuid;
@@ -495,7 +495,7 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
     let columns = [Arc::clone(&logs), Arc::clone(&scores)].into_iter().chain(rows);
     let index = RecordBatch::try_new(index_arrow_schema(&schema), columns.collect()).unwrap();
     let segments = block_on(tetrys::commit::index_segments(&target, &schema, false, [Ok(index)])).unwrap();
-    let join = |partners: &[Option<u64>]| Some(put(&target, "joins", ".parquet", write_join(partners).unwrap()));
+    let join = |partners: &[Option<u64>]| Some(put(&target, "joins", ".parquet", write_join(partners, Salt::NONE).unwrap()));
     let partners = [None, Some(0), Some(1), Some(2), None, None, Some(5), Some(5)];
     let firsts = [Some(0), Some(0), None, Some(3), Some(0), Some(3), None];
     let first_rows = [None, None, None, Some(0), Some(3), Some(3), None, None];
@@ -615,7 +615,7 @@ fn collected(path: &Path) -> (Schema, RecordBatch) {
     let table = next(&next(&table, &parts[2]), &parts[3]);
     let settings = GcSettings { keep_versions: 1, age: Duration::ZERO };
     for _ in 0..2 {
-        block_on(Table::collect_garbage(table.store(), settings, now_ms() + 1_000)).unwrap();
+        block_on(table.storage().collect_garbage(settings, now_ms() + 1_000)).unwrap();
     }
     let newest = block_on(Table::open_in(table.store().clone())).unwrap();
     // Times start again in each batch, so the rows are of another log.

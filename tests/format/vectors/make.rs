@@ -17,7 +17,7 @@ use tetrys::{
         ViewSource, chunk_seed, directory_len, encode_page, logical_block_hash, manifest_name, read_hashes, read_layout,
         read_sequences, write_join,
     },
-    id::{ChunkId, Hash, ObjectRef},
+    id::{ChunkId, Hash, ObjectRef, Salt},
     schema::{ColumnId, Primitive},
     table::Cuts,
 };
@@ -50,7 +50,11 @@ pub(crate) fn vectors(folder: &Path) {
     shared(folder);
     tails(folder);
     bloom_filters(folder);
-    fs::write(folder.join("join.parquet"), write_join(&[Some(17), Some(18), None, Some(18), Some(4), Some(0)]).unwrap()).unwrap();
+    fs::write(
+        folder.join("join.parquet"),
+        write_join(&[Some(17), Some(18), None, Some(18), Some(4), Some(0)], Salt::NONE).unwrap(),
+    )
+    .unwrap();
     json("join.json", json!({"left": 6, "right": 19, "rows": [17, 18, null, 18, 4, 0]}));
     let owner = PinOwner { table: COMMIT.parse().unwrap(), version: 3, blake3: Hash::of(b"owner") };
     let (table, commit_id) = (TABLE.parse().unwrap(), COMMIT.parse().unwrap());
@@ -501,7 +505,7 @@ fn chunk(folder: &Path) {
     ];
     let blocks: Vec<_> = [20, 1, 33].into_iter().map(|rows| random_block(&mut rng, &columns, rows)).collect();
     let hashes: Vec<Hash> = blocks.iter().map(|(_, hash, _)| *hash).collect();
-    let mut writer = ChunkWriter::new(&columns, &hashes, 0).unwrap();
+    let mut writer = ChunkWriter::new(&columns, &hashes, 0, Salt::NONE).unwrap();
     blocks.iter().for_each(|(block, ..)| writer.push(block).unwrap());
     let chunk = writer.finish();
     let (mut offset, mut says) = (chunk.first_offset, Vec::new());
@@ -1080,10 +1084,10 @@ fn views(folder: &Path, manifest: &Manifest, store: &dyn Fn(&str, u64, &[&str]) 
     let json = |name: &str, value: Value| fs::write(folder.join(name), serde_json::to_vec_pretty(&value).unwrap()).unwrap();
     json("manifest_view.json", says);
     let firsts = [Some(0), Some(0), None, Some(3), Some(3), Some(0)];
-    fs::write(folder.join("lists.parquet"), write_join(&firsts).unwrap()).unwrap();
+    fs::write(folder.join("lists.parquet"), write_join(&firsts, Salt::NONE).unwrap()).unwrap();
     let wrong = [vec![Some(1), Some(1)], vec![Some(0), None, Some(1)], vec![None, Some(0)]];
     let wrong: Vec<Value> =
-        wrong.iter().map(|firsts| json!({"firsts": firsts, "file": hex(&write_join(firsts).unwrap())})).collect();
+        wrong.iter().map(|firsts| json!({"firsts": firsts, "file": hex(&write_join(firsts, Salt::NONE).unwrap())})).collect();
     json("lists.json", json!({"firsts": firsts, "refused": wrong}));
 }
 

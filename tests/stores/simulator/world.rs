@@ -12,7 +12,7 @@ use object_store::path::Path;
 use tetrys::{
     Error, ErrorKind, Receipt, Result, Schema, Store, Table, TableWriter, Ticket, WriteOptions, commit,
     machine::Simulation,
-    table::{Fate, GcSettings, VerifyReach},
+    table::{Fate, GcSettings, Storage, VerifyReach, Versions},
 };
 use uuid::Uuid;
 
@@ -421,7 +421,7 @@ impl World {
                 })
             }
             What::Compact => Box::pin(async move {
-                let done = async { Table::open_in(table).await?.compact(1 << 20).await };
+                let done = async { Table::open_in(table).await?.storage().compact(1 << 20).await };
                 if let Err(error) = done.await {
                     told(what, &error);
                 }
@@ -465,7 +465,7 @@ impl World {
                     });
                     let restore = Restore { content: content.collect(), outcome: Outcome::Open, version: 0 };
                     ledger.lock().unwrap().restores.insert(number, restore);
-                    newest.restore(version).await
+                    newest.versions().restore(version).await
                 };
                 let done = done.await;
                 let outcome = outcome(&done, |error| told(what, error));
@@ -510,7 +510,7 @@ impl World {
                 // Hours before and after the time of the store.
                 let ahead = if skewed { [-30, -1, 0, 1, 200][clock.draw(5) as usize] } else { 0 };
                 let now = clock.now_ms() + ahead * 3_600_000;
-                if let Err(error) = Table::collect_garbage(&table, settings, now).await {
+                if let Err(error) = Storage::of(&table).collect_garbage(settings, now).await {
                     told(what, &error);
                 }
             }),
@@ -570,7 +570,7 @@ impl World {
         for (number, change) in &mut ledger.changes {
             if let Outcome::Unknown(version, commit) = change.outcome {
                 change.version = version;
-                change.outcome = match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
+                change.outcome = match Versions::of(&store).fate_of(version, commit).await.map_err(|error| error.to_string())? {
                     Fate::Committed => Outcome::Done,
                     Fate::NotCommitted | Fate::Open => Outcome::Refused,
                     _ => Outcome::Open,
@@ -618,7 +618,7 @@ impl World {
                 Outcome::Unknown(version, commit) => {
                     let mut expected = Some(0);
                     for (version, commit) in ledger.second_claims.get(number).copied().into_iter().chain([(version, commit)]) {
-                        match Table::fate_of(&store, version, commit).await.map_err(|error| error.to_string())? {
+                        match Versions::of(&store).fate_of(version, commit).await.map_err(|error| error.to_string())? {
                             Fate::Committed => expected = Some(ROWS),
                             Fate::NotCommitted | Fate::Open => {}
                             // Known of neither, unless the other one was committed.
@@ -694,7 +694,7 @@ impl Ledger {
         for (_, mut restore) in std::mem::take(&mut self.restores) {
             if let Outcome::Unknown(version, commit) = restore.outcome {
                 restore.version = version;
-                restore.outcome = match Table::fate_of(store, version, commit).await.map_err(|error| error.to_string())? {
+                restore.outcome = match Versions::of(store).fate_of(version, commit).await.map_err(|error| error.to_string())? {
                     Fate::Committed => Outcome::Done,
                     Fate::NotCommitted | Fate::Open => Outcome::Refused,
                     _ => Outcome::Open,
@@ -761,7 +761,7 @@ impl Ledger {
 /// Checks every version of a table.
 async fn sound(table: &Table) -> std::result::Result<(), String> {
     let reach = VerifyReach { all_versions: true, sources: true };
-    let verified = table.verify_more(reach, |_, _| {}).await.map_err(|error| error.to_string())?;
+    let verified = table.storage().verify_more(reach, |_, _| {}).await.map_err(|error| error.to_string())?;
     match verified.damage.as_slice() {
         [] => Ok(()),
         damage => Err(format!("{} is damaged: {damage:?}", table.url())),

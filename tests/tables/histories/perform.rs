@@ -10,7 +10,7 @@ use super::{
     arrays::{batch_of, schema_of},
     model::{Change, Column, Row, State},
 };
-use crate::common::tables::{Rng, cut_by, tiny_cuts};
+use crate::common::tables::{Rng, boxed, cut_by, tiny_cuts};
 
 pub(crate) fn options(rng: &mut Rng) -> WriteOptions {
     let segment_rows = if rng.once_in(2) { 4 } else { 1 << 20 };
@@ -48,60 +48,64 @@ pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &
     let place = |row: &u64| state.rows.iter().position(|held| held.id == *row).unwrap() as u64;
     match change {
         Change::Append { rows, .. } => {
-            let writer = base.append(options).await?;
-            let receipts = write(&writer, state, rows, 1 + rng.below(2) as usize).await?;
-            writer.commit(receipts).await
+            let writer = boxed(|| base.append(options)).await?;
+            let receipts = boxed(|| write(&writer, state, rows, 1 + rng.below(2) as usize)).await?;
+            boxed(|| writer.commit(receipts)).await
         }
         // The rows are written as one partition, so no segment equals an existing one.
         Change::Overwrite { rows } => {
             let reuse = if rng.once_in(4) { Reuse::None } else { Reuse::default() };
             let schema: Schema = base.schema().clone();
-            let writer = base.overwrite(schema, options.reuse(reuse)).await?;
-            let receipts = write(&writer, state, rows, 1).await?;
-            writer.commit(receipts).await
+            let writer = boxed(|| base.overwrite(schema, options.reuse(reuse))).await?;
+            let receipts = boxed(|| write(&writer, state, rows, 1)).await?;
+            boxed(|| writer.commit(receipts)).await
         }
-        Change::Delete { rows } => base.delete(rows.iter().map(place), options).await,
+        Change::Delete { rows } => boxed(|| base.delete(rows.iter().map(place), options)).await,
         Change::Patch { group, cells } => {
             let changed = state.after(change, state);
             let rows: Vec<Row> = changed.rows.into_iter().filter(|row| cells.contains_key(&row.id)).collect();
             let touched = |column: &&Column| cells.values().any(|cells| cells.contains_key(&column.id));
             let columns = state.group(group).unwrap().columns.iter().filter(touched);
             let batch = batch_of(state.index.iter().take(2).chain(columns), &rows);
-            base.patch(&["log", "time"], &batch, options).await
+            boxed(|| base.patch(&["log", "time"], &batch, options)).await
         }
         Change::Replace { group, .. } => {
             let changed = state.after(change, state);
-            let writer = base.replace_group(group, options).await?;
-            replaced(writer, &state.index, &state.group(group).unwrap().columns, changed.rows, rng).await
+            let writer = boxed(|| base.replace_group(group, options)).await?;
+            boxed(|| replaced(writer, &state.index, &state.group(group).unwrap().columns, changed.rows, rng)).await
         }
         Change::AddGroup { group, .. } => {
             let changed = state.after(change, state);
             let typed = group.columns.iter().map(|column| (&column.name, column.kind.column_type()));
-            let writer = base.add_group(&group.name, typed, options).await?;
-            replaced(writer, &state.index, &group.columns, changed.rows, rng).await
+            let writer = boxed(|| base.add_group(&group.name, typed, options)).await?;
+            boxed(|| replaced(writer, &state.index, &group.columns, changed.rows, rng)).await
         }
-        Change::Drop { column, .. } => base.edit().drop_columns(&[&column.name]).commit().await,
-        Change::Rename { column, name } => base.edit().rename_column(&column.name, name).commit().await,
+        Change::Drop { column, .. } => boxed(|| base.edit().drop_columns(&[&column.name]).commit()).await,
+        Change::Rename { column, name } => boxed(|| base.edit().rename_column(&column.name, name).commit()).await,
         Change::Compact => {
             let rows = if rng.once_in(2) { 6 } else { 1 << 20 };
-            let done = base.compact(rows).await?;
+            let done = boxed(|| base.storage().compact(rows)).await?;
             if is_child(&done, base) {
-                assert_eq!(done.compact(rows).await?.version(), done.version(), "there was nothing left to compact");
+                assert_eq!(
+                    boxed(|| done.storage().compact(rows)).await?.version(),
+                    done.version(),
+                    "there was nothing left to compact"
+                );
             }
             Ok(done)
         }
         Change::CompactRuns => {
             let bound = Locality { window: 4, extra_ranges: 1, percent: 120 };
-            let (done, _) = base.compact_runs(1 << 20, bound).await?;
+            let (done, _) = boxed(|| base.storage().compact_runs(1 << 20, bound)).await?;
             if is_child(&done, base) {
-                let (again, moved) = done.compact_runs(1 << 20, bound).await?;
+                let (again, moved) = boxed(|| done.storage().compact_runs(1 << 20, bound)).await?;
                 assert_eq!((again.version(), moved.blocks), (done.version(), 0), "there was nothing left to compact");
             }
             Ok(done)
         }
-        Change::Materialize => base.materialize(|_, _| {}).await,
-        Change::Tag { name, version: Some(version) } => base.edit().tag(name, *version).commit().await,
-        Change::Tag { name, version: None } => base.edit().untag(name).commit().await,
+        Change::Materialize => boxed(|| base.storage().materialize(|_, _| {})).await,
+        Change::Tag { name, version: Some(version) } => boxed(|| base.edit().tag(name, *version).commit()).await,
+        Change::Tag { name, version: None } => boxed(|| base.edit().untag(name).commit()).await,
     }
 }
 

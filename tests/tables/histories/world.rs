@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tetrys::{
     ErrorKind, Merge, Receipt, Store, Table, TableWriter, commit,
-    table::{GcSettings, now_ms},
+    table::{GcSettings, Storage, now_ms},
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     model::{Change, Row, State, Value, Verdict, verdict},
     perform::{create, options, perform, write},
 };
-use crate::common::tables::Rng;
+use crate::common::tables::{Rng, boxed};
 
 /// A result whose error describes a violated claim.
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -185,7 +185,7 @@ impl World {
                 self.told.push(format!("open table {subject} version {}", base.version()));
                 self.held.push(Held { subject, base, begun: None });
             }
-            What::Begin => self.begin(&mut rng).await?,
+            What::Begin => boxed(|| self.begin(&mut rng)).await?,
             What::Late(op) => {
                 let waiting: Vec<usize> = (0..self.held.len()).filter(|held| self.held[*held].begun.is_none()).collect();
                 let (subject, base) = match waiting.get(rng.below(waiting.len() as u64) as usize) {
@@ -198,16 +198,16 @@ impl World {
                         (subject, self.open(subject, self.some_version(subject, &mut rng)).await?)
                     }
                 };
-                self.change(subject, base, op, &mut rng).await?;
+                boxed(|| self.change(subject, base, op, &mut rng)).await?;
             }
-            What::Commit => self.commit_begun(&mut rng).await?,
-            What::Borrow => self.borrow(&mut rng).await?,
-            What::Select => self.select(&mut rng, false).await?,
-            What::SaveOver => self.select(&mut rng, true).await?,
-            What::Merge => self.merge(&mut rng).await?,
-            What::Gc => self.collect(&mut rng).await?,
+            What::Commit => boxed(|| self.commit_begun(&mut rng)).await?,
+            What::Borrow => boxed(|| self.borrow(&mut rng)).await?,
+            What::Select => boxed(|| self.select(&mut rng, false)).await?,
+            What::SaveOver => boxed(|| self.select(&mut rng, true)).await?,
+            What::Merge => boxed(|| self.merge(&mut rng)).await?,
+            What::Gc => boxed(|| self.collect(&mut rng)).await?,
         }
-        self.check().await
+        boxed(|| self.check()).await
     }
 
     /// Makes two changes of one version of the last table. The second writer does not know the first change. Returns whether the
@@ -258,8 +258,8 @@ impl World {
         let tags: Vec<String> = base.manifest().tags.keys().cloned().collect();
         let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
         self.told.push(format!("table {number} version {}: {}", base.version(), told(&change)));
-        let done = Box::pin(perform(&base, &change, &state, rng)).await;
-        Box::pin(self.settle(number, base.version(), change, done)).await
+        let done = boxed(|| perform(&base, &change, &state, rng)).await;
+        boxed(|| self.settle(number, base.version(), change, done)).await
     }
 
     async fn begin(&mut self, rng: &mut Rng) -> Checked {
@@ -518,13 +518,12 @@ impl World {
 
     async fn save(&mut self, index: tetrys::Index, state: State, over: Option<usize>, sources: &[(usize, u64)]) -> Checked {
         let given_up = sources.iter().any(|(subject, version)| self.subjects[*subject].versions[version].given_up);
-        let writer = index.view_writer();
         let saved = match over {
             Some(view) => {
                 let newest = self.open(view, self.subjects[view].newest()).await?;
-                writer.save_over(&newest).await
+                index.save(&newest).await
             }
-            None => writer.save_in(self.next_store()?).await,
+            None => index.save(self.next_store()?).await,
         };
         let saved = match saved {
             Err(error) if error.kind() == ErrorKind::Conflict && given_up => {
@@ -562,7 +561,7 @@ impl World {
         self.held.retain(|held| held.subject != number || held.begun.is_none());
         let subject = &self.subjects[number];
         let settings = GcSettings { keep_versions: keep, age: std::time::Duration::ZERO };
-        let collected = Table::collect_garbage(&subject.store, settings, now_ms() + 1_000).await;
+        let collected = Storage::of(&subject.store).collect_garbage(settings, now_ms() + 1_000).await;
         collected.map_err(|error| format!("gc of table {number}: {error}"))?;
         let mut pinned: BTreeSet<u64> = BTreeSet::new();
         for user in &self.subjects {
@@ -646,11 +645,11 @@ impl World {
         for (number, subject) in self.subjects.iter().enumerate() {
             let place = |error: tetrys::Error| format!("table {number}: {error}");
             let table = Table::open_in(subject.store.clone()).await.map_err(place)?;
-            let damage = table.verify(|_, _| {}).await.map_err(place)?.damage;
+            let damage = table.storage().verify(|_, _| {}).await.map_err(place)?.damage;
             if !damage.is_empty() {
                 return Err(format!("table {number}: {damage:?}"));
             }
-            let usage = Table::usage(&subject.store).await.map_err(place)?;
+            let usage = Storage::of(&subject.store).usage().await.map_err(place)?;
             if usage.unnamed_bytes > 0 {
                 return Err(format!("table {number}: {} bytes that nobody names stay for ever", usage.unnamed_bytes));
             }

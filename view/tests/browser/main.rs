@@ -4,48 +4,19 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod runner;
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt64Array};
 use tetrys::{Schema, Table, WriteOptions};
 use tetrys_view::{Options, Server, Source};
 
-use common::{block_on, damage, environment::skip, write_drives};
+use common::{block_on, damage, write_drives};
+use runner::run;
 
 /// Rows above which the scroll bar stands for more rows than a page is high.
 const MANY: i64 = 700_000;
-
-/// Returns a Chromium without a window; `TETRYS_CHROMIUM` names one.
-fn chromium() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("TETRYS_CHROMIUM") {
-        return Some(named.into());
-    }
-    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    let names = ["chromium-headless-shell", "chromium", "google-chrome"];
-    names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
-}
-
-/// Runs a scenario of `browser.mjs` with these addresses.
-fn run(scenario: &str, addresses: &[String]) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(chromium) = chromium() else {
-        return skip("no Chromium (Debian: chromium-headless-shell); TETRYS_CHROMIUM names one");
-    };
-    if !here.join("web/node_modules/playwright-core").is_dir() {
-        return skip("no packages in view/web/node_modules: `npm ci` in view/web");
-    }
-    let mut command = Command::new("node");
-    command.arg(here.join("tests/browser/browser.mjs")).arg(scenario).args(addresses).env("CHROMIUM", chromium);
-    let Ok(output) = command.output() else { return skip("no Node") };
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    println!("{out}{err}");
-    assert!(output.status.success() && out.contains("\nall done\n"), "{out}{err}");
-}
 
 /// Runs a scenario with a table of drives, and a view of it.
 fn run_with_drives(scenario: &'static str) {
@@ -69,6 +40,48 @@ fn the_pages_are_accessible_in_both_themes_and_widths() {
 #[test]
 fn the_pages_work_with_mouse_and_keyboard() {
     run_with_drives("pages");
+}
+
+/// Returns a text for each value, equal for equal values, as JSON.
+fn said<T: Copy + ToString>(values: &[Option<T>]) -> serde_json::Value {
+    values.iter().map(|value| value.map(|value| value.to_string())).collect()
+}
+
+#[test]
+fn values_at_the_edges_of_their_types_are_chosen_by_clicks() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let big = [0, 1 << 53, (1 << 53) + 1, u64::MAX, u64::MAX - 1, 1 << 63, u64::MAX, (1 << 53) + 1].map(Some);
+        let whole = [i64::MIN, i64::MAX, -1, 0, (1 << 53) + 1, i64::MIN, i64::MAX - 1, -(1 << 53) - 1].map(Some);
+        let float = [f64::NAN, 0.0, 5e-324, 1e21, f64::INFINITY, 0.1, f64::NEG_INFINITY, -1.5e-7].map(Some);
+        let half = [Some(0.1_f32), None, Some(f32::MAX), Some(1e-45), Some(0.1), Some(0.0), None, Some(16_777_216.0)];
+        let text =
+            [Some("it's"), Some("a \"b\""), Some("line\nbreak"), Some(""), None, Some("' OR 1 = 1"), Some("😀"), Some("it's")];
+        let flag = [Some(true), None, Some(false), Some(true), None, Some(true), Some(false), Some(false)];
+        let schema = Schema::builder().index("id", "i64").index("big", "u64").index("whole", "i64").index("float", "f64");
+        let schema = schema.index("half", "f32").index("text", "utf8").index("flag", "bool").build().unwrap();
+        let root = folder.path().join("edges").display().to_string();
+        let writer = Table::create(&root, schema, WriteOptions::default()).await.unwrap();
+        let mut partition = writer.partition().unwrap();
+        let columns: Vec<(&str, ArrayRef, bool)> = vec![
+            ("id", Arc::new(Int64Array::from_iter_values(0..8)), true),
+            ("big", Arc::new(UInt64Array::from(big.to_vec())), true),
+            ("whole", Arc::new(Int64Array::from(whole.to_vec())), true),
+            ("float", Arc::new(Float64Array::from(float.to_vec())), true),
+            ("half", Arc::new(Float32Array::from(half.to_vec())), true),
+            ("text", Arc::new(LargeStringArray::from(text.to_vec())), true),
+            ("flag", Arc::new(BooleanArray::from(flag.to_vec())), true),
+        ];
+        partition.write(&RecordBatch::try_from_iter_with_nullable(columns).unwrap()).await.unwrap();
+        let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
+        let given = serde_json::json!({
+            "id": said(&[0, 1, 2, 3, 4, 5, 6, 7].map(Some)), "big": said(&big), "whole": said(&whole), "float": said(&float),
+            "half": said(&half), "text": said(&text), "flag": said(&flag),
+        });
+        let server = Server::start(vec![Source::of_table(table)], Options::default()).await.unwrap();
+        let arguments = [server.url(), given.to_string()];
+        tokio::task::spawn_blocking(move || run("edges", &arguments)).await.unwrap();
+    });
 }
 
 #[test]

@@ -2,5 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod copied;
+mod pages;
 mod requests;
 mod security;

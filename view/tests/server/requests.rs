@@ -9,7 +9,7 @@ use tetrys_view::{Options, Server, Source};
 
 use crate::common::{FRAMES, ROWS, ask, block_on, damage, rows, speed, weather, write_drives};
 
-async fn drives(folder: &Path) -> (Table, Server) {
+pub(crate) async fn drives(folder: &Path) -> (Table, Server) {
     let table = write_drives(&folder.join("drives")).await;
     let server = Server::start(vec![Source::of_table(table.clone())], Options::default()).await.unwrap();
     (table, server)
@@ -31,12 +31,12 @@ async fn write_heights(root: &Path) -> Table {
     writer.commit([partition.finish().await.unwrap()]).await.unwrap()
 }
 
-fn numbers(got: &crate::common::Got) -> Vec<u64> {
+pub(crate) fn numbers(got: &crate::common::Got) -> Vec<u64> {
     let batch = rows(got);
     serde_json::from_str(&batch.schema_ref().metadata()["tetrys.rows"]).unwrap()
 }
 
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
@@ -48,6 +48,7 @@ fn rows_are_those_that_were_written() {
         let said = ask(&server, "/api/tables").json();
         let table = &said["tables"][0];
         assert_eq!((&table["name"], &table["rows"], &table["version"]), (&json!("drives"), &json!(ROWS), &json!(1)));
+        assert_eq!(table["scene"], false, "a picture from above is of other kinds of tables");
         assert_eq!(table["index"][3], json!({"name": "speed", "type": "f64", "unit": "m/s"}));
         assert_eq!(table["index"][1]["type"], "timestamp[ns]");
         assert_eq!(table["groups"][1]["columns"][0], json!({"name": "lidar.points", "type": "f32[?,4]", "unit": null}));
@@ -182,6 +183,9 @@ fn silly_requests_get_a_clear_error() {
             (&format!("select?table=0&where={nested}"), 400, "SELECT"),
             ("select?table=0&only=180", 400, "180"),
             ("sequence?table=0", 400, "row"),
+            ("scene?table=0&row=0", 404, "no picture from above"),
+            ("scene?table=0&row=0&columns=x", 400, "columns"),
+            ("ground?table=0&x=0&y=0&radius=1", 404, "no picture from above"),
             ("nothing", 404, "no such request"),
         ] {
             let got = ask(&server, &format!("/api/{query}"));

@@ -50,6 +50,12 @@ fn every_request_names_this_server_and_every_one_for_data_has_the_token() {
             "series",
             "sequence",
             "copies",
+            "about?table=0",
+            "users?table=0",
+            "versions?table=0",
+            "layout?table=0&cells=9",
+            "scene?table=0&row=0",
+            "ground?table=0&x=0&y=0&radius=9",
             "none",
         ] {
             let path = format!("/api/{path}");
@@ -92,6 +98,10 @@ fn every_answer_has_the_headers_that_confine_a_page() {
             ask(&server, "/api/rows?table=0&start=0&count=5"),
             ask(&server, "/api/rows?table=7"),
             ask(&server, "/api/heads?table=0"),
+            ask(&server, "/api/about?table=0"),
+            ask(&server, "/api/layout?table=0&cells=60&row=3"),
+            ask(&server, "/api/scene?table=0&row=3"),
+            ask(&server, "/api/ground?table=0&x=0&y=0&radius=9"),
         ];
         for got in &answers {
             assert_eq!(

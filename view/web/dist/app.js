@@ -20,49 +20,49 @@ function m(e, t) {
 	for (let r of e) if (n.push(r), n.length === t) break;
 	return n;
 }
-var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, ee = 1 << 25, T = 1 << 21, E = 1 << 22, D = 1 << 23, te = Symbol("$state"), ne = Symbol("component"), re = Symbol(""), ie = Symbol("attributes"), ae = Symbol("class"), oe = Symbol("style"), se = Symbol("text"), ce = Symbol("form reset"), le = new class extends Error {
+var h = 1024, g = 2048, _ = 4096, v = 8192, y = 16384, b = 32768, x = 1 << 25, S = 65536, C = 1 << 19, w = 1 << 20, ee = 1 << 25, T = 1 << 21, E = 1 << 22, te = 1 << 23, ne = Symbol("$state"), re = Symbol("component"), ie = Symbol("legacy props"), ae = Symbol(""), oe = Symbol("attributes"), se = Symbol("class"), ce = Symbol("style"), le = Symbol("text"), ue = Symbol("form reset"), de = new class extends Error {
 	name = "StaleReactionError";
 	message = "The reaction that called `getAbortSignal()` was re-run or destroyed";
-}(), ue = !!globalThis.document?.contentType && globalThis.document.contentType.includes("xml"), O = {}, k = Symbol("uninitialized"), de = "http://www.w3.org/1999/xhtml";
-function fe() {
+}(), D = !!globalThis.document?.contentType && globalThis.document.contentType.includes("xml"), fe = {}, O = Symbol("uninitialized"), pe = "http://www.w3.org/1999/xhtml";
+function me() {
 	console.warn("https://svelte.dev/e/derived_inert");
 }
-function pe(e) {
+function he(e) {
 	console.warn("https://svelte.dev/e/hydration_mismatch");
 }
-function me() {
+function ge() {
 	console.warn("https://svelte.dev/e/select_multiple_invalid_value");
 }
-function he() {
+function _e() {
 	console.warn("https://svelte.dev/e/svelte_boundary_reset_noop");
 }
 // node_modules/svelte/src/internal/client/dom/hydration.js
-var A = !1;
-function ge(e) {
-	A = e;
+var k = !1;
+function ve(e) {
+	k = e;
 }
-var j;
-function _e(e) {
-	if (e === null) throw pe(), O;
-	return j = e;
+var A;
+function ye(e) {
+	if (e === null) throw he(), fe;
+	return A = e;
 }
-function ve() {
-	return _e(Zt(j));
+function be() {
+	return ye(en(A));
 }
-function M(e) {
-	if (A) {
-		if (Zt(j) !== null) throw pe(), O;
-		j = e;
+function j(e) {
+	if (k) {
+		if (en(A) !== null) throw he(), fe;
+		A = e;
 	}
 }
-function ye(e = 1) {
-	if (A) {
-		for (var t = e, n = j; t--;) n = Zt(n);
-		j = n;
+function xe(e = 1) {
+	if (k) {
+		for (var t = e, n = A; t--;) n = en(n);
+		A = n;
 	}
 }
-function be(e = !0) {
-	for (var t = 0, n = j;;) {
+function Se(e = !0) {
+	for (var t = 0, n = A;;) {
 		if (n.nodeType === 8) {
 			var r = n.data;
 			if (r === "]") {
@@ -70,242 +70,245 @@ function be(e = !0) {
 				--t;
 			} else (r === "[" || r === "[!" || r[0] === "[" && !isNaN(Number(r.slice(1)))) && (t += 1);
 		}
-		var i = Zt(n);
+		var i = en(n);
 		e && n.remove(), n = i;
 	}
 }
-function xe(e) {
-	if (!e || e.nodeType !== 8) throw pe(), O;
+function Ce(e) {
+	if (!e || e.nodeType !== 8) throw he(), fe;
 	return e.data;
 }
 // node_modules/svelte/src/internal/client/reactivity/equality.js
-function Se(e) {
+function we(e) {
 	return e === this.v;
 }
-function Ce(e, t) {
+function Te(e, t) {
 	return e == e ? e !== t || typeof e == "object" && !!e || typeof e == "function" : t == t;
 }
-function we(e) {
-	return !Ce(e, this.v);
+function Ee(e) {
+	return !Te(e, this.v);
 }
 // node_modules/svelte/src/internal/client/errors.js
-function Te() {
+function De() {
 	throw Error("https://svelte.dev/e/async_derived_orphan");
 }
-function Ee(e, t, n) {
+function M(e, t, n) {
 	throw Error("https://svelte.dev/e/each_key_duplicate");
 }
 function N(e) {
 	throw Error("https://svelte.dev/e/effect_in_teardown");
 }
-function P() {
+function Oe() {
 	throw Error("https://svelte.dev/e/effect_in_unowned_derived");
 }
-function De(e) {
+function ke(e) {
 	throw Error("https://svelte.dev/e/effect_orphan");
 }
-function Oe() {
+function Ae() {
 	throw Error("https://svelte.dev/e/effect_update_depth_exceeded");
 }
-function ke() {
-	throw Error("https://svelte.dev/e/state_descriptors_fixed");
-}
-function Ae() {
-	throw Error("https://svelte.dev/e/state_prototype_fixed");
-}
-function je() {
-	throw Error("https://svelte.dev/e/state_unsafe_mutation");
+function je(e) {
+	throw Error("https://svelte.dev/e/props_invalid_value");
 }
 function Me() {
+	throw Error("https://svelte.dev/e/state_descriptors_fixed");
+}
+function Ne() {
+	throw Error("https://svelte.dev/e/state_prototype_fixed");
+}
+function Pe() {
+	throw Error("https://svelte.dev/e/state_unsafe_mutation");
+}
+function Fe() {
 	throw Error("https://svelte.dev/e/svelte_boundary_reset_onerror");
 }
 // node_modules/svelte/src/internal/client/context.js
-var Ne = null;
-function Pe(e) {
-	Ne = e;
+var Ie = null;
+function Le(e) {
+	Ie = e;
 }
-function Fe(e, t = !1, n) {
-	Ne = {
-		p: Ne,
+function Re(e, t = !1, n) {
+	Ie = {
+		p: Ie,
 		i: !1,
 		c: null,
 		e: null,
 		s: e,
 		x: null,
-		r: W,
+		r: Ln,
 		l: null
 	};
 }
-function Ie(e) {
-	var t = Ne, n = t.e;
+function ze(e) {
+	var t = Ie, n = t.e;
 	if (n !== null) {
 		t.e = null;
-		for (var r of n) fn(r);
+		for (var r of n) pn(r);
 	}
-	return e !== void 0 && (t.x = e), t.i = !0, Ne = t.p, Le(e);
+	return e !== void 0 && (t.x = e), t.i = !0, Ie = t.p, Be(e);
 }
-function Le(e = {}) {
-	return i(e, ne, { value: !0 }), e;
+function Be(e = {}) {
+	return i(e, re, { value: !0 }), e;
 }
-function Re() {
+function Ve() {
 	return !0;
 }
 // node_modules/svelte/src/internal/client/dom/task.js
-var ze = [];
-function Be() {
-	var e = ze;
-	ze = [], f(e);
+var He = [];
+function Ue() {
+	var e = He;
+	He = [], f(e);
 }
-function Ve(e) {
-	if (ze.length === 0 && !ht) {
-		var t = ze;
+function We(e) {
+	if (He.length === 0 && !vt) {
+		var t = He;
 		queueMicrotask(() => {
-			t === ze && Be();
+			t === He && Ue();
 		});
 	}
-	ze.push(e);
+	He.push(e);
 }
-function He() {
-	for (; ze.length > 0;) Be();
+function Ge() {
+	for (; He.length > 0;) Ue();
 }
 // node_modules/svelte/src/internal/client/reactivity/status.js
-var Ue = ~(g | _ | h);
-function We(e, t) {
-	e.f = e.f & Ue | t;
+var Ke = ~(g | _ | h);
+function qe(e, t) {
+	e.f = e.f & Ke | t;
 }
-function Ge(e) {
-	e.f & 512 || e.deps === null ? We(e, h) : We(e, _);
+function Je(e) {
+	e.f & 512 || e.deps === null ? qe(e, h) : qe(e, _);
 }
 // node_modules/svelte/src/internal/client/reactivity/utils.js
-function Ke(e, t) {
-	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), We(e, h);
+function Ye(e, t) {
+	e.f & 2048 ? t.set(e, g) : e.f & 4096 && t.get(e) !== 2048 && t.set(e, _), qe(e, h);
 }
 // node_modules/svelte/src/internal/client/dom/elements/misc.js
-function qe(e, t) {
+function Xe(e, t) {
 	if (t) {
 		let t = document.body;
-		e.autofocus = !0, Ve(() => {
+		e.autofocus = !0, We(() => {
 			document.activeElement === t && e.focus();
 		});
 	}
 }
-var Je = !1;
-function Ye() {
-	Je || (Je = !0, document.addEventListener("reset", (e) => {
+var Ze = !1;
+function Qe() {
+	Ze || (Ze = !0, document.addEventListener("reset", (e) => {
 		Promise.resolve().then(() => {
-			if (!e.defaultPrevented) for (let t of e.target.elements) t[ce]?.();
+			if (!e.defaultPrevented) for (let t of e.target.elements) t[ue]?.();
 		});
 	}, { capture: !0 }));
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/shared.js
-function Xe(e) {
-	var t = U, n = W;
-	Pn(null), Fn(null);
+function $e(e) {
+	var t = Pn, n = Ln;
+	In(null), Rn(null);
 	try {
 		return e();
 	} finally {
-		Pn(t), Fn(n);
+		In(t), Rn(n);
 	}
 }
-function Ze(e, t, n, r = n) {
-	e.addEventListener(t, () => Xe(n));
-	let i = e[ce];
-	e[ce] = i ? () => {
+function et(e, t, n, r = n) {
+	e.addEventListener(t, () => $e(n));
+	let i = e[ue];
+	e[ue] = i ? () => {
 		i(), r(!0);
-	} : () => r(!0), Ye();
+	} : () => r(!0), Qe();
 }
 // node_modules/svelte/src/internal/client/reactivity/async.js
-function Qe(e, t, n, r) {
-	let i = Re() ? nt : at;
+function tt(e, t, n, r) {
+	let i = Ve() ? at : ct;
 	var a = e.filter((e) => !e.settled), o = t.map(i);
 	if (n.length === 0 && a.length === 0) {
 		r(o);
 		return;
 	}
-	var s = W, c = $e(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
+	var s = Ln, c = nt(), l = a.length === 1 ? a[0].promise : a.length > 1 ? Promise.all(a.map((e) => e.promise)) : null;
 	function u(e) {
 		if (!(s.f & 16384)) {
 			c();
 			try {
 				r([...o, ...e]);
 			} catch (e) {
-				an(e, s);
+				sn(e, s);
 			}
-			et();
+			rt();
 		}
 	}
-	var d = tt();
+	var d = it();
 	if (n.length === 0) {
 		l.then(() => u([])).finally(d);
 		return;
 	}
 	function f() {
-		Promise.all(n.map((e) => it(e))).then(u).catch((e) => an(e, s)).finally(d);
+		Promise.all(n.map((e) => st(e))).then(u).catch((e) => sn(e, s)).finally(d);
 	}
 	l ? l.then(() => {
-		s.f & 16384 ? d() : (c(), f(), et());
+		s.f & 16384 ? d() : (c(), f(), rt());
 	}) : f();
 }
-function $e() {
-	var e = W, t = U, n = Ne, r = I;
+function nt() {
+	var e = Ln, t = Pn, n = Ie, r = F;
 	return function(i = !0) {
-		Fn(e), Pn(t), Pe(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
+		Rn(e), In(t), Le(n), i && !(e.f & 16384) && (r?.activate(), r?.apply());
 	};
 }
-function et(e = !0) {
-	Fn(null), Pn(null), Pe(null), e && I?.deactivate();
+function rt(e = !0) {
+	Rn(null), In(null), Le(null), e && F?.deactivate();
 }
-function tt() {
-	var e = W, t = e.b, n = I, r = !!t?.is_rendered();
+function it() {
+	var e = Ln, t = e.b, n = F, r = !!t?.is_rendered();
 	return t?.update_pending_count(1, n), n.increment(r, e), () => {
 		t?.update_pending_count(-1, n), n.decrement(r, e);
 	};
 }
-function nt(e) {
+function at(e) {
 	var t = 2 | g;
-	return W !== null && (W.f |= C), {
-		ctx: Ne,
+	return Ln !== null && (Ln.f |= C), {
+		ctx: Ie,
 		deps: null,
 		effects: null,
-		equals: Se,
+		equals: we,
 		f: t,
 		fn: e,
 		reactions: null,
 		rv: 0,
-		v: k,
+		v: O,
 		wv: 0,
-		parent: W,
+		parent: Ln,
 		ac: null
 	};
 }
-var rt = Symbol("obsolete");
-function it(e, t, n) {
-	let r = W;
-	r === null && Te();
-	var i = void 0, a = Mt(k), o = !U, s = new Set();
-	return hn(() => {
-		var t = W, n = p();
+var ot = Symbol("obsolete");
+function st(e, t, n) {
+	let r = Ln;
+	r === null && De();
+	var i = void 0, a = Ft(O), o = !Pn, s = new Set();
+	return gn(() => {
+		var t = Ln, n = p();
 		i = n.promise;
 		try {
 			Promise.resolve(e()).then(n.resolve, (e) => {
-				e !== le && n.reject(e);
-			}).finally(et);
+				e !== de && n.reject(e);
+			}).finally(rt);
 		} catch (e) {
-			n.reject(e), et();
+			n.reject(e), rt();
 		}
-		var c = I;
+		var c = F;
 		if (o) {
-			if (t.f & 32768) var l = tt();
-			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(rt);
-			else for (let e of s.values()) e.reject(rt);
+			if (t.f & 32768) var l = it();
+			if (r.b?.is_rendered()) c.async_deriveds.get(t)?.reject(ot);
+			else for (let e of s.values()) e.reject(ot);
 			s.add(n), c.async_deriveds.set(t, n);
 		}
 		let u = (e, t = void 0) => {
-			l?.(), s.delete(n), t !== rt && (c.activate(), t ? (a.f |= D, It(a, t)) : (a.f & 8388608 && (a.f ^= D), It(a, e)), c.deactivate());
+			l?.(), s.delete(n), t !== ot && (c.activate(), t ? (a.f |= te, zt(a, t)) : (a.f & 8388608 && (a.f ^= te), zt(a, e)), c.deactivate());
 		};
 		n.promise.then(u, (e) => u(null, e || "unknown"));
-	}), un(() => {
-		for (let e of s) e.reject(rt);
+	}), fn(() => {
+		for (let e of s) e.reject(ot);
 	}), new Promise((e) => {
 		function t(n) {
 			function r() {
@@ -316,47 +319,47 @@ function it(e, t, n) {
 		t(i);
 	});
 }
-function F(e) {
-	let t = nt(e);
-	return Ln(t), t;
+function P(e) {
+	let t = at(e);
+	return Bn(t), t;
 }
-function at(e) {
-	let t = nt(e);
-	return t.equals = we, t;
+function ct(e) {
+	let t = at(e);
+	return t.equals = Ee, t;
 }
-function ot(e) {
+function lt(e) {
 	var t = e.effects;
 	if (t !== null) {
 		e.effects = null;
-		for (var n = 0; n < t.length; n += 1) Sn(t[n]);
+		for (var n = 0; n < t.length; n += 1) Cn(t[n]);
 	}
 }
-function st(e) {
-	var t, n = W, r = e.parent;
-	if (!jn && r !== null && e.v !== k && r.f & 24576) return fe(), e.v;
-	Fn(r);
+function ut(e) {
+	var t, n = Ln, r = e.parent;
+	if (!Mn && r !== null && e.v !== O && r.f & 24576) return me(), e.v;
+	Rn(r);
 	try {
-		ot(e), t = Yn(e);
+		lt(e), t = Qn(e);
 	} finally {
-		Fn(n);
+		Rn(n);
 	}
 	return t;
 }
-function ct(e) {
-	var t = st(e);
-	!e.equals(t) && (e.wv = Kn(), (!I?.is_fork || e.deps === null) && (I === null ? e.v = t : (I.capture(e, t, !0), ft?.capture(e, t, !0)), e.deps === null)) ? We(e, h) : jn || (pt === null ? Ge(e) : (ln() || I?.is_fork) && pt.set(e, t));
+function dt(e) {
+	var t = ut(e);
+	!e.equals(t) && (e.wv = Yn(), (!F?.is_fork || e.deps === null) && (F === null ? e.v = t : (F.capture(e, t, !0), ht?.capture(e, t, !0)), e.deps === null)) ? qe(e, h) : Mn || (gt === null ? Je(e) : (dn() || F?.is_fork) && gt.set(e, t));
 }
-function lt(e) {
-	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && Xe(() => {
-		t.ac.abort(le), t.ac = null;
-	}), t.fn !== null && (t.teardown = d), Qn(t, 0), bn(t));
+function ft(e) {
+	if (e.effects !== null) for (let t of e.effects) (t.teardown || t.ac) && (t.teardown?.(), t.ac !== null && $e(() => {
+		t.ac.abort(de), t.ac = null;
+	}), t.fn !== null && (t.teardown = d), tr(t, 0), xn(t));
 }
-function ut(e) {
-	if (e.effects !== null) for (let t of e.effects) t.teardown && t.fn !== null && $n(t);
+function pt(e) {
+	if (e.effects !== null) for (let t of e.effects) t.teardown && t.fn !== null && nr(t);
 }
 // node_modules/svelte/src/internal/client/reactivity/batch.js
-var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t = null, vt = null, yt = 0, bt = 1, xt = class e {
-	id = bt++;
+var mt = null, F = null, ht = null, gt = null, _t = null, vt = !1, yt = !1, bt = null, xt = null, St = 0, Ct = 1, wt = class e {
+	id = Ct++;
 	started = !1;
 	linked = !0;
 	prev = null;
@@ -377,7 +380,7 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 	is_fork = !1;
 	#u = !1;
 	constructor() {
-		dt === null ? dt = this : (dt.next = this, this.prev = dt), dt = this;
+		mt === null ? mt = this : (mt.next = this, this.prev = mt), mt = this;
 	}
 	#d() {
 		if (this.is_fork) return !0;
@@ -398,8 +401,8 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 		var n = this.#c.get(e);
 		if (n) {
 			this.#c.delete(e);
-			for (var r of n.d) We(r, g), t(r);
-			for (r of n.m) We(r, _), t(r);
+			for (var r of n.d) qe(r, g), t(r);
+			for (r of n.m) qe(r, _), t(r);
 		}
 		this.#l.add(e);
 	}
@@ -423,24 +426,24 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 	}
 	#m() {
 		this.started = !0;
-		for (let [e, t] of this.#s) We(e, t), this.schedule(e);
+		for (let [e, t] of this.#s) qe(e, t), this.schedule(e);
 		this.apply();
-		for (var t = _t = [], n = [], r = vt = []; this.#a.length > 0;) {
-			yt++ > 1e3 && (this.#b(), Ct());
+		for (var t = bt = [], n = [], r = xt = []; this.#a.length > 0;) {
+			St++ > 1e3 && (this.#b(), Et());
 			for (let e of this.#p()) try {
 				this.#h(e, t, n);
 			} catch (t) {
-				throw Ot(e), this.#d() || this.discard(), t;
+				throw jt(e), this.#d() || this.discard(), t;
 			}
 		}
-		if (I = null, r.length > 0) {
+		if (F = null, r.length > 0) {
 			var i = e.ensure();
 			for (let e of r) i.schedule(e);
 		}
-		if (_t = null, vt = null, this.#d()) {
+		if (bt = null, xt = null, this.#d()) {
 			this.#y(n), this.#y(t);
-			for (let [e, t] of this.#c) Dt(e, t);
-			r.length > 0 && I.#m();
+			for (let [e, t] of this.#c) At(e, t);
+			r.length > 0 && F.#m();
 			return;
 		}
 		let a = this.#g();
@@ -448,9 +451,9 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 		else {
 			this.#s.clear();
 			for (let e of this.#e) e(this);
-			this.#e.clear(), ft = this, Tt(n), Tt(t), ft = null, this.#i?.resolve();
-			var o = I;
-			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (At.clear(), o.#m());
+			this.#e.clear(), ht = this, Ot(n), Ot(t), ht = null, this.#i?.resolve();
+			var o = F;
+			this.#n === 0 && (this.#a.length === 0 || o !== null) && this.#b(), o !== null && (Nt.clear(), o.#m());
 		}
 	}
 	#h(e, t, n) {
@@ -458,7 +461,7 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 		for (var r = e.first; r !== null;) {
 			var i = r.f, a = !!(i & 96);
 			if (!(a && i & 1024 || i & 8192 || this.#c.has(r)) && r.fn !== null) {
-				a ? r.f ^= h : i & 4 ? t.push(r) : qn(r) && (i & 16 && this.add_dirty_reaction(r, _), $n(r));
+				a ? r.f ^= h : i & 4 ? t.push(r) : Xn(r) && (i & 16 && this.add_dirty_reaction(r, _), nr(r));
 				var o = r.first;
 				if (o !== null) {
 					r = o;
@@ -497,36 +500,36 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 				if (r & 2) t(e);
 				else {
 					var i = e;
-					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), We(i, g), this.schedule(i));
+					r & 4194320 && !this.async_deriveds.has(i) && (this.#s.delete(i), qe(i, g), this.schedule(i));
 				}
 			}
 		};
 		for (let e of this.current.keys()) t(e);
-		this.oncommit(() => e.discard()), e.#b(), I = this, this.#m();
+		this.oncommit(() => e.discard()), e.#b(), F = this, this.#m();
 	}
 	#y(e) {
-		for (var t = 0; t < e.length; t += 1) Ke(e[t], this.#s);
+		for (var t = 0; t < e.length; t += 1) Ye(e[t], this.#s);
 	}
 	capture(e, t, n = !1) {
-		e.v !== k && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), pt?.set(e, t)), this.is_fork || (e.v = t);
+		e.v !== O && !this.previous.has(e) && this.previous.set(e, e.v), e.f & 8388608 || (this.current.set(e, [t, n]), gt?.set(e, t)), this.is_fork || (e.v = t);
 	}
 	activate() {
-		I = this;
+		F = this;
 	}
 	deactivate() {
-		I = null, pt = null;
+		F = null, gt = null;
 	}
 	flush() {
 		try {
-			gt = !0, I = this, this.#m();
+			yt = !0, F = this, this.#m();
 		} finally {
-			yt = 0, mt = null, _t = null, vt = null, gt = !1, I = null, pt = null, At.clear();
+			St = 0, _t = null, bt = null, xt = null, yt = !1, F = null, gt = null, Nt.clear();
 		}
 	}
 	discard() {
 		for (let e of this.#t) e(this);
 		this.#t.clear();
-		for (let e of this.async_deriveds.values()) e.reject(rt);
+		for (let e of this.async_deriveds.values()) e.reject(ot);
 		this.#b(), this.#i?.resolve();
 	}
 	register_created_effect(e) {
@@ -543,7 +546,7 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 			let e = this.#r.get(t) ?? 0;
 			e === 1 ? this.#r.delete(t) : this.#r.set(t, e - 1);
 		}
-		this.#u || (this.#u = !0, Ve(() => {
+		this.#u || (this.#u = !0, We(() => {
 			this.#u = !1, this.linked && this.flush();
 		}));
 	}
@@ -564,200 +567,200 @@ var dt = null, I = null, ft = null, pt = null, mt = null, ht = !1, gt = !1, _t =
 		return (this.#i ??= p()).promise;
 	}
 	static ensure() {
-		if (I === null) {
-			let t = I = new e();
-			!gt && !ht && Ve(() => {
+		if (F === null) {
+			let t = F = new e();
+			!yt && !vt && We(() => {
 				t.started || t.flush();
 			});
 		}
-		return I;
+		return F;
 	}
 	apply() {
-		pt = null;
+		gt = null;
 	}
 	schedule(e) {
-		mt = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
+		_t = e, e.b?.is_pending && e.f & 16777228 && !(e.f & 32768) ? e.b.defer_effect(e) : this.#a.push(e);
 	}
 	#b() {
 		if (this.linked) {
 			var e = this.prev, t = this.next;
-			e === null || (e.next = t), t === null ? dt = e : t.prev = e, this.linked = !1;
+			e === null || (e.next = t), t === null ? mt = e : t.prev = e, this.linked = !1;
 		}
 	}
 };
-function St(e) {
-	var t = ht, n = ft;
-	ft = null, ht = !0;
+function Tt(e) {
+	var t = vt, n = ht;
+	ht = null, vt = !0;
 	try {
 		var r;
-		for (e && (St(), r = e());;) {
-			if (He(), I === null) return r;
-			I.flush();
+		for (e && (Tt(), r = e());;) {
+			if (Ge(), F === null) return r;
+			F.flush();
 		}
 	} finally {
-		ht = t, ft = n;
+		vt = t, ht = n;
 	}
 }
-function Ct() {
+function Et() {
 	try {
-		Oe();
+		Ae();
 	} catch (e) {
-		an(e, mt);
+		sn(e, _t);
 	}
 }
-var wt = null;
-function Tt(e) {
+var Dt = null;
+function Ot(e) {
 	var t = e.length;
 	if (t !== 0) {
 		for (var n = 0; n < t;) {
 			var r = e[n++];
-			if (!(r.f & 24576) && qn(r) && (wt = new Set(), $n(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && wn(r), wt?.size > 0)) {
-				At.clear();
-				for (let e of wt) {
+			if (!(r.f & 24576) && Xn(r) && (Dt = new Set(), nr(r), r.deps === null && r.first === null && r.nodes === null && r.teardown === null && r.ac === null && Tn(r), Dt?.size > 0)) {
+				Nt.clear();
+				for (let e of Dt) {
 					if (e.f & 24576) continue;
 					let t = [e], n = e.parent;
-					for (; n !== null;) wt.has(n) && (wt.delete(n), t.push(n)), n = n.parent;
+					for (; n !== null;) Dt.has(n) && (Dt.delete(n), t.push(n)), n = n.parent;
 					for (let e = t.length - 1; e >= 0; e--) {
 						let n = t[e];
-						n.f & 24576 || $n(n);
+						n.f & 24576 || nr(n);
 					}
 				}
-				wt.clear();
+				Dt.clear();
 			}
 		}
-		wt = null;
+		Dt = null;
 	}
 }
-function Et(e) {
-	I.schedule(e);
+function kt(e) {
+	F.schedule(e);
 }
-function Dt(e, t) {
+function At(e, t) {
 	if (!(e.f & 32 && e.f & 1024)) {
-		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), We(e, h);
-		for (var n = e.first; n !== null;) Dt(n, t), n = n.next;
+		e.f & 2048 ? t.d.push(e) : e.f & 4096 && t.m.push(e), qe(e, h);
+		for (var n = e.first; n !== null;) At(n, t), n = n.next;
 	}
 }
-function Ot(e) {
-	We(e, h);
-	for (var t = e.first; t !== null;) Ot(t), t = t.next;
+function jt(e) {
+	qe(e, h);
+	for (var t = e.first; t !== null;) jt(t), t = t.next;
 }
 // node_modules/svelte/src/internal/client/reactivity/sources.js
-var kt = new Set(), At = new Map(), jt = !1;
-function Mt(e, t) {
+var Mt = new Set(), Nt = new Map(), Pt = !1;
+function Ft(e, t) {
 	return {
 		f: 0,
 		v: e,
 		reactions: null,
-		equals: Se,
+		equals: we,
 		rv: 0,
 		wv: 0
 	};
 }
-function L(e, t) {
-	let n = Mt(e, t);
-	return Ln(n), n;
+function I(e, t) {
+	let n = Ft(e, t);
+	return Bn(n), n;
 }
-function Nt(e, t = !1, n = !0) {
-	let r = Mt(e);
-	return t || (r.equals = we), r;
+function It(e, t = !1, n = !0) {
+	let r = Ft(e);
+	return t || (r.equals = Ee), r;
 }
-function R(e, t, n = !1) {
-	return U !== null && (!Nn || U.f & 131072) && Re() && U.f & 4325394 && (In === null || !In.has(e)) && je(), It(e, n ? Vt(t) : t, vt);
+function L(e, t, n = !1) {
+	return Pn !== null && (!Fn || Pn.f & 131072) && Ve() && Pn.f & 4325394 && (zn === null || !zn.has(e)) && Pe(), zt(e, n ? Wt(t) : t, xt);
 }
-var Pt = null, Ft = 0;
-function It(e, t, n = null) {
+var Lt = null, Rt = 0;
+function zt(e, t, n = null) {
 	if (!e.equals(t)) {
-		jn ? At.set(e, t) : At.has(e) || At.set(e, e.v);
-		var r = xt.ensure();
+		Mn ? Nt.set(e, t) : Nt.has(e) || Nt.set(e, e.v);
+		var r = wt.ensure();
 		if (r.capture(e, t), e.f & 2) {
 			let t = e;
-			e.f & 2048 && st(t), pt === null && Ge(t);
+			e.f & 2048 && ut(t), gt === null && Je(t);
 		}
-		e.wv = Kn(), Pt = null, Ft = 0, Bt(e, g, n), Pt = null, Re() && W !== null && W.f & 1024 && !(W.f & 96) && (Bn === null ? Vn([e]) : Bn.push(e)), !r.is_fork && kt.size > 0 && !jt && Lt();
+		e.wv = Yn(), Lt = null, Rt = 0, Ut(e, g, n), Lt = null, Ve() && Ln !== null && Ln.f & 1024 && !(Ln.f & 96) && (Un === null ? Wn([e]) : Un.push(e)), !r.is_fork && Mt.size > 0 && !Pt && Bt();
 	}
 	return t;
 }
-function Lt() {
-	jt = !1;
-	for (let e of kt) {
-		e.f & 1024 && We(e, _);
+function Bt() {
+	Pt = !1;
+	for (let e of Mt) {
+		e.f & 1024 && qe(e, _);
 		let t;
 		try {
-			t = qn(e);
+			t = Xn(e);
 		} catch {
 			t = !0;
 		}
-		t && $n(e);
+		t && nr(e);
 	}
-	kt.clear();
+	Mt.clear();
 }
-function Rt(e, t = 1) {
-	var n = G(e), r = t === 1 ? n++ : n--;
-	return R(e, n), r;
+function Vt(e, t = 1) {
+	var n = W(e), r = t === 1 ? n++ : n--;
+	return L(e, n), r;
 }
-function zt(e) {
-	R(e, e.v + 1);
+function Ht(e) {
+	L(e, e.v + 1);
 }
-function Bt(e, t, n) {
+function Ut(e, t, n) {
 	var r = e.reactions;
 	if (r !== null) {
-		var i = Re(), a = r.length;
-		if (Ft += a, Ft > 1e5 && Pt === null && (Pt = new Set()), Pt !== null) {
-			if (Pt.has(e)) return;
-			Pt.add(e);
+		var i = Ve(), a = r.length;
+		if (Rt += a, Rt > 1e5 && Lt === null && (Lt = new Set()), Lt !== null) {
+			if (Lt.has(e)) return;
+			Lt.add(e);
 		}
 		for (var o = 0; o < a; o++) {
 			var s = r[o], c = s.f;
-			if (i || s !== W) {
+			if (i || s !== Ln) {
 				var l = (c & g) === 0;
-				if (l && We(s, t), c & 131072) kt.add(s);
+				if (l && qe(s, t), c & 131072) Mt.add(s);
 				else if (c & 2) {
 					var u = s;
-					pt?.delete(u), Bt(u, _, n);
+					gt?.delete(u), Ut(u, _, n);
 				} else if (l) {
 					var d = s;
-					c & 16 && wt !== null && wt.add(d), n === null ? Et(d) : n.push(d);
+					c & 16 && Dt !== null && Dt.add(d), n === null ? kt(d) : n.push(d);
 				}
 			}
 		}
 	}
 }
-function Vt(t) {
-	if (typeof t != "object" || !t || te in t || ne in t) return t;
+function Wt(t) {
+	if (typeof t != "object" || !t || ne in t || re in t) return t;
 	let n = l(t);
 	if (n !== s && n !== c) return t;
-	var r = new Map(), i = e(t), o = L(0), u = null, d = Wn, f = (e) => {
-		if (Wn === d) return e();
-		var t = U, n = Wn;
-		Pn(null), Gn(d);
+	var r = new Map(), i = e(t), o = I(0), u = null, d = qn, f = (e) => {
+		if (qn === d) return e();
+		var t = Pn, n = qn;
+		In(null), Jn(d);
 		var r = e();
-		return Pn(t), Gn(n), r;
+		return In(t), Jn(n), r;
 	};
-	return i && r.set("length", L(t.length, u)), new Proxy(t, {
+	return i && r.set("length", I(t.length, u)), new Proxy(t, {
 		defineProperty(e, t, n) {
-			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || ke();
+			"value" in n && n.configurable !== !1 && n.enumerable !== !1 && n.writable !== !1 || Me();
 			var i = r.get(t);
 			return i === void 0 ? f(() => {
-				var e = L(n.value, u);
+				var e = I(n.value, u);
 				return r.set(t, e), e;
-			}) : R(i, n.value, !0), !0;
+			}) : L(i, n.value, !0), !0;
 		},
 		deleteProperty(e, t) {
 			var n = r.get(t);
 			if (n === void 0) {
 				if (t in e) {
-					let e = f(() => L(k, u));
-					r.set(t, e), zt(o);
+					let e = f(() => I(O, u));
+					r.set(t, e), Ht(o);
 				}
-			} else R(n, k), zt(o);
+			} else L(n, O), Ht(o);
 			return !0;
 		},
 		get(e, n, i) {
-			if (n === te) return t;
+			if (n === ne) return t;
 			var o = r.get(n), s = n in e;
-			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => L(Vt(s ? e[n] : k), u)), r.set(n, o)), o !== void 0) {
-				var c = G(o);
-				return c === k ? void 0 : c;
+			if (o === void 0 && (!s || a(e, n)?.writable) && (o = f(() => I(Wt(s ? e[n] : O), u)), r.set(n, o)), o !== void 0) {
+				var c = W(o);
+				return c === O ? void 0 : c;
 			}
 			return Reflect.get(e, n, i);
 		},
@@ -765,8 +768,8 @@ function Vt(t) {
 			this.has?.(e, t);
 			var n = Reflect.getOwnPropertyDescriptor(e, t), i = r.get(t);
 			if (i !== void 0) {
-				var a = G(i);
-				if (a === k) return;
+				var a = W(i);
+				if (a === O) return;
 				if (n && "value" in n) n.value = a;
 				else return {
 					enumerable: !0,
@@ -778,136 +781,136 @@ function Vt(t) {
 			return n;
 		},
 		has(e, t) {
-			if (t === te) return !0;
-			var n = r.get(t), i = n !== void 0 && n.v !== k || Reflect.has(e, t);
-			return (n !== void 0 || (W !== null || U !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => L(i ? Vt(e[t]) : k, u)), r.set(t, n)), G(n) === k) ? !1 : i;
+			if (t === ne) return !0;
+			var n = r.get(t), i = n !== void 0 && n.v !== O || Reflect.has(e, t);
+			return (n !== void 0 || (Ln !== null || Pn !== null) && (!i || a(e, t)?.writable)) && (n === void 0 && (n = f(() => I(i ? Wt(e[t]) : O, u)), r.set(t, n)), W(n) === O) ? !1 : i;
 		},
 		set(e, t, n, s) {
 			var c = r.get(t), l = t in e;
 			if (i && t === "length") for (var d = n; d < c.v; d += 1) {
 				var p = r.get(d + "");
-				p === void 0 ? d in e && (p = f(() => L(k, u)), r.set(d + "", p)) : R(p, k);
+				p === void 0 ? d in e && (p = f(() => I(O, u)), r.set(d + "", p)) : L(p, O);
 			}
-			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => L(void 0, u)), R(c, Vt(n)), r.set(t, c));
+			if (c === void 0) (!l || a(e, t)?.writable) && (c = f(() => I(void 0, u)), L(c, Wt(n)), r.set(t, c));
 			else {
-				l = c.v !== k;
-				var m = f(() => Vt(n));
-				R(c, m);
+				l = c.v !== O;
+				var m = f(() => Wt(n));
+				L(c, m);
 			}
 			var h = Reflect.getOwnPropertyDescriptor(e, t);
 			if (h?.set && h.set.call(s, n), !l) {
 				if (i && typeof t == "string") {
 					var g = r.get("length"), _ = Number(t);
-					Number.isInteger(_) && _ >= g.v && R(g, _ + 1);
+					Number.isInteger(_) && _ >= g.v && L(g, _ + 1);
 				}
-				zt(o);
+				Ht(o);
 			}
 			return !0;
 		},
 		ownKeys(e) {
-			G(o);
+			W(o);
 			var t = Reflect.ownKeys(e).filter((e) => {
 				var t = r.get(e);
-				return t === void 0 || t.v !== k;
+				return t === void 0 || t.v !== O;
 			});
-			for (var [n, i] of r) i.v !== k && !(n in e) && t.push(n);
+			for (var [n, i] of r) i.v !== O && !(n in e) && t.push(n);
 			return t;
 		},
 		setPrototypeOf() {
-			Ae();
+			Ne();
 		}
 	});
 }
-function Ht(e) {
+function Gt(e) {
 	try {
-		if (typeof e == "object" && e && te in e) return e[te];
+		if (typeof e == "object" && e && ne in e) return e[ne];
 	} catch {}
 	return e;
 }
-function Ut(e, t) {
-	return Object.is(Ht(e), Ht(t));
+function Kt(e, t) {
+	return Object.is(Gt(e), Gt(t));
 }
-var Wt, Gt, Kt, qt;
-function Jt() {
-	if (Wt === void 0) {
-		Wt = window, Gt = /Firefox/.test(navigator.userAgent);
+var qt, Jt, Yt, Xt;
+function Zt() {
+	if (qt === void 0) {
+		qt = window, Jt = /Firefox/.test(navigator.userAgent);
 		var e = Element.prototype, t = Node.prototype, n = Text.prototype;
-		Kt = a(t, "firstChild").get, qt = a(t, "nextSibling").get, u(e) && (e[ae] = void 0, e[ie] = null, e[oe] = void 0, e.__e = void 0), u(n) && (n[se] = void 0);
+		Yt = a(t, "firstChild").get, Xt = a(t, "nextSibling").get, u(e) && (e[se] = void 0, e[oe] = null, e[ce] = void 0, e.__e = void 0), u(n) && (n[le] = void 0);
 	}
 }
-function Yt(e = "") {
+function Qt(e = "") {
 	return document.createTextNode(e);
 }
-function Xt(e) {
-	return Kt.call(e);
+function $t(e) {
+	return Yt.call(e);
 }
-function Zt(e) {
-	return qt.call(e);
+function en(e) {
+	return Xt.call(e);
 }
-function z(e, t) {
-	if (!A) return Xt(e);
-	var n = Xt(j);
-	if (n === null) n = j.appendChild(Yt());
+function R(e, t) {
+	if (!k) return $t(e);
+	var n = $t(A);
+	if (n === null) n = A.appendChild(Qt());
 	else if (t && n.nodeType !== 3) {
-		var r = Yt();
-		return n?.before(r), _e(r), r;
+		var r = Qt();
+		return n?.before(r), ye(r), r;
 	}
-	return t && nn(n), _e(n), n;
+	return t && an(n), ye(n), n;
 }
-function Qt(e, t = !1) {
-	if (!A) {
-		var n = Xt(e);
-		return n instanceof Comment && n.data === "" ? Zt(n) : n;
+function z(e, t = !1) {
+	if (!k) {
+		var n = $t(e);
+		return n instanceof Comment && n.data === "" ? en(n) : n;
 	}
 	if (t) {
-		if (j?.nodeType !== 3) {
-			var r = Yt();
-			return j?.before(r), _e(r), r;
+		if (A?.nodeType !== 3) {
+			var r = Qt();
+			return A?.before(r), ye(r), r;
 		}
-		nn(j);
+		an(A);
 	}
-	return j;
+	return A;
 }
 function B(e, t = !1) {
-	if (!A) return Xt(e);
-	var n = z(e, t);
-	return M(e), n;
+	if (!k) return $t(e);
+	var n = R(e, t);
+	return j(e), n;
 }
 function V(e, t = 1, n = !1) {
-	let r = A ? j : e;
-	for (var i; t--;) i = r, r = Zt(r);
-	if (!A) return r;
+	let r = k ? A : e;
+	for (var i; t--;) i = r, r = en(r);
+	if (!k) return r;
 	if (n) {
 		if (r?.nodeType !== 3) {
-			var a = Yt();
-			return r === null ? i?.after(a) : r.before(a), _e(a), a;
+			var a = Qt();
+			return r === null ? i?.after(a) : r.before(a), ye(a), a;
 		}
-		nn(r);
+		an(r);
 	}
-	return _e(r), r;
+	return ye(r), r;
 }
-function $t(e) {
+function tn(e) {
 	e.textContent = "";
 }
-function en() {
+function nn() {
 	return !1;
 }
-function tn(e, t, n) {
+function rn(e, t, n) {
 	return t == null || t === "http://www.w3.org/1999/xhtml" ? n ? document.createElement(e, { is: n }) : document.createElement(e) : n ? document.createElementNS(t, e, { is: n }) : document.createElementNS(t, e);
 }
-function nn(e) {
+function an(e) {
 	if (e.nodeValue.length < 65536) return;
 	let t = e.nextSibling;
 	for (; t !== null && t.nodeType === 3;) t.remove(), e.nodeValue += t.nodeValue, t = e.nextSibling;
 }
-function rn(e) {
-	var t = W;
-	if (t === null) return U.f |= D, e;
+function on(e) {
+	var t = Ln;
+	if (t === null) return Pn.f |= te, e;
 	if (!(t.f & 32768) && !(t.f & 4)) throw e;
-	an(e, t);
+	sn(e, t);
 }
-function an(e, t) {
-	if (e === O) throw e;
+function sn(e, t) {
+	if (e === fe) throw e;
 	if (!(t !== null && t.f & 16384)) {
 		for (; t !== null;) {
 			if (t.f & 128 && !(t.f & 33570816)) {
@@ -925,18 +928,18 @@ function an(e, t) {
 	}
 }
 // node_modules/svelte/src/internal/client/reactivity/effects.js
-function on(e) {
-	W === null && (U === null && De(e), P()), jn && N(e);
+function cn(e) {
+	Ln === null && (Pn === null && ke(e), Oe()), Mn && N(e);
 }
-function sn(e, t) {
+function ln(e, t) {
 	var n = t.last;
 	n === null ? t.last = t.first = e : (n.next = e, e.prev = n, t.last = e);
 }
-function cn(e, t) {
-	var n = W;
+function un(e, t) {
+	var n = Ln;
 	n !== null && n.f & 8192 && (e |= v);
 	var r = {
-		ctx: Ne,
+		ctx: Ie,
 		deps: null,
 		nodes: null,
 		f: e | g | 512,
@@ -951,134 +954,134 @@ function cn(e, t) {
 		wv: 0,
 		ac: null
 	};
-	I?.register_created_effect(r);
+	F?.register_created_effect(r);
 	var i = r;
-	if (e & 4) _t === null ? xt.ensure().schedule(r) : _t.push(r);
+	if (e & 4) bt === null ? wt.ensure().schedule(r) : bt.push(r);
 	else if (t !== null) {
 		try {
-			$n(r);
+			nr(r);
 		} catch (e) {
-			throw Sn(r), e;
+			throw Cn(r), e;
 		}
 		i.deps === null && i.teardown === null && i.nodes === null && i.first === i.last && !(i.f & 524288) && (i = i.first, e & 16 && e & 65536 && i !== null && (i.f |= S));
 	}
-	if (i !== null && (i.parent = n, n !== null && sn(i, n), U !== null && U.f & 2 && !(e & 64))) {
-		var a = U;
+	if (i !== null && (i.parent = n, n !== null && ln(i, n), Pn !== null && Pn.f & 2 && !(e & 64))) {
+		var a = Pn;
 		(a.effects ??= []).push(i);
 	}
 	return r;
 }
-function ln() {
-	return U !== null && !Nn;
-}
-function un(e) {
-	let t = cn(8, null);
-	return We(t, h), t.teardown = e, t;
-}
-function dn(e) {
-	on("$effect");
-	var t = W.f;
-	if (!U && t & 32 && Ne !== null && !Ne.i) {
-		var n = Ne;
-		(n.e ??= []).push(e);
-	} else return fn(e);
+function dn() {
+	return Pn !== null && !Fn;
 }
 function fn(e) {
-	return cn(4 | w, e);
+	let t = un(8, null);
+	return qe(t, h), t.teardown = e, t;
+}
+function H(e) {
+	cn("$effect");
+	var t = Ln.f;
+	if (!Pn && t & 32 && Ie !== null && !Ie.i) {
+		var n = Ie;
+		(n.e ??= []).push(e);
+	} else return pn(e);
 }
 function pn(e) {
-	xt.ensure();
-	let t = cn(64 | C, e);
-	return (e = {}) => new Promise((n) => {
-		e.outro ? Tn(t, () => {
-			Sn(t), n(void 0);
-		}) : (Sn(t), n(void 0));
-	});
+	return un(4 | w, e);
 }
 function mn(e) {
-	return cn(4, e);
+	wt.ensure();
+	let t = un(64 | C, e);
+	return (e = {}) => new Promise((n) => {
+		e.outro ? En(t, () => {
+			Cn(t), n(void 0);
+		}) : (Cn(t), n(void 0));
+	});
 }
 function hn(e) {
-	return cn(E | C, e);
+	return un(4, e);
 }
-function gn(e, t = 0) {
-	return cn(8 | t, e);
+function gn(e) {
+	return un(E | C, e);
 }
-function H(e, t = [], n = [], r = []) {
-	Qe(r, t, n, (t) => {
-		cn(8, () => {
-			e(...t.map(G));
+function _n(e, t = 0) {
+	return un(8 | t, e);
+}
+function U(e, t = [], n = [], r = []) {
+	tt(r, t, n, (t) => {
+		un(8, () => {
+			e(...t.map(W));
 		});
 	});
 }
-function _n(e, t = 0) {
-	return cn(16 | t, e);
-}
-function vn(e) {
-	return cn(32 | C, e);
+function vn(e, t = 0) {
+	return un(16 | t, e);
 }
 function yn(e) {
+	return un(32 | C, e);
+}
+function bn(e) {
 	var t = e.teardown;
 	if (t !== null) {
-		let n = jn, r = U;
-		Mn(!0), Pn(null);
+		let n = Mn, r = Pn;
+		Nn(!0), In(null);
 		try {
 			t.call(null);
 		} catch (t) {
-			an(t, e.parent);
+			sn(t, e.parent);
 		} finally {
-			Mn(n), Pn(r);
+			Nn(n), In(r);
 		}
 	}
 }
-function bn(e, t = !1) {
+function xn(e, t = !1) {
 	var n = e.first;
 	for (e.first = e.last = null; n !== null;) {
 		let e = n.ac;
-		e !== null && Xe(() => {
-			e.abort(le);
+		e !== null && $e(() => {
+			e.abort(de);
 		});
 		var r = n.next;
-		n.f & 64 ? n.parent = null : Sn(n, t), n = r;
+		n.f & 64 ? n.parent = null : Cn(n, t), n = r;
 	}
 }
-function xn(e) {
+function Sn(e) {
 	for (var t = e.first; t !== null;) {
 		var n = t.next;
-		t.f & 32 || Sn(t), t = n;
+		t.f & 32 || Cn(t), t = n;
 	}
 }
-function Sn(e, t = !0) {
+function Cn(e, t = !0) {
 	var n = !1;
-	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (Cn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, bn(e, t && !n), Qn(e, 0);
+	(t || e.f & 262144) && e.nodes !== null && e.nodes.end !== null && (wn(e.nodes.start, e.nodes.end), n = !0), e.f |= x, xn(e, t && !n), tr(e, 0);
 	var r = e.nodes && e.nodes.t;
 	if (r !== null) for (let e of r) e.stop();
-	yn(e), e.f ^= x, e.f |= y;
+	bn(e), e.f ^= x, e.f |= y;
 	var i = e.parent;
-	i !== null && i.first !== null && wn(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
+	i !== null && i.first !== null && Tn(e), e.next = e.prev = e.teardown = e.ctx = e.deps = e.fn = e.nodes = e.ac = e.b = null;
 }
-function Cn(e, t) {
+function wn(e, t) {
 	for (; e !== null;) {
-		var n = e === t ? null : Zt(e);
+		var n = e === t ? null : en(e);
 		e.remove(), e = n;
 	}
 }
-function wn(e) {
+function Tn(e) {
 	var t = e.parent, n = e.prev, r = e.next;
 	n !== null && (n.next = r), r !== null && (r.prev = n), t !== null && (t.first === e && (t.first = r), t.last === e && (t.last = n));
 }
-function Tn(e, t, n = !0) {
+function En(e, t, n = !0) {
 	var r = [];
-	e.f |= 256, En(e, r, !0);
+	e.f |= 256, Dn(e, r, !0);
 	var i = () => {
-		n && Sn(e), t && t();
+		n && Cn(e), t && t();
 	}, a = r.length;
 	if (a > 0) {
 		var o = () => --a || i();
 		for (var s of r) s.out(o);
 	} else i();
 }
-function En(e, t, n) {
+function Dn(e, t, n) {
 	if (!(e.f & 8192)) {
 		e.f ^= v;
 		var r = e.nodes && e.nodes.t;
@@ -1087,113 +1090,113 @@ function En(e, t, n) {
 			var a = i.next;
 			if (!(i.f & 64)) {
 				var o = !!(i.f & 65536) || !!(i.f & 32) && !!(e.f & 16);
-				En(i, t, o ? n : !1);
+				Dn(i, t, o ? n : !1);
 			}
 			i = a;
 		}
 	}
 }
-function Dn(e) {
-	e.f &= -257, On(e, !0);
+function On(e) {
+	e.f &= -257, kn(e, !0);
 }
-function On(e, t) {
+function kn(e, t) {
 	if (!(e.f & 256) && e.f & 8192) {
-		e.f ^= v, e.f & 1024 || (We(e, g), xt.ensure().schedule(e));
+		e.f ^= v, e.f & 1024 || (qe(e, g), wt.ensure().schedule(e));
 		for (var n = e.first; n !== null;) {
 			var r = n.next, i = !!(n.f & 65536) || !!(n.f & 32);
-			On(n, i ? t : !1), n = r;
+			kn(n, i ? t : !1), n = r;
 		}
 		var a = e.nodes && e.nodes.t;
 		if (a !== null) for (let e of a) (e.is_global || t) && e.in();
 	}
 }
-function kn(e, t) {
+function An(e, t) {
 	if (e.nodes) for (var n = e.nodes.start, r = e.nodes.end; n !== null;) {
-		var i = n === r ? null : Zt(n);
+		var i = n === r ? null : en(n);
 		t.append(n), n = i;
 	}
 }
 // node_modules/svelte/src/internal/client/legacy.js
-var An = null, jn = !1;
-function Mn(e) {
-	jn = e;
+var jn = null, Mn = !1;
+function Nn(e) {
+	Mn = e;
 }
-var U = null, Nn = !1;
-function Pn(e) {
-	U = e;
+var Pn = null, Fn = !1;
+function In(e) {
+	Pn = e;
 }
-var W = null;
-function Fn(e) {
-	W = e;
+var Ln = null;
+function Rn(e) {
+	Ln = e;
 }
-var In = null;
-function Ln(e) {
-	U !== null && (U.f & 2097152 || U.f & 2) && (In ??= new Set()).add(e);
+var zn = null;
+function Bn(e) {
+	Pn !== null && (Pn.f & 2097152 || Pn.f & 2) && (zn ??= new Set()).add(e);
 }
-var Rn = null, zn = 0, Bn = null;
-function Vn(e) {
-	Bn = e;
+var Vn = null, Hn = 0, Un = null;
+function Wn(e) {
+	Un = e;
 }
-var Hn = 1, Un = 0, Wn = Un;
-function Gn(e) {
-	Wn = e;
+var Gn = 1, Kn = 0, qn = Kn;
+function Jn(e) {
+	qn = e;
 }
-function Kn() {
-	return ++Hn;
+function Yn() {
+	return ++Gn;
 }
-function qn(e) {
+function Xn(e) {
 	var t = e.f;
 	if (t & 2048) return !0;
 	if (t & 4096) {
 		for (var n = e.deps, r = n.length, i = 0; i < r; i++) {
 			var a = n[i];
-			if (qn(a) && ct(a), a.wv > e.wv) return !0;
+			if (Xn(a) && dt(a), a.wv > e.wv) return !0;
 		}
-		t & 512 && pt === null && We(e, h);
+		t & 512 && gt === null && qe(e, h);
 	}
 	return !1;
 }
-function Jn(e, t, n = !0) {
+function Zn(e, t, n = !0) {
 	var r = e.reactions;
-	if (r !== null && !(In !== null && In.has(e))) for (var i = 0; i < r.length; i++) {
+	if (r !== null && !(zn !== null && zn.has(e))) for (var i = 0; i < r.length; i++) {
 		var a = r[i];
-		a.f & 2 ? Jn(a, t, !1) : t === a && (n ? We(a, g) : a.f & 1024 && We(a, _), Et(a));
+		a.f & 2 ? Zn(a, t, !1) : t === a && (n ? qe(a, g) : a.f & 1024 && qe(a, _), kt(a));
 	}
 }
-function Yn(e) {
-	var t = Rn, n = zn, r = Bn, i = U, a = In, o = Ne, s = Nn, c = Wn, l = e.f;
-	Rn = null, zn = 0, Bn = null, U = l & 96 ? null : e, In = null, Pe(e.ctx), Nn = !1, Wn = ++Un, e.ac !== null && (Xe(() => {
-		e.ac.abort(le);
+function Qn(e) {
+	var t = Vn, n = Hn, r = Un, i = Pn, a = zn, o = Ie, s = Fn, c = qn, l = e.f;
+	Vn = null, Hn = 0, Un = null, Pn = l & 96 ? null : e, zn = null, Le(e.ctx), Fn = !1, qn = ++Kn, e.ac !== null && ($e(() => {
+		e.ac.abort(de);
 	}), e.ac = null);
 	try {
 		e.f |= T;
 		var u = e.fn, d = u();
 		e.f |= b;
-		var f = Xn(e);
-		if (Re() && Bn !== null && !Nn && f !== null && !(e.f & 6146)) for (var p = 0; p < Bn.length; p++) Jn(Bn[p], e);
+		var f = $n(e);
+		if (Ve() && Un !== null && !Fn && f !== null && !(e.f & 6146)) for (var p = 0; p < Un.length; p++) Zn(Un[p], e);
 		if (i !== null && i !== e) {
-			if (Un++, i.deps !== null) for (let e = 0; e < n; e += 1) i.deps[e].rv = Un;
-			if (t !== null) for (let e of t) e.rv = Un;
-			Bn !== null && (r === null ? r = Bn : r.push(...Bn));
+			if (Kn++, i.deps !== null) for (let e = 0; e < n; e += 1) i.deps[e].rv = Kn;
+			if (t !== null) for (let e of t) e.rv = Kn;
+			Un !== null && (r === null ? r = Un : r.push(...Un));
 		}
-		return e.f & 8388608 && (e.f ^= D), d;
+		return e.f & 8388608 && (e.f ^= te), d;
 	} catch (t) {
-		return Xn(e), rn(t);
+		return $n(e), on(t);
 	} finally {
-		e.f ^= T, Rn = t, zn = n, Bn = r, U = i, In = a, Pe(o), Nn = s, Wn = c;
+		e.f ^= T, Vn = t, Hn = n, Un = r, Pn = i, zn = a, Le(o), Fn = s, qn = c;
 	}
 }
-function Xn(e) {
-	var t = e.deps, n = I?.is_fork;
-	if (Rn !== null) {
+function $n(e) {
+	var t = e.deps, n = F?.is_fork;
+	if (Vn !== null) {
 		var r;
-		if (n || Qn(e, zn), t !== null && zn > 0) for (t.length = zn + Rn.length, r = 0; r < Rn.length; r++) t[zn + r] = Rn[r];
-		else e.deps = t = Rn;
-		if (ln() && e.f & 512) for (r = zn; r < t.length; r++) (t[r].reactions ??= []).push(e);
-	} else !n && t !== null && zn < t.length && (Qn(e, zn), t.length = zn);
+		if (n || tr(e, Hn), t !== null && Hn > 0) for (t.length = Hn + Vn.length, r = 0; r < Vn.length; r++) t[Hn + r] = Vn[r];
+		else e.deps = t = Vn;
+		if (dn() && e.f & 512) for (r = Hn; r < t.length; r++) (t[r].reactions ??= []).push(e);
+	} else !n && t !== null && Hn < t.length && (tr(e, Hn), t.length = Hn);
 	return t;
 }
-function Zn(e, r) {
+function er(e, r) {
 	let i = r.reactions;
 	if (i !== null) {
 		var a = t.call(i, e);
@@ -1202,130 +1205,130 @@ function Zn(e, r) {
 			o === 0 ? i = r.reactions = null : (i[a] = i[o], i.pop());
 		}
 	}
-	if (i === null && r.f & 2 && (Rn === null || !n.call(Rn, r))) {
+	if (i === null && r.f & 2 && (Vn === null || !n.call(Vn, r))) {
 		var s = r;
-		s.f & 512 && (s.f ^= 512), s.v !== k && Ge(s), s.ac !== null && Xe(() => {
-			s.ac.abort(le), s.ac = null, We(s, g);
-		}), lt(s), Qn(s, 0);
+		s.f & 512 && (s.f ^= 512), s.v !== O && Je(s), s.ac !== null && $e(() => {
+			s.ac.abort(de), s.ac = null, qe(s, g);
+		}), ft(s), tr(s, 0);
 	}
 }
-function Qn(e, t) {
+function tr(e, t) {
 	var n = e.deps;
-	if (n !== null) for (var r = t; r < n.length; r++) Zn(e, n[r]);
+	if (n !== null) for (var r = t; r < n.length; r++) er(e, n[r]);
 }
-function $n(e) {
+function nr(e) {
 	var t = e.f;
 	if (!(t & 16384)) {
-		We(e, h);
-		var n = W;
-		W = e;
+		qe(e, h);
+		var n = Ln;
+		Ln = e;
 		try {
-			t & 16777232 ? xn(e) : bn(e), yn(e);
-			var r = Yn(e);
-			e.teardown = typeof r == "function" ? r : null, e.wv = Hn;
+			t & 16777232 ? Sn(e) : xn(e), bn(e);
+			var r = Qn(e);
+			e.teardown = typeof r == "function" ? r : null, e.wv = Gn;
 		} finally {
-			W = n;
+			Ln = n;
 		}
 	}
 }
-async function er() {
-	await Promise.resolve(), St();
+async function rr() {
+	await Promise.resolve(), Tt();
 }
-function G(e) {
+function W(e) {
 	var t = !!(e.f & 2);
-	if (An?.add(e), U !== null && !Nn && !(W !== null && W.f & 16384) && (In === null || !In.has(e))) {
-		var r = U.deps;
-		if (U.f & 2097152) e.rv < Un && (e.rv = Un, Rn === null && r !== null && r[zn] === e ? zn++ : Rn === null ? Rn = [e] : Rn.push(e));
+	if (jn?.add(e), Pn !== null && !Fn && !(Ln !== null && Ln.f & 16384) && (zn === null || !zn.has(e))) {
+		var r = Pn.deps;
+		if (Pn.f & 2097152) e.rv < Kn && (e.rv = Kn, Vn === null && r !== null && r[Hn] === e ? Hn++ : Vn === null ? Vn = [e] : Vn.push(e));
 		else {
-			U.deps ??= [], n.call(U.deps, e) || U.deps.push(e);
+			Pn.deps ??= [], n.call(Pn.deps, e) || Pn.deps.push(e);
 			var i = e.reactions;
-			i === null ? e.reactions = [U] : n.call(i, U) || i.push(U);
+			i === null ? e.reactions = [Pn] : n.call(i, Pn) || i.push(Pn);
 		}
 	}
-	if (jn && At.has(e)) return At.get(e);
+	if (Mn && Nt.has(e)) return Nt.get(e);
 	if (t) {
 		var a = e;
-		if (jn) {
+		if (Mn) {
 			var o = a.v;
-			return (!(a.f & 1024) && a.reactions !== null || nr(a)) && (o = st(a)), At.set(a, o), o;
+			return (!(a.f & 1024) && a.reactions !== null || ar(a)) && (o = ut(a)), Nt.set(a, o), o;
 		}
-		var s = !(a.f & 512) && !Nn && U !== null && !!(U.f & 512), c = (a.f & b) === 0;
-		qn(a) && (s && (a.f |= 512), ct(a)), s && !c && (ut(a), tr(a));
+		var s = !(a.f & 512) && !Fn && Pn !== null && !!(Pn.f & 512), c = (a.f & b) === 0;
+		Xn(a) && (s && (a.f |= 512), dt(a)), s && !c && (pt(a), ir(a));
 	}
-	if (pt?.has(e)) return pt.get(e);
+	if (gt?.has(e)) return gt.get(e);
 	if (e.f & 8388608) throw e.v;
 	return e.v;
 }
-function tr(e) {
+function ir(e) {
 	if (e.f |= 512, e.deps !== null) for (let r of e.deps) {
 		var t = r.reactions;
-		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (ut(r), tr(r));
+		t === null ? r.reactions = [e] : n.call(t, e) || t.push(e), r.f & 2 && !(r.f & 512) && (pt(r), ir(r));
 	}
 }
-function nr(e) {
-	if (e.v === k) return !0;
+function ar(e) {
+	if (e.v === O) return !0;
 	if (e.deps === null) return !1;
-	for (let t of e.deps) if (At.has(t) || t.f & 2 && nr(t)) return !0;
+	for (let t of e.deps) if (Nt.has(t) || t.f & 2 && ar(t)) return !0;
 	return !1;
 }
-function rr(e) {
-	var t = Nn;
+function or(e) {
+	var t = Fn;
 	try {
-		return Nn = !0, e();
+		return Fn = !0, e();
 	} finally {
-		Nn = t;
+		Fn = t;
 	}
 }
 [..."allowfullscreen.async.autofocus.autoplay.checked.controls.default.disabled.formnovalidate.indeterminate.inert.ismap.loop.multiple.muted.nomodule.novalidate.open.playsinline.readonly.required.reversed.seamless.selected.webkitdirectory.defer.disablepictureinpicture.disableremoteplayback".split(".")];
-var ir = ["touchstart", "touchmove"];
-function ar(e) {
-	return ir.includes(e);
+var sr = ["touchstart", "touchmove"];
+function cr(e) {
+	return sr.includes(e);
 }
 // node_modules/svelte/src/internal/client/dom/elements/events.js
-var or = Symbol("events"), sr = new Set(), cr = new Set();
-function lr(e) {
-	if (!A) return;
+var lr = Symbol("events"), ur = new Set(), dr = new Set();
+function fr(e) {
+	if (!k) return;
 	e.removeAttribute("onload"), e.removeAttribute("onerror");
 	let t = e.__e;
 	t !== void 0 && (e.__e = void 0, queueMicrotask(() => {
 		e.isConnected && e.dispatchEvent(t);
 	}));
 }
-function ur(e, t, n, r = {}) {
+function pr(e, t, n, r = {}) {
 	function i(e) {
-		if (r.capture || gr.call(t, e), !e.cancelBubble) return Xe(() => n?.call(this, e));
+		if (r.capture || vr.call(t, e), !e.cancelBubble) return $e(() => n?.call(this, e));
 	}
-	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, Ve(() => {
+	return e.startsWith("pointer") || e.startsWith("touch") || e === "wheel" ? (i.__removed = !1, We(() => {
 		i.__removed || t.addEventListener(e, i, r);
 	})) : t.addEventListener(e, i, r), i;
 }
-function dr(e, t, n, r, i) {
+function mr(e, t, n, r, i) {
 	var a = {
 		capture: r,
 		passive: i
-	}, o = ur(e, t, n, a);
-	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && un(() => {
+	}, o = pr(e, t, n, a);
+	(t === document.body || t === window || t === document || t instanceof HTMLMediaElement) && fn(() => {
 		o.__removed = !0, t.removeEventListener(e, o, a);
 	});
 }
-function fr(e, t, n) {
-	(t[or] ??= {})[e] = n;
+function G(e, t, n) {
+	(t[lr] ??= {})[e] = n;
 }
-function pr(e) {
-	for (var t = 0; t < e.length; t++) sr.add(e[t]);
-	for (var n of cr) n(e);
+function hr(e) {
+	for (var t = 0; t < e.length; t++) ur.add(e[t]);
+	for (var n of dr) n(e);
 }
-var mr = null, hr = !1;
-function gr(e) {
+var gr = null, _r = !1;
+function vr(e) {
 	var t = this, n = t.ownerDocument, r = e.type, a = e.composedPath?.() || [], o = a[0] || e.target;
-	mr = e, hr || (hr = !0, setTimeout(() => {
-		hr = !1, mr = null;
+	gr = e, _r || (_r = !0, setTimeout(() => {
+		_r = !1, gr = null;
 	}));
-	var s = 0, c = mr === e && e[or];
+	var s = 0, c = gr === e && e[lr];
 	if (c) {
 		var l = a.indexOf(c);
 		if (l !== -1 && (t === document || t === window)) {
-			e[or] = t;
+			e[lr] = t;
 			return;
 		}
 		var u = a.indexOf(t);
@@ -1339,12 +1342,12 @@ function gr(e) {
 				return o || n;
 			}
 		});
-		var d = U, f = W;
-		Pn(null), Fn(null);
+		var d = Pn, f = Ln;
+		In(null), Rn(null);
 		try {
 			for (var p, m = []; o !== null && o !== t;) {
 				try {
-					var h = o[or]?.[r];
+					var h = o[lr]?.[r];
 					h == null || o.disabled && e.target !== o || h.call(o, e);
 				} catch (e) {
 					p ? m.push(e) : p = e;
@@ -1359,22 +1362,22 @@ function gr(e) {
 				throw p;
 			}
 		} finally {
-			e[or] = t, delete e.currentTarget, Pn(d), Fn(f);
+			e[lr] = t, delete e.currentTarget, In(d), Rn(f);
 		}
 	}
 }
 // node_modules/svelte/src/internal/client/dom/reconciler.js
-var _r = globalThis?.window?.trustedTypes && globalThis.window.trustedTypes.createPolicy("svelte-trusted-html", { createHTML: (e) => e });
-function vr(e) {
-	return _r?.createHTML(e) ?? e;
+var yr = globalThis?.window?.trustedTypes && globalThis.window.trustedTypes.createPolicy("svelte-trusted-html", { createHTML: (e) => e });
+function br(e) {
+	return yr?.createHTML(e) ?? e;
 }
-function yr(e) {
-	var t = tn("template");
-	return t.innerHTML = vr(e.replaceAll("<!>", "<!---->")), t.content;
+function xr(e) {
+	var t = rn("template");
+	return t.innerHTML = br(e.replaceAll("<!>", "<!---->")), t.content;
 }
 // node_modules/svelte/src/internal/client/dom/template.js
-function br(e, t) {
-	var n = W;
+function Sr(e, t) {
+	var n = Ln;
 	n.nodes === null && (n.nodes = {
 		start: e,
 		end: t,
@@ -1385,77 +1388,77 @@ function br(e, t) {
 function K(e, t) {
 	var n = !!(t & 1), r = !!(t & 2), i, a = !e.startsWith("<!>");
 	return () => {
-		if (A) return br(j, null), j;
-		i === void 0 && (i = yr(a ? e : "<!>" + e), n || (i = Xt(i)));
-		var t = r || Gt ? document.importNode(i, !0) : i.cloneNode(!0);
+		if (k) return Sr(A, null), A;
+		i === void 0 && (i = xr(a ? e : "<!>" + e), n || (i = $t(i)));
+		var t = r || Jt ? document.importNode(i, !0) : i.cloneNode(!0);
 		if (n) {
-			var o = Xt(t), s = t.lastChild;
-			br(o, s);
-		} else br(t, t);
+			var o = $t(t), s = t.lastChild;
+			Sr(o, s);
+		} else Sr(t, t);
 		return t;
 	};
 }
-function xr(e, t, n = "svg") {
+function Cr(e, t, n = "svg") {
 	var r = !e.startsWith("<!>"), i = !!(t & 1), a = `<${n}>${r ? e : "<!>" + e}</${n}>`, o;
 	return () => {
-		if (A) return br(j, null), j;
+		if (k) return Sr(A, null), A;
 		if (!o) {
-			var e = Xt(yr(a));
-			if (i) for (o = document.createDocumentFragment(); Xt(e);) o.appendChild(Xt(e));
-			else o = Xt(e);
+			var e = $t(xr(a));
+			if (i) for (o = document.createDocumentFragment(); $t(e);) o.appendChild($t(e));
+			else o = $t(e);
 		}
 		var t = o.cloneNode(!0);
 		if (i) {
-			var n = Xt(t), r = t.lastChild;
-			br(n, r);
-		} else br(t, t);
+			var n = $t(t), r = t.lastChild;
+			Sr(n, r);
+		} else Sr(t, t);
 		return t;
 	};
 }
-function Sr(e, t) {
-	return xr(e, t, "svg");
+function wr(e, t) {
+	return Cr(e, t, "svg");
 }
-function Cr(e = "") {
-	if (!A) {
-		var t = Yt(e + "");
-		return br(t, t), t;
+function Tr(e = "") {
+	if (!k) {
+		var t = Qt(e + "");
+		return Sr(t, t), t;
 	}
-	var n = j;
-	return n.nodeType === 3 ? nn(n) : (n.before(n = Yt()), _e(n)), br(n, n), n;
+	var n = A;
+	return n.nodeType === 3 ? an(n) : (n.before(n = Qt()), ye(n)), Sr(n, n), n;
 }
-function wr() {
-	if (A) return br(j, null), j;
-	var e = document.createDocumentFragment(), t = document.createComment(""), n = Yt();
-	return e.append(t, n), br(t, n), e;
+function Er() {
+	if (k) return Sr(A, null), A;
+	var e = document.createDocumentFragment(), t = document.createComment(""), n = Qt();
+	return e.append(t, n), Sr(t, n), e;
 }
 function q(e, t) {
-	if (A) {
-		var n = W;
-		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = j), ve();
+	if (k) {
+		var n = Ln;
+		n.f & 32768 && n.nodes.end !== null || (n.nodes.end = A), be();
 	} else e !== null && e.before(t);
 }
 // node_modules/svelte/src/reactivity/create-subscriber.js
-function Tr(e) {
-	let t = 0, n = Mt(0), r;
+function Dr(e) {
+	let t = 0, n = Ft(0), r;
 	return () => {
-		ln() && (G(n), gn(() => (t === 0 && (r = rr(() => e(() => zt(n)))), t += 1, () => {
-			Ve(() => {
-				--t, t === 0 && (r?.(), r = void 0, zt(n));
+		dn() && (W(n), _n(() => (t === 0 && (r = or(() => e(() => Ht(n)))), t += 1, () => {
+			We(() => {
+				--t, t === 0 && (r?.(), r = void 0, Ht(n));
 			});
 		})));
 	};
 }
 // node_modules/svelte/src/internal/client/dom/blocks/boundary.js
-var Er = S | C;
-function Dr(e, t, n, r) {
-	new Or(e, t, n, r);
+var Or = S | C;
+function kr(e, t, n, r) {
+	new Ar(e, t, n, r);
 }
-var Or = class {
+var Ar = class {
 	parent;
 	is_pending = !1;
 	transform_error;
 	#e;
-	#t = A ? j : null;
+	#t = k ? A : null;
 	#n;
 	#r;
 	#i;
@@ -1468,42 +1471,42 @@ var Or = class {
 	#d = !1;
 	#f = new Map();
 	#p = null;
-	#m = Tr(() => (this.#p = Mt(this.#l), () => {
+	#m = Dr(() => (this.#p = Ft(this.#l), () => {
 		this.#p = null;
 	}));
 	constructor(e, t, n, r) {
 		this.#e = e, this.#n = t, this.#r = (e) => {
-			var t = W;
+			var t = Ln;
 			t.b = this, t.f |= 128, n(e);
-		}, this.parent = W.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = _n(() => {
-			if (A) {
-				let e = xe(this.#t);
-				ve();
+		}, this.parent = Ln.b, this.transform_error = r ?? this.parent?.transform_error ?? ((e) => e), this.#i = vn(() => {
+			if (k) {
+				let e = Ce(this.#t);
+				be();
 				let t = e === "[!";
 				if (e.startsWith("[?")) {
 					let t = JSON.parse(e.slice(2));
 					this.#g(t);
 				} else t ? this.#y() : this.#h();
 			} else this.#b();
-		}, Er), A && (this.#e = j);
+		}, Or), k && (this.#e = A);
 	}
 	#h() {
 		try {
-			this.#a = vn(() => this.#r(this.#e));
+			this.#a = yn(() => this.#r(this.#e));
 		} catch (e) {
 			this.error(e);
 		}
 	}
 	#g(e) {
 		let t = this.#n.failed, { reset: n, invoke_onerror: r } = this.#_(e);
-		Ve(r), t && (this.#s = vn(() => {
+		We(r), t && (this.#s = yn(() => {
 			t(this.#e, () => e, () => n);
 		}));
 	}
 	#_(e) {
 		var t = !1, n = !1;
 		let r = () => {
-			this.#v() || (t ? he() : (t = !0, n && Me(), this.#s !== null && Tn(this.#s, () => {
+			this.#v() || (t ? _e() : (t = !0, n && Fe(), this.#s !== null && En(this.#s, () => {
 				this.#s = null;
 			}), this.#S(() => {
 				this.#b();
@@ -1515,7 +1518,7 @@ var Or = class {
 				if (!this.#v()) try {
 					n = !0, this.#n.onerror?.(e, r), n = !1;
 				} catch (e) {
-					an(e, this.#i && this.#i.parent);
+					sn(e, this.#i && this.#i.parent);
 				}
 			}
 		};
@@ -1525,36 +1528,36 @@ var Or = class {
 	}
 	#y() {
 		let e = this.#n.pending;
-		e && (this.is_pending = !0, this.#o = vn(() => e(this.#e)), Ve(() => {
+		e && (this.is_pending = !0, this.#o = yn(() => e(this.#e)), We(() => {
 			if (!this.#v()) {
-				var e = this.#c = document.createDocumentFragment(), t = Yt(), n = !1;
+				var e = this.#c = document.createDocumentFragment(), t = Qt(), n = !1;
 				e.append(t), this.#a = this.#S(() => {
 					try {
-						return vn(() => this.#r(t));
+						return yn(() => this.#r(t));
 					} catch (e) {
 						try {
 							this.error(e), n = !0;
 						} catch (e) {
-							an(e, this.#i.parent);
+							sn(e, this.#i.parent);
 						}
 						return null;
 					}
-				}), this.#a === null ? (this.#c = null, n && this.#x(I)) : this.#u === 0 && (this.#e.before(e), this.#c = null, Tn(this.#o, () => {
+				}), this.#a === null ? (this.#c = null, n && this.#x(F)) : this.#u === 0 && (this.#e.before(e), this.#c = null, En(this.#o, () => {
 					this.#o = null;
-				}), this.#x(I));
+				}), this.#x(F));
 			}
 		}));
 	}
 	#b() {
 		try {
-			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = vn(() => {
+			if (this.is_pending = this.has_pending_snippet(), this.#u = 0, this.#l = 0, this.#a = yn(() => {
 				this.#r(this.#e);
 			}), this.#u > 0) {
 				var e = this.#c = document.createDocumentFragment();
-				kn(this.#a, e);
+				An(this.#a, e);
 				let t = this.#n.pending;
-				this.#o = vn(() => t(this.#e));
-			} else this.#x(I);
+				this.#o = yn(() => t(this.#e));
+			} else this.#x(F);
 		} catch (e) {
 			this.error(e);
 		}
@@ -1563,7 +1566,7 @@ var Or = class {
 		this.is_pending = !1, e.transfer_reactions(this.#f);
 	}
 	defer_effect(e) {
-		Ke(e, this.#f);
+		Ye(e, this.#f);
 	}
 	is_rendered() {
 		return !this.is_pending && (!this.parent || this.parent.is_rendered());
@@ -1572,107 +1575,107 @@ var Or = class {
 		return !!this.#n.pending;
 	}
 	#S(e) {
-		var t = W, n = U, r = Ne;
-		Fn(this.#i), Pn(this.#i), Pe(this.#i.ctx);
+		var t = Ln, n = Pn, r = Ie;
+		Rn(this.#i), In(this.#i), Le(this.#i.ctx);
 		try {
-			return xt.ensure(), e();
+			return wt.ensure(), e();
 		} finally {
-			Fn(t), Pn(n), Pe(r);
+			Rn(t), In(n), Le(r);
 		}
 	}
 	#C(e, t) {
-		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && Tn(this.#o, () => {
+		this.has_pending_snippet() ? (this.#u += e, this.#u === 0 && (this.#x(t), this.#o && En(this.#o, () => {
 			this.#o = null;
 		}), this.#c &&= (this.#e.before(this.#c), null))) : this.parent && this.parent.#C(e, t);
 	}
 	update_pending_count(e, t) {
-		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, Ve(() => {
-			this.#d = !1, this.#p && It(this.#p, this.#l);
+		this.#C(e, t), this.#l += e, !this.#p || this.#d || (this.#d = !0, We(() => {
+			this.#d = !1, this.#p && zt(this.#p, this.#l);
 		}));
 	}
 	get_effect_pending() {
-		return this.#m(), G(this.#p);
+		return this.#m(), W(this.#p);
 	}
 	error(e) {
-		if (e === O || !this.#n.onerror && !this.#n.failed) throw e;
-		I?.is_fork ? (this.#a && I.skip_effect(this.#a), this.#o && I.skip_effect(this.#o), this.#s && I.skip_effect(this.#s), I.oncommit(() => {
+		if (e === fe || !this.#n.onerror && !this.#n.failed) throw e;
+		F?.is_fork ? (this.#a && F.skip_effect(this.#a), this.#o && F.skip_effect(this.#o), this.#s && F.skip_effect(this.#s), F.oncommit(() => {
 			this.#v() || this.#w(e);
 		})) : this.#w(e);
 	}
 	#w(e) {
-		this.#a &&= (Sn(this.#a), null), this.#o &&= (Sn(this.#o), null), this.#s &&= (Sn(this.#s), null), A && (_e(this.#t), ye(), _e(be()));
+		this.#a &&= (Cn(this.#a), null), this.#o &&= (Cn(this.#o), null), this.#s &&= (Cn(this.#s), null), k && (ye(this.#t), xe(), ye(Se()));
 		let t = this.#n.failed, n = (e) => {
 			if (this.#v()) return;
 			let { reset: n, invoke_onerror: r } = this.#_(e);
 			r(), t && !this.#v() && (this.#s = this.#S(() => {
 				try {
-					return vn(() => {
-						var r = W;
+					return yn(() => {
+						var r = Ln;
 						r.b = this, r.f |= 128, t(this.#e, () => e, () => n);
 					});
 				} catch (e) {
-					return an(e, this.#i.parent), null;
+					return sn(e, this.#i.parent), null;
 				}
 			}));
 		};
-		Ve(() => {
+		We(() => {
 			if (!this.#v()) {
 				var t;
 				try {
 					t = this.transform_error(e);
 				} catch (e) {
-					an(e, this.#i && this.#i.parent);
+					sn(e, this.#i && this.#i.parent);
 					return;
 				}
-				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => an(e, this.#i && this.#i.parent)) : n(t);
+				typeof t == "object" && t && typeof t.then == "function" ? t.then(n, (e) => sn(e, this.#i && this.#i.parent)) : n(t);
 			}
 		});
 	}
 };
 function J(e, t) {
 	var n = t == null ? "" : typeof t == "object" ? `${t}` : t;
-	n !== (e[se] ??= e.nodeValue) && (e[se] = n, e.nodeValue = `${n}`);
+	n !== (e[le] ??= e.nodeValue) && (e[le] = n, e.nodeValue = `${n}`);
 }
-function kr(e, t) {
-	return jr(e, t);
+function jr(e, t) {
+	return Nr(e, t);
 }
-var Ar = new Map();
-function jr(e, { target: t, anchor: n, props: i = {}, events: a, context: o, intro: s = !0, transformError: c }) {
-	Jt();
-	var l = void 0, u = pn(() => {
-		var s = n ?? t.appendChild(Yt());
-		Dr(s, { pending: () => {} }, (t) => {
-			Fe({});
-			var n = Ne;
-			if (o && (n.c = o), a && (i.$$events = a), A && br(t, null), l = e(t, i) || Le(), A && (W.nodes.end = j, j === null || j.nodeType !== 8 || j.data !== "]")) throw pe(), O;
-			Ie();
+var Mr = new Map();
+function Nr(e, { target: t, anchor: n, props: i = {}, events: a, context: o, intro: s = !0, transformError: c }) {
+	Zt();
+	var l = void 0, u = mn(() => {
+		var s = n ?? t.appendChild(Qt());
+		kr(s, { pending: () => {} }, (t) => {
+			Re({});
+			var n = Ie;
+			if (o && (n.c = o), a && (i.$$events = a), k && Sr(t, null), l = e(t, i) || Be(), k && (Ln.nodes.end = A, A === null || A.nodeType !== 8 || A.data !== "]")) throw he(), fe;
+			ze();
 		}, c);
 		var u = new Set(), d = (e) => {
 			for (var n = 0; n < e.length; n++) {
 				var r = e[n];
 				if (!u.has(r)) {
 					u.add(r);
-					var i = ar(r);
+					var i = cr(r);
 					for (let e of [t, document]) {
-						var a = Ar.get(e);
-						a === void 0 && (a = new Map(), Ar.set(e, a));
+						var a = Mr.get(e);
+						a === void 0 && (a = new Map(), Mr.set(e, a));
 						var o = a.get(r);
-						o === void 0 ? (e.addEventListener(r, gr, { passive: i }), a.set(r, 1)) : a.set(r, o + 1);
+						o === void 0 ? (e.addEventListener(r, vr, { passive: i }), a.set(r, 1)) : a.set(r, o + 1);
 					}
 				}
 			}
 		};
-		return d(r(sr)), cr.add(d), () => {
+		return d(r(ur)), dr.add(d), () => {
 			for (var e of u) for (let n of [t, document]) {
-				var r = Ar.get(n), i = r.get(e);
-				--i == 0 ? (n.removeEventListener(e, gr), r.delete(e), r.size === 0 && Ar.delete(n)) : r.set(e, i);
+				var r = Mr.get(n), i = r.get(e);
+				--i == 0 ? (n.removeEventListener(e, vr), r.delete(e), r.size === 0 && Mr.delete(n)) : r.set(e, i);
 			}
-			cr.delete(d), s !== n && s.parentNode?.removeChild(s);
+			dr.delete(d), s !== n && s.parentNode?.removeChild(s);
 		};
 	});
-	return Mr.set(l, u), l;
+	return Pr.set(l, u), l;
 }
-var Mr = new WeakMap(), Nr = class {
+var Pr = new WeakMap(), Fr = class {
 	anchor;
 	#e = new Map();
 	#t = new Map();
@@ -1685,72 +1688,72 @@ var Mr = new WeakMap(), Nr = class {
 	#a = (e) => {
 		if (this.#e.has(e)) {
 			var t = this.#e.get(e), n = this.#t.get(t);
-			if (n) Dn(n), this.#r.delete(t);
+			if (n) On(n), this.#r.delete(t);
 			else {
 				var r = this.#n.get(t);
-				r && (Dn(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
+				r && (On(r.effect), this.#t.set(t, r.effect), this.#n.delete(t), r.fragment.lastChild.remove(), this.anchor.before(r.fragment), n = r.effect);
 			}
 			for (let [t, n] of this.#e) {
 				if (this.#e.delete(t), t === e) break;
 				let r = this.#n.get(n);
-				r && (Sn(r.effect), this.#n.delete(n));
+				r && (Cn(r.effect), this.#n.delete(n));
 			}
 			for (let [e, r] of this.#t) {
 				if (e === t || this.#r.has(e)) continue;
 				let i = () => {
 					if (Array.from(this.#e.values()).includes(e)) {
 						var t = document.createDocumentFragment();
-						kn(r, t), t.append(Yt()), this.#n.set(e, {
+						An(r, t), t.append(Qt()), this.#n.set(e, {
 							effect: r,
 							fragment: t
 						});
-					} else Sn(r);
+					} else Cn(r);
 					this.#r.delete(e), this.#t.delete(e);
 				};
-				this.#i || !n ? (this.#r.add(e), Tn(r, i, !1)) : i();
+				this.#i || !n ? (this.#r.add(e), En(r, i, !1)) : i();
 			}
 		}
 	};
 	#o = (e) => {
 		this.#e.delete(e);
 		let t = Array.from(this.#e.values());
-		for (let [e, n] of this.#n) t.includes(e) || (Sn(n.effect), this.#n.delete(e));
+		for (let [e, n] of this.#n) t.includes(e) || (Cn(n.effect), this.#n.delete(e));
 	};
 	ensure(e, t) {
-		var n = I, r = en();
+		var n = F, r = nn();
 		if (t && !this.#t.has(e) && !this.#n.has(e)) {
 			if (r) {
-				var i = document.createDocumentFragment(), a = Yt();
+				var i = document.createDocumentFragment(), a = Qt();
 				i.append(a), this.#n.set(e, {
-					effect: vn(() => t(a)),
+					effect: yn(() => t(a)),
 					fragment: i
 				});
-			} else this.#t.set(e, vn(() => t(this.anchor)));
+			} else this.#t.set(e, yn(() => t(this.anchor)));
 		}
 		if (this.#e.set(n, e), r) {
 			for (let [t, r] of this.#t) t === e ? n.unskip_effect(r) : n.skip_effect(r);
 			for (let [t, r] of this.#n) t === e ? n.unskip_effect(r.effect) : n.skip_effect(r.effect);
 			n.oncommit(this.#a), n.ondiscard(this.#o);
-		} else A && (this.anchor = j), this.#a(n);
+		} else k && (this.anchor = A), this.#a(n);
 	}
 };
 // node_modules/svelte/src/internal/client/dom/blocks/if.js
 function Y(e, t, n = !1) {
 	var r;
-	A && (r = j, ve());
-	var i = new Nr(e), a = n ? S : 0;
+	k && (r = A, be());
+	var i = new Fr(e), a = n ? S : 0;
 	function o(e, t) {
-		if (A) {
-			var n = xe(r);
+		if (k) {
+			var n = Ce(r);
 			if (e !== parseInt(n.substring(1))) {
-				var a = be();
-				_e(a), i.anchor = a, ge(!1), i.ensure(e, t), ge(!0);
+				var a = Se();
+				ye(a), i.anchor = a, ve(!1), i.ensure(e, t), ve(!0);
 				return;
 			}
 		}
 		i.ensure(e, t);
 	}
-	_n(() => {
+	vn(() => {
 		var e = !1;
 		t((t, n = 0) => {
 			e = !0, o(n, t);
@@ -1758,27 +1761,27 @@ function Y(e, t, n = !1) {
 	}, a);
 }
 // node_modules/svelte/src/internal/client/dom/blocks/key.js
-var Pr = Symbol("NaN");
-function Fr(e, t, n) {
-	A && ve();
-	var r = new Nr(e), i = !Re();
-	_n(() => {
+var Ir = Symbol("NaN");
+function Lr(e, t, n) {
+	k && be();
+	var r = new Fr(e), i = !Ve();
+	vn(() => {
 		var e = t();
-		e !== e && (e = Pr), i && typeof e == "object" && e && (e = {}), r.ensure(e, n);
+		e !== e && (e = Ir), i && typeof e == "object" && e && (e = {}), r.ensure(e, n);
 	});
 }
 // node_modules/svelte/src/internal/client/dom/blocks/each.js
-function Ir(e, t) {
+function Rr(e, t) {
 	return t;
 }
-function Lr(e, t, n) {
+function zr(e, t, n) {
 	for (var i = [], a = t.length, o, s = t.length, c = 0; c < a; c++) {
 		let n = t[c];
-		Tn(n, () => {
+		En(n, () => {
 			if (o) {
 				if (o.pending.delete(n), o.done.add(n), o.pending.size === 0) {
 					var t = e.outrogroups;
-					Rr(e, r(o.done)), t.delete(o), t.size === 0 && (e.outrogroups = null);
+					Br(e, r(o.done)), t.delete(o), t.size === 0 && (e.outrogroups = null);
 				}
 			} else --s;
 		}, !1);
@@ -1787,15 +1790,15 @@ function Lr(e, t, n) {
 		var l = i.length === 0 && n !== null && e.pending.size === 0;
 		if (l) {
 			var u = n, d = u.parentNode;
-			$t(d), d.append(u), e.items.clear();
+			tn(d), d.append(u), e.items.clear();
 		}
-		Rr(e, t, !l);
+		Br(e, t, !l);
 	} else o = {
 		pending: new Set(t),
 		done: new Set()
 	}, (e.outrogroups ??= new Set()).add(o);
 }
-function Rr(e, t, n = !0) {
+function Br(e, t, n = !0) {
 	var r;
 	if (e.pending.size > 0) {
 		r = new Set();
@@ -1803,26 +1806,26 @@ function Rr(e, t, n = !0) {
 	}
 	for (var i = 0; i < t.length; i++) {
 		var a = t[i];
-		r?.has(a) ? (a.f |= ee, kn(a, document.createDocumentFragment())) : Sn(t[i], n);
+		r?.has(a) ? (a.f |= ee, An(a, document.createDocumentFragment())) : Cn(t[i], n);
 	}
 }
-var zr;
-function Br(t, n, i, a, o, s = null) {
+var Vr;
+function X(t, n, i, a, o, s = null) {
 	var c = t, l = new Map();
 	if (n & 4) {
 		var u = t;
-		c = A ? _e(Xt(u)) : u.appendChild(Yt());
+		c = k ? ye($t(u)) : u.appendChild(Qt());
 	}
-	A && ve();
-	var d = null, f = at(() => {
+	k && be();
+	var d = null, f = ct(() => {
 		var t = i();
 		return e(t) ? t : t == null ? [] : r(t);
 	}), p = new Map(), m = !0;
 	function h(e) {
 		if (!(_.effect.f & 16384)) {
 			_.pending.delete(e);
-			var t = G(f);
-			_.fallback = d, Hr(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= ee, Wr(d, null, c)) : Dn(d) : Tn(d, () => {
+			var t = W(f);
+			_.fallback = d, Ur(_, t, c, n, a), d !== null && (t.length === 0 ? d.f & 33554432 ? (d.f ^= ee, Gr(d, null, c)) : On(d) : En(d, () => {
 				d = null;
 			}));
 		}
@@ -1831,22 +1834,22 @@ function Br(t, n, i, a, o, s = null) {
 		_.pending.delete(e);
 	}
 	var _ = {
-		effect: _n(() => {
-			var e = G(f), t = e.length;
+		effect: vn(() => {
+			var e = W(f), t = e.length;
 			let r = !1;
-			A && xe(c) === "[!" != (t === 0) && (c = be(), _e(c), ge(!1), r = !0);
-			for (var u = new Set(), _ = I, v = en(), y = 0; y < t; y += 1) {
-				A && j.nodeType === 8 && j.data === "]" && (c = j, r = !0, ge(!1));
+			k && Ce(c) === "[!" != (t === 0) && (c = Se(), ye(c), ve(!1), r = !0);
+			for (var u = new Set(), _ = F, v = nn(), y = 0; y < t; y += 1) {
+				k && A.nodeType === 8 && A.data === "]" && (c = A, r = !0, ve(!1));
 				var b = e[y], x = a(b, y), S = m ? null : l.get(x);
-				S ? (S.v && It(S.v, b), S.i && It(S.i, y), v && _.unskip_effect(S.e)) : (S = Ur(l, m ? c : zr ??= Yt(), b, x, y, o, n, i), m || (S.e.f |= ee), l.set(x, S)), u.add(x);
+				S ? (S.v && zt(S.v, b), S.i && zt(S.i, y), v && _.unskip_effect(S.e)) : (S = Wr(l, m ? c : Vr ??= Qt(), b, x, y, o, n, i), m || (S.e.f |= ee), l.set(x, S)), u.add(x);
 			}
-			if (t === 0 && s && !d && (m ? d = vn(() => s(c)) : (d = vn(() => s(zr ??= Yt())), d.f |= ee)), t > u.size && Ee("", "", ""), A && t > 0 && _e(be()), !m) {
+			if (t === 0 && s && !d && (m ? d = yn(() => s(c)) : (d = yn(() => s(Vr ??= Qt())), d.f |= ee)), t > u.size && M("", "", ""), k && t > 0 && ye(Se()), !m) {
 				if (p.set(_, u), v) {
 					for (let [e, t] of l) u.has(e) || _.skip_effect(t.e);
 					_.oncommit(h), _.ondiscard(g);
 				} else h(_);
 			}
-			r && ge(!0), G(f);
+			r && ve(!0), W(f);
 		}),
 		flags: n,
 		items: l,
@@ -1854,22 +1857,22 @@ function Br(t, n, i, a, o, s = null) {
 		outrogroups: null,
 		fallback: d
 	};
-	m = !1, A && (c = j);
+	m = !1, k && (c = A);
 }
-function Vr(e) {
+function Hr(e) {
 	for (; e !== null && !(e.f & 32);) e = e.next;
 	return e;
 }
-function Hr(e, t, n, i, a) {
-	var o = !!(i & 8), s = t.length, c = e.items, l = Vr(e.effect.first), u, d = null, f, p = [], m = [], h, g, _, v;
+function Ur(e, t, n, i, a) {
+	var o = !!(i & 8), s = t.length, c = e.items, l = Hr(e.effect.first), u, d = null, f, p = [], m = [], h, g, _, v;
 	if (o) for (v = 0; v < s; v += 1) h = t[v], g = a(h, v), _ = c.get(g).e, _.f & 33554432 || (_.nodes?.a?.measure(), (f ??= new Set()).add(_));
 	for (v = 0; v < s; v += 1) {
 		if (h = t[v], g = a(h, v), _ = c.get(g).e, e.outrogroups !== null) for (let t of e.outrogroups) t.pending.delete(_), t.done.delete(_);
-		if (_.f & 8192 && (Dn(_), o && (_.nodes?.a?.unfix(), (f ??= new Set()).delete(_))), _.f & 33554432) {
-			if (_.f ^= ee, _ === l) Wr(_, null, n);
+		if (_.f & 8192 && (On(_), o && (_.nodes?.a?.unfix(), (f ??= new Set()).delete(_))), _.f & 33554432) {
+			if (_.f ^= ee, _ === l) Gr(_, null, n);
 			else {
 				var y = d ? d.next : l;
-				_ === e.effect.last && (e.effect.last = _.prev), _.prev && (_.prev.next = _.next), _.next && (_.next.prev = _.prev), Gr(e, d, _), Gr(e, _, y), Wr(_, y, n), d = _, p = [], m = [], l = Vr(d.next);
+				_ === e.effect.last && (e.effect.last = _.prev), _.prev && (_.prev.next = _.next), _.next && (_.next.prev = _.prev), Kr(e, d, _), Kr(e, _, y), Gr(_, y, n), d = _, p = [], m = [], l = Hr(d.next);
 				continue;
 			}
 		}
@@ -1879,25 +1882,25 @@ function Hr(e, t, n, i, a) {
 					var b = m[0], x;
 					d = b.prev;
 					var S = p[0], C = p[p.length - 1];
-					for (x = 0; x < p.length; x += 1) Wr(p[x], b, n);
+					for (x = 0; x < p.length; x += 1) Gr(p[x], b, n);
 					for (x = 0; x < m.length; x += 1) u.delete(m[x]);
-					Gr(e, S.prev, C.next), Gr(e, d, S), Gr(e, C, b), l = b, d = C, --v, p = [], m = [];
-				} else u.delete(_), Wr(_, l, n), Gr(e, _.prev, _.next), Gr(e, _, d === null ? e.effect.first : d.next), Gr(e, d, _), d = _;
+					Kr(e, S.prev, C.next), Kr(e, d, S), Kr(e, C, b), l = b, d = C, --v, p = [], m = [];
+				} else u.delete(_), Gr(_, l, n), Kr(e, _.prev, _.next), Kr(e, _, d === null ? e.effect.first : d.next), Kr(e, d, _), d = _;
 				continue;
 			}
-			for (p = [], m = []; l !== null && l !== _;) (u ??= new Set()).add(l), m.push(l), l = Vr(l.next);
+			for (p = [], m = []; l !== null && l !== _;) (u ??= new Set()).add(l), m.push(l), l = Hr(l.next);
 			if (l === null) continue;
 		}
-		_.f & 33554432 || p.push(_), d = _, l = Vr(_.next);
+		_.f & 33554432 || p.push(_), d = _, l = Hr(_.next);
 	}
 	if (e.outrogroups !== null) {
-		for (let t of e.outrogroups) t.pending.size === 0 && (Rr(e, r(t.done)), e.outrogroups?.delete(t));
+		for (let t of e.outrogroups) t.pending.size === 0 && (Br(e, r(t.done)), e.outrogroups?.delete(t));
 		e.outrogroups.size === 0 && (e.outrogroups = null);
 	}
 	if (l !== null || u !== void 0) {
 		var w = [];
 		if (u !== void 0) for (_ of u) _.f & 8192 || w.push(_);
-		for (; l !== null;) !(l.f & 8192) && l !== e.fallback && w.push(l), l = Vr(l.next);
+		for (; l !== null;) !(l.f & 8192) && l !== e.fallback && w.push(l), l = Hr(l.next);
 		var T = w.length;
 		if (T > 0) {
 			var E = i & 4 && s === 0 ? n : null;
@@ -1905,47 +1908,47 @@ function Hr(e, t, n, i, a) {
 				for (v = 0; v < T; v += 1) w[v].nodes?.a?.measure();
 				for (v = 0; v < T; v += 1) w[v].nodes?.a?.fix();
 			}
-			Lr(e, w, E);
+			zr(e, w, E);
 		}
 	}
-	o && Ve(() => {
+	o && We(() => {
 		if (f !== void 0) for (_ of f) _.nodes?.a?.apply();
 	});
 }
-function Ur(e, t, n, r, i, a, o, s) {
-	var c = o & 1 ? o & 16 ? Mt(n) : Nt(n, !1, !1) : null, l = o & 2 ? Mt(i) : null;
+function Wr(e, t, n, r, i, a, o, s) {
+	var c = o & 1 ? o & 16 ? Ft(n) : It(n, !1, !1) : null, l = o & 2 ? Ft(i) : null;
 	return {
 		v: c,
 		i: l,
-		e: vn(() => (a(t, c ?? n, l ?? i, s), () => {
+		e: yn(() => (a(t, c ?? n, l ?? i, s), () => {
 			e.delete(r);
 		}))
 	};
 }
-function Wr(e, t, n) {
+function Gr(e, t, n) {
 	if (e.nodes) for (var r = e.nodes.start, i = e.nodes.end, a = t && !(t.f & 33554432) ? t.nodes.start : n; r !== null;) {
-		var o = Zt(r);
+		var o = en(r);
 		if (a.before(r), r === i) return;
 		r = o;
 	}
 }
-function Gr(e, t, n) {
+function Kr(e, t, n) {
 	t === null ? e.effect.first = n : t.next = n, n === null ? e.effect.last = t : n.prev = t;
 }
 // node_modules/svelte/src/internal/shared/attributes.js
-var Kr = [..." 	\n\r\f\xA0\v﻿"];
-function qr(e, t, n) {
+var qr = [..." 	\n\r\f\xA0\v﻿"];
+function Jr(e, t, n) {
 	var r = e == null ? "" : "" + e;
 	if (t && (r = r ? r + " " + t : t), n) {
 		for (var i of Object.keys(n)) if (n[i]) r = r ? r + " " + i : i;
 		else if (r.length) for (var a = i.length, o = 0; (o = r.indexOf(i, o)) >= 0;) {
 			var s = o + a;
-			(o === 0 || Kr.includes(r[o - 1])) && (s === r.length || Kr.includes(r[s])) ? r = (o === 0 ? "" : r.substring(0, o)) + r.substring(s + 1) : o = s;
+			(o === 0 || qr.includes(r[o - 1])) && (s === r.length || qr.includes(r[s])) ? r = (o === 0 ? "" : r.substring(0, o)) + r.substring(s + 1) : o = s;
 		}
 	}
 	return r === "" ? null : r;
 }
-function Jr(e, t = !1) {
+function Yr(e, t = !1) {
 	var n = t ? " !important;" : ";", r = "";
 	for (var i of Object.keys(e)) {
 		var a = e[i];
@@ -1953,16 +1956,16 @@ function Jr(e, t = !1) {
 	}
 	return r;
 }
-function Yr(e) {
+function Xr(e) {
 	return e[0] !== "-" || e[1] !== "-" ? e.toLowerCase() : e;
 }
-function Xr(e, t) {
+function Zr(e, t) {
 	if (t) {
 		var n = "", r, i;
 		if (Array.isArray(t) ? (r = t[0], i = t[1]) : r = t, e) {
 			e = String(e).replaceAll(/\/\*.*?\*\//g, "").trim();
 			var a = !1, o = 0, s = !1, c = [];
-			r && c.push(...Object.keys(r).map(Yr)), i && c.push(...Object.keys(i).map(Yr));
+			r && c.push(...Object.keys(r).map(Xr)), i && c.push(...Object.keys(i).map(Xr));
 			var l = 0, u = -1;
 			let t = e.length;
 			for (var d = 0; d < t; d++) {
@@ -1971,7 +1974,7 @@ function Xr(e, t) {
 					if (f === ":" && u === -1) u = d;
 					else if (f === ";" || d === t - 1) {
 						if (u !== -1) {
-							var p = Yr(e.substring(l, u).trim());
+							var p = Xr(e.substring(l, u).trim());
 							if (!c.includes(p)) {
 								f !== ";" && d++;
 								var m = e.substring(l, d).trim();
@@ -1983,16 +1986,16 @@ function Xr(e, t) {
 				}
 			}
 		}
-		return r && (n += Jr(r)), i && (n += Jr(i, !0)), n = n.trim(), n === "" ? null : n;
+		return r && (n += Yr(r)), i && (n += Yr(i, !0)), n = n.trim(), n === "" ? null : n;
 	}
 	return e == null ? null : String(e);
 }
 // node_modules/svelte/src/internal/client/dom/elements/class.js
-function Zr(e, t, n, r, i, a) {
-	var o = e[ae];
-	if (A || o !== n || o === void 0) {
-		var s = qr(n, r, a);
-		A && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[ae] = n;
+function Qr(e, t, n, r, i, a) {
+	var o = e[se];
+	if (k || o !== n || o === void 0) {
+		var s = Jr(n, r, a);
+		k && s === e.getAttribute("class") || (s == null ? e.removeAttribute("class") : t ? e.className = s : e.setAttribute("class", s)), e[se] = n;
 	} else if (a && i !== a) for (var c in a) {
 		var l = !!a[c];
 		(i == null || l !== !!i[c]) && e.classList.toggle(c, l);
@@ -2000,31 +2003,31 @@ function Zr(e, t, n, r, i, a) {
 	return a;
 }
 // node_modules/svelte/src/internal/client/dom/elements/style.js
-function Qr(e, t = {}, n, r) {
+function $r(e, t = {}, n, r) {
 	for (var i in n) {
 		var a = n[i];
 		t[i] !== a && (n[i] == null ? e.style.removeProperty(i) : e.style.setProperty(i, a, r));
 	}
 }
-function $r(e, t, n, r) {
-	var i = e[oe];
-	if (A || i !== t) {
-		var a = Xr(t, r);
-		A && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[oe] = t;
-	} else r && (Array.isArray(r) ? (Qr(e, n?.[0], r[0]), Qr(e, n?.[1], r[1], "important")) : Qr(e, n, r));
+function ei(e, t, n, r) {
+	var i = e[ce];
+	if (k || i !== t) {
+		var a = Zr(t, r);
+		k && a === e.getAttribute("style") || (a == null ? e.removeAttribute("style") : e.style.cssText = a), e[ce] = t;
+	} else r && (Array.isArray(r) ? ($r(e, n?.[0], r[0]), $r(e, n?.[1], r[1], "important")) : $r(e, n, r));
 	return r;
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/select.js
-function ei(e, t) {
+function ti(e, t) {
 	t ? e.hasAttribute("selected") || e.setAttribute("selected", "") : e.removeAttribute("selected");
 }
-function ti(t, n) {
+function ni(t, n) {
 	var r = t.__defaultValue, i = t.multiple, a = i ? r ?? [] : null;
 	if (!i || e(a)) {
 		var o = t.selectedIndex, s = n && i ? new Set(t.selectedOptions) : null;
 		for (var c of t.options) {
-			var l = ii(c);
-			ei(c, i ? a.includes(l) : Ut(l, r));
+			var l = ai(c);
+			ti(c, i ? a.includes(l) : Kt(l, r));
 		}
 		if (n) {
 			if (s !== null) for (c of t.options) {
@@ -2035,36 +2038,36 @@ function ti(t, n) {
 		}
 	}
 }
-function ni(t, n, r = !1) {
+function ri(t, n, r = !1) {
 	if (t.multiple) {
 		if (n == null) return;
-		if (!e(n)) return me();
-		for (var i of t.options) i.selected = n.includes(ii(i));
+		if (!e(n)) return ge();
+		for (var i of t.options) i.selected = n.includes(ai(i));
 	} else {
-		for (i of t.options) if (Ut(ii(i), n)) {
+		for (i of t.options) if (Kt(ai(i), n)) {
 			i.selected = !0;
 			return;
 		}
 		r && n === void 0 || (t.selectedIndex = -1);
 	}
 }
-function ri(e) {
+function ii(e) {
 	var t = new MutationObserver((t) => {
-		t.every(ai) || ("__defaultValue" in e && ti(e, !1), "__value" in e && ni(e, e.__value));
+		t.every(oi) || ("__defaultValue" in e && ni(e, !1), "__value" in e && ri(e, e.__value));
 	});
 	t.observe(e, {
 		childList: !0,
 		subtree: !0,
 		attributes: !0,
 		attributeFilter: ["value"]
-	}), un(() => {
+	}), fn(() => {
 		t.disconnect();
 	});
 }
-function ii(e) {
+function ai(e) {
 	return "__value" in e ? e.__value : e.value;
 }
-function ai(e) {
+function oi(e) {
 	if (e.target.closest("selectedcontent") !== null) return !0;
 	if (e.type === "childList") {
 		var t = [...e.addedNodes, ...e.removedNodes];
@@ -2073,50 +2076,50 @@ function ai(e) {
 	return !1;
 }
 // node_modules/svelte/src/internal/client/dom/elements/attributes.js
-var oi = Symbol("is custom element"), si = Symbol("is html"), ci = ue ? "link" : "LINK", li = ue ? "progress" : "PROGRESS";
-function ui(e) {
-	if (A) {
+var si = Symbol("is custom element"), ci = Symbol("is html"), li = D ? "link" : "LINK", ui = D ? "progress" : "PROGRESS";
+function di(e) {
+	if (k) {
 		var t = !1, n = () => {
 			if (!t) {
 				if (t = !0, e.hasAttribute("value")) {
 					var n = e.value;
-					X(e, "value", null), e.value = n;
+					Z(e, "value", null), e.value = n;
 				}
 				if (e.hasAttribute("checked")) {
 					var r = e.checked;
-					X(e, "checked", null), e.checked = r;
+					Z(e, "checked", null), e.checked = r;
 				}
 			}
 		};
-		e[ce] = n, Ve(n), Ye();
+		e[ue] = n, We(n), Qe();
 	}
-}
-function di(e, t) {
-	var n = pi(e);
-	n.value !== (n.value = t ?? void 0) && (e.value !== t || t === 0 && e.nodeName === li) && (e.value = t ?? "");
 }
 function fi(e, t) {
-	var n = pi(e);
+	var n = mi(e);
+	n.value !== (n.value = t ?? void 0) && (e.value !== t || t === 0 && e.nodeName === ui) && (e.value = t ?? "");
+}
+function pi(e, t) {
+	var n = mi(e);
 	n.checked !== (n.checked = t ?? void 0) && (e.checked = t);
 }
-function X(e, t, n, r) {
-	var i = pi(e);
-	if (!(A && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === ci))) {
+function Z(e, t, n, r) {
+	var i = mi(e);
+	if (!(k && (i[t] = e.getAttribute(t), t === "src" || t === "srcset" || t === "href" && e.nodeName === li))) {
 		var a = i[t];
-		a !== (i[t] = n) && (t === "loading" && (e[re] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && hi(e).has(t) ? e[t] = n : (!A || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
+		a !== (i[t] = n) && (t === "loading" && (e[ae] = n), n == null ? e.removeAttribute(t) : typeof n != "string" && gi(e).has(t) ? e[t] = n : (!k || typeof n != "number" && typeof n != "boolean" || a !== String(n)) && e.setAttribute(t, n));
 	}
 }
-function pi(e) {
-	return e[ie] ??= {
-		[oi]: e.nodeName.includes("-"),
-		[si]: e.namespaceURI === de
+function mi(e) {
+	return e[oe] ??= {
+		[si]: e.nodeName.includes("-"),
+		[ci]: e.namespaceURI === pe
 	};
 }
-var mi = new Map();
-function hi(e) {
-	var t = e.getAttribute("is") || e.nodeName, n = mi.get(t);
+var hi = new Map();
+function gi(e) {
+	var t = e.getAttribute("is") || e.nodeName, n = hi.get(t);
 	if (n) return n;
-	mi.set(t, n = new Set());
+	hi.set(t, n = new Set());
 	for (var r, i = e, a = Element.prototype; a !== i;) {
 		for (var s in r = o(i), r) r[s].set && s !== "innerHTML" && s !== "textContent" && s !== "innerText" && n.add(s);
 		i = l(i);
@@ -2124,34 +2127,34 @@ function hi(e) {
 	return n;
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/input.js
-function gi(e, t, n = t) {
+function _i(e, t, n = t) {
 	var r = new WeakSet();
-	Ze(e, "input", async (i) => {
+	et(e, "input", async (i) => {
 		var a = i ? e.defaultValue : e.value;
-		if (a = _i(e) ? vi(a) : a, n(a), I !== null && r.add(I), await er(), a !== (a = t())) {
+		if (a = vi(e) ? yi(a) : a, n(a), F !== null && r.add(F), await rr(), a !== (a = t())) {
 			var o = e.selectionStart, s = e.selectionEnd, c = e.value.length;
 			if (e.value = a ?? "", s !== null) {
 				var l = e.value.length;
 				o === s && s === c && l > c ? (e.selectionStart = l, e.selectionEnd = l) : (e.selectionStart = o, e.selectionEnd = Math.min(s, l));
 			}
 		}
-	}), (A && e.defaultValue !== e.value || rr(t) == null && e.value) && (n(_i(e) ? vi(e.value) : e.value), I !== null && r.add(I)), gn(() => {
+	}), (k && e.defaultValue !== e.value || or(t) == null && e.value) && (n(vi(e) ? yi(e.value) : e.value), F !== null && r.add(F)), _n(() => {
 		var n = t();
 		if (e === document.activeElement) {
-			var i = I;
+			var i = F;
 			if (r.has(i)) return;
 		}
-		_i(e) && n === vi(e.value) || (e.type !== "date" || n || e.value) && n !== e.value && (e.value = n ?? "");
+		vi(e) && n === yi(e.value) || (e.type !== "date" || n || e.value) && n !== e.value && (e.value = n ?? "");
 	});
 }
-function _i(e) {
+function vi(e) {
 	var t = e.type;
 	return t === "number" || t === "range";
 }
-function vi(e) {
+function yi(e) {
 	return e === "" ? null : +e;
 }
-var yi = new class e {
+var bi = new class e {
 	#e = new WeakMap();
 	#t;
 	#n;
@@ -2175,27 +2178,27 @@ var yi = new class e {
 		});
 	}
 }({ box: "border-box" });
-function bi(e, t, n) {
-	var r = yi.observe(e, () => n(e[t]));
-	mn(() => (rr(() => n(e[t])), r));
+function xi(e, t, n) {
+	var r = bi.observe(e, () => n(e[t]));
+	hn(() => (or(() => n(e[t])), r));
 }
 // node_modules/svelte/src/internal/client/dom/elements/bindings/this.js
-function xi(e, t) {
-	return e === t || e?.[te] === t;
+function Si(e, t) {
+	return e === t || e?.[ne] === t;
 }
-function Si(e = Le(), t, n, r) {
-	var i = Ne.r, a = W;
-	return mn(() => {
+function Ci(e = Be(), t, n, r) {
+	var i = Ie.r, a = Ln;
+	return hn(() => {
 		var o, s;
-		return gn(() => {
-			o = s, s = r?.() || [], rr(() => {
-				xi(n(...s), e) || (t(e, ...s), o && xi(n(...o), e) && t(null, ...o));
+		return _n(() => {
+			o = s, s = r?.() || [], or(() => {
+				Si(n(...s), e) || (t(e, ...s), o && Si(n(...o), e) && t(null, ...o));
 			});
 		}), () => {
 			let r = a;
 			for (; r !== i && r.parent !== null && r.parent.f & 33554432;) r = r.parent;
 			let o = () => {
-				s && xi(n(...s), e) && t(null, ...s);
+				s && Si(n(...s), e) && t(null, ...s);
 			}, c = r.teardown;
 			r.teardown = () => {
 				o(), c?.();
@@ -2203,23 +2206,68 @@ function Si(e = Le(), t, n, r) {
 		};
 	}), e;
 }
+// node_modules/svelte/src/internal/client/reactivity/store.js
+var wi = !1;
+function Ti(e) {
+	var t = wi;
+	try {
+		return wi = !1, [e(), wi];
+	} finally {
+		wi = t;
+	}
+}
+// node_modules/svelte/src/internal/client/reactivity/props.js
+function Ei(e, t, n, r) {
+	var i = !0, o = !!(n & 8), s = !!(n & 16), c = r, l = !0, u = void 0, d = () => s && i ? (u ??= at(r), W(u)) : (l && (l = !1, c = s ? or(r) : r), c);
+	let f;
+	if (o) {
+		var p = ne in e || ie in e;
+		f = a(e, t)?.set ?? (p && t in e ? (n) => e[t] = n : void 0);
+	}
+	var m, h = !1;
+	o ? [m, h] = Ti(() => e[t]) : m = e[t], m === void 0 && r !== void 0 && (m = d(), f && (i && je(t), f(m)));
+	var g = i ? () => {
+		var n = e[t];
+		return n === void 0 ? d() : (l = !0, n);
+	} : () => {
+		var n = e[t];
+		return n !== void 0 && (c = void 0), n === void 0 ? c : n;
+	};
+	if (i && !(n & 4)) return g;
+	if (f) {
+		var _ = e.$$legacy;
+		return (function(e, t) {
+			return arguments.length > 0 ? ((!i || !t || _ || h) && f(t ? g() : e), e) : g();
+		});
+	}
+	var v = !1, y = (n & 1 ? at : ct)(() => (v = !1, g()));
+	o && W(y);
+	var b = Ln;
+	return (function(e, t) {
+		if (arguments.length > 0) {
+			let n = t ? W(y) : i && o ? Wt(e) : e;
+			return L(y, n), v = !0, c !== void 0 && (c = n), e;
+		}
+		return Mn && v || b.f & 16384 ? y.v : W(y);
+	});
+}
 // node_modules/svelte/src/internal/disclose-version.js
 typeof window < "u" && ((window.__svelte ??= {}).v ??= new Set()).add("5");
 // node_modules/@uwdata/flechette/src/constants.js
-var Ci = Uint8Array.of(65, 82, 82, 79, 87, 49), wi = {
+var Di = Uint8Array.of(65, 82, 82, 79, 87, 49), Oi = {
 	V1: 0,
 	V2: 1,
 	V3: 2,
 	V4: 3,
 	V5: 4
-}, Ti = {
+}, ki = {
 	NONE: 0,
 	Schema: 1,
 	DictionaryBatch: 2,
 	RecordBatch: 3,
 	Tensor: 4,
 	SparseTensor: 5
-}, Z = {
+}, Q = {
 	Dictionary: -1,
 	NONE: 0,
 	Null: 1,
@@ -2248,53 +2296,53 @@ var Ci = Uint8Array.of(65, 82, 82, 79, 87, 49), wi = {
 	Utf8View: 24,
 	ListView: 25,
 	LargeListView: 26
-}, Ei = {
+}, Ai = {
 	HALF: 0,
 	SINGLE: 1,
 	DOUBLE: 2
-}, Di = {
+}, ji = {
 	DAY: 0,
 	MILLISECOND: 1
-}, Oi = {
+}, Mi = {
 	SECOND: 0,
 	MILLISECOND: 1,
 	MICROSECOND: 2,
 	NANOSECOND: 3
-}, ki = {
+}, Ni = {
 	YEAR_MONTH: 0,
 	DAY_TIME: 1,
 	MONTH_DAY_NANO: 2
-}, Ai = {
+}, Pi = {
 	Sparse: 0,
 	Dense: 1
-}, ji = {
+}, Fi = {
 	LZ4_FRAME: 0,
 	ZSTD: 1
-}, Mi = { BUFFER: 0 }, Ni = Uint8Array, Pi = Uint16Array, Fi = Uint32Array, Ii = BigUint64Array, Li = Int8Array, Ri = Int16Array, zi = Int32Array, Bi = BigInt64Array, Vi = Float32Array, Hi = Float64Array;
-function Ui(e) {
+}, Ii = { BUFFER: 0 }, Li = Uint8Array, Ri = Uint16Array, zi = Uint32Array, Bi = BigUint64Array, Vi = Int8Array, Hi = Int16Array, Ui = Int32Array, Wi = BigInt64Array, Gi = Float32Array, Ki = Float64Array;
+function qi(e) {
 	return Object.prototype.toString.call(e);
 }
-function Wi(e) {
-	return Ui(e) === "[object ArrayBuffer]" || Ui(e) === "[object SharedArrayBuffer]";
+function Ji(e) {
+	return qi(e) === "[object ArrayBuffer]" || qi(e) === "[object SharedArrayBuffer]";
 }
-function Gi(e) {
-	return Ui(e) === "[object Uint8Array]";
+function Yi(e) {
+	return qi(e) === "[object Uint8Array]";
 }
-function Ki(e, t) {
+function Xi(e, t) {
 	let n = Math.log2(e) - 3;
 	return (t ? [
+		Vi,
+		Hi,
+		Ui,
+		Wi
+	] : [
 		Li,
 		Ri,
 		zi,
 		Bi
-	] : [
-		Ni,
-		Pi,
-		Fi,
-		Ii
 	])[n];
 }
-function qi(e, t) {
+function Zi(e, t) {
 	let n = 0, r = e.length;
 	if (r <= 2147483648) do {
 		let i = n + r >>> 1;
@@ -2307,233 +2355,233 @@ function qi(e, t) {
 	return n;
 }
 // node_modules/@uwdata/flechette/src/util/objects.js
-function Ji(e, t, n) {
+function Qi(e, t, n) {
 	if (t(e)) return e;
 	throw Error(n(e));
 }
-function Yi(e, t, n) {
-	return t = Array.isArray(t) ? t : Object.values(t), Ji(e, (e) => t.includes(e), n ?? (() => `${e} must be one of ${t}`));
+function $i(e, t, n) {
+	return t = Array.isArray(t) ? t : Object.values(t), Qi(e, (e) => t.includes(e), n ?? (() => `${e} must be one of ${t}`));
 }
-function Xi(e, t) {
+function ea(e, t) {
 	for (let [n, r] of Object.entries(e)) if (r === t) return n;
 	return "<Unknown>";
 }
 // node_modules/@uwdata/flechette/src/data-types.js
-var Zi = (e) => `Unsupported data type: "${Xi(Z, e)}" (id ${e})`, Qi = (e, t, n = !0, r = null) => ({
+var ta = (e) => `Unsupported data type: "${ea(Q, e)}" (id ${e})`, na = (e, t, n = !0, r = null) => ({
 	name: e,
 	type: t,
 	nullable: n,
 	metadata: r
 });
-function $i(e) {
-	return Object.hasOwn(e, "name") && ea(e.type);
+function ra(e) {
+	return Object.hasOwn(e, "name") && ia(e.type);
 }
-function ea(e) {
+function ia(e) {
 	return typeof e?.typeId == "number";
 }
-function ta(e, t = "", n = !0) {
-	return $i(e) ? e : Qi(t, Ji(e, ea, () => "Data type expected."), n);
+function aa(e, t = "", n = !0) {
+	return ra(e) ? e : na(t, Qi(e, ia, () => "Data type expected."), n);
 }
-var na = (e, t, n = !1, r = -1) => ({
-	typeId: Z.Dictionary,
+var oa = (e, t, n = !1, r = -1) => ({
+	typeId: Q.Dictionary,
 	id: r,
 	dictionary: e,
-	indices: t || ia(),
+	indices: t || ca(),
 	ordered: n
-}), ra = (e = 32, t = !0) => ({
-	typeId: Z.Int,
-	bitWidth: Yi(e, [
+}), sa = (e = 32, t = !0) => ({
+	typeId: Q.Int,
+	bitWidth: $i(e, [
 		8,
 		16,
 		32,
 		64
 	]),
 	signed: t,
-	values: Ki(e, t)
-}), ia = () => ra(32), aa = (e = 2) => ({
-	typeId: Z.Float,
-	precision: Yi(e, Ei),
+	values: Xi(e, t)
+}), ca = () => sa(32), la = (e = 2) => ({
+	typeId: Q.Float,
+	precision: $i(e, Ai),
 	values: [
-		Pi,
-		Vi,
-		Hi
+		Ri,
+		Gi,
+		Ki
 	][e]
-}), oa = () => ({
-	typeId: Z.Binary,
-	offsets: zi
-}), sa = () => ({
-	typeId: Z.Utf8,
-	offsets: zi
-}), ca = (e, t, n = 128) => ({
-	typeId: Z.Decimal,
+}), ua = () => ({
+	typeId: Q.Binary,
+	offsets: Ui
+}), da = () => ({
+	typeId: Q.Utf8,
+	offsets: Ui
+}), fa = (e, t, n = 128) => ({
+	typeId: Q.Decimal,
 	precision: e,
 	scale: t,
-	bitWidth: Yi(n, [
+	bitWidth: $i(n, [
 		32,
 		64,
 		128,
 		256
 	]),
-	values: n === 32 ? zi : Ii
-}), la = (e) => ({
-	typeId: Z.Date,
-	unit: Yi(e, Di),
-	values: e === Di.DAY ? zi : Bi
-}), ua = (e = Oi.MILLISECOND) => {
-	e = Yi(e, Oi);
-	let t = e === Oi.SECOND || e === Oi.MILLISECOND ? 32 : 64;
+	values: n === 32 ? Ui : Bi
+}), pa = (e) => ({
+	typeId: Q.Date,
+	unit: $i(e, ji),
+	values: e === ji.DAY ? Ui : Wi
+}), ma = (e = Mi.MILLISECOND) => {
+	e = $i(e, Mi);
+	let t = e === Mi.SECOND || e === Mi.MILLISECOND ? 32 : 64;
 	return {
-		typeId: Z.Time,
+		typeId: Q.Time,
 		unit: e,
 		bitWidth: t,
-		values: t === 32 ? zi : Bi
+		values: t === 32 ? Ui : Wi
 	};
-}, da = (e = Oi.MILLISECOND, t = null) => ({
-	typeId: Z.Timestamp,
-	unit: Yi(e, Oi),
+}, ha = (e = Mi.MILLISECOND, t = null) => ({
+	typeId: Q.Timestamp,
+	unit: $i(e, Mi),
 	timezone: t,
-	values: Bi
-}), fa = (e = ki.MONTH_DAY_NANO) => ({
-	typeId: Z.Interval,
-	unit: Yi(e, ki),
-	values: e === ki.MONTH_DAY_NANO ? void 0 : zi
-}), pa = (e) => ({
-	typeId: Z.List,
-	children: [ta(e)],
-	offsets: zi
-}), ma = (e) => ({
-	typeId: Z.Struct,
-	children: Array.isArray(e) && e.length > 0 && $i(e[0]) ? e : Object.entries(e).map(([e, t]) => Qi(e, t))
-}), ha = (e, t, n, r) => (n ??= t.map((e, t) => t), {
-	typeId: Z.Union,
-	mode: Yi(e, Ai),
+	values: Wi
+}), ga = (e = Ni.MONTH_DAY_NANO) => ({
+	typeId: Q.Interval,
+	unit: $i(e, Ni),
+	values: e === Ni.MONTH_DAY_NANO ? void 0 : Ui
+}), _a = (e) => ({
+	typeId: Q.List,
+	children: [aa(e)],
+	offsets: Ui
+}), va = (e) => ({
+	typeId: Q.Struct,
+	children: Array.isArray(e) && e.length > 0 && ra(e[0]) ? e : Object.entries(e).map(([e, t]) => na(e, t))
+}), ya = (e, t, n, r) => (n ??= t.map((e, t) => t), {
+	typeId: Q.Union,
+	mode: $i(e, Pi),
 	typeIds: n,
 	typeMap: n.reduce((e, t, n) => (e[t] = n, e), {}),
-	children: t.map((e, t) => ta(e, `_${t}`)),
+	children: t.map((e, t) => aa(e, `_${t}`)),
 	typeIdForValue: r,
-	offsets: zi
-}), ga = (e) => ({
-	typeId: Z.FixedSizeBinary,
+	offsets: Ui
+}), ba = (e) => ({
+	typeId: Q.FixedSizeBinary,
 	stride: e
-}), _a = (e, t) => ({
-	typeId: Z.FixedSizeList,
+}), xa = (e, t) => ({
+	typeId: Q.FixedSizeList,
 	stride: t,
-	children: [ta(e)]
-}), va = (e, t) => ({
-	typeId: Z.Map,
+	children: [aa(e)]
+}), Sa = (e, t) => ({
+	typeId: Q.Map,
 	keysSorted: e,
 	children: [t],
-	offsets: zi
-}), ya = (e = Oi.MILLISECOND) => ({
-	typeId: Z.Duration,
-	unit: Yi(e, Oi),
-	values: Bi
-}), ba = () => ({
-	typeId: Z.LargeBinary,
-	offsets: Bi
-}), xa = () => ({
-	typeId: Z.LargeUtf8,
-	offsets: Bi
-}), Sa = (e) => ({
-	typeId: Z.LargeList,
-	children: [ta(e)],
-	offsets: Bi
-}), Ca = (e, t) => ({
-	typeId: Z.RunEndEncoded,
-	children: [Ji(ta(e, "run_ends"), (e) => e.type.typeId === Z.Int, () => "Run-ends must have an integer type."), ta(t, "values")]
-}), wa = (e) => ({
-	typeId: Z.ListView,
-	children: [ta(e, "value")],
-	offsets: zi
-}), Ta = (e) => ({
-	typeId: Z.LargeListView,
-	children: [ta(e, "value")],
-	offsets: Bi
-}), Ea = new Hi(2).buffer;
-new Bi(Ea), new Fi(Ea), new zi(Ea), new Ni(Ea);
-function Da(e) {
+	offsets: Ui
+}), Ca = (e = Mi.MILLISECOND) => ({
+	typeId: Q.Duration,
+	unit: $i(e, Mi),
+	values: Wi
+}), wa = () => ({
+	typeId: Q.LargeBinary,
+	offsets: Wi
+}), Ta = () => ({
+	typeId: Q.LargeUtf8,
+	offsets: Wi
+}), Ea = (e) => ({
+	typeId: Q.LargeList,
+	children: [aa(e)],
+	offsets: Wi
+}), Da = (e, t) => ({
+	typeId: Q.RunEndEncoded,
+	children: [Qi(aa(e, "run_ends"), (e) => e.type.typeId === Q.Int, () => "Run-ends must have an integer type."), aa(t, "values")]
+}), Oa = (e) => ({
+	typeId: Q.ListView,
+	children: [aa(e, "value")],
+	offsets: Ui
+}), ka = (e) => ({
+	typeId: Q.LargeListView,
+	children: [aa(e, "value")],
+	offsets: Wi
+}), Aa = new Ki(2).buffer;
+new Wi(Aa), new zi(Aa), new Ui(Aa), new Li(Aa);
+function ja(e) {
 	if (e > 2 ** 53 - 1 || e < -(2 ** 53 - 1)) throw Error(`BigInt exceeds integer number representation: ${e}`);
 	return Number(e);
 }
-function Oa(e, t) {
+function Ma(e, t) {
 	return Number(e / t) + Number(e % t) / Number(t);
 }
-var ka = (e) => BigInt.asUintN(64, e);
-function Aa(e, t) {
+var Na = (e) => BigInt.asUintN(64, e);
+function Pa(e, t) {
 	return BigInt.asIntN(64, e[t]);
 }
-function ja(e, t) {
-	let n = t << 1, r;
-	return BigInt.asIntN(64, e[n + 1]) < 0 ? (r = ka(~e[n]) | ka(~e[n + 1]) << 64n, r = -(r + 1n)) : r = e[n] | e[n + 1] << 64n, r;
-}
-function Ma(e, t) {
-	let n = t << 2, r;
-	return BigInt.asIntN(64, e[n + 3]) < 0 ? (r = ka(~e[n]) | ka(~e[n + 1]) << 64n | ka(~e[n + 2]) << 128n | ka(~e[n + 3]) << 192n, r = -(r + 1n)) : r = e[n] | e[n + 1] << 64n | e[n + 2] << 128n | e[n + 3] << 192n, r;
-}
-// node_modules/@uwdata/flechette/src/util/strings.js
-var Na = new TextDecoder("utf-8");
-new TextEncoder();
-function Pa(e) {
-	return Na.decode(e);
-}
 function Fa(e, t) {
-	return !!(e[t >> 3] & 1 << t % 8);
+	let n = t << 1, r;
+	return BigInt.asIntN(64, e[n + 1]) < 0 ? (r = Na(~e[n]) | Na(~e[n + 1]) << 64n, r = -(r + 1n)) : r = e[n] | e[n + 1] << 64n, r;
 }
 function Ia(e, t) {
-	let n = t + Ua(e, t), r = n - Ua(e, n), i = Va(e, r);
+	let n = t << 2, r;
+	return BigInt.asIntN(64, e[n + 3]) < 0 ? (r = Na(~e[n]) | Na(~e[n + 1]) << 64n | Na(~e[n + 2]) << 128n | Na(~e[n + 3]) << 192n, r = -(r + 1n)) : r = e[n] | e[n + 1] << 64n | e[n + 2] << 128n | e[n + 3] << 192n, r;
+}
+// node_modules/@uwdata/flechette/src/util/strings.js
+var La = new TextDecoder("utf-8");
+new TextEncoder();
+function Ra(e) {
+	return La.decode(e);
+}
+function za(e, t) {
+	return !!(e[t >> 3] & 1 << t % 8);
+}
+function Ba(e, t) {
+	let n = t + qa(e, t), r = n - qa(e, n), i = Ga(e, r);
 	return (t, a, o = null) => {
 		if (t < i) {
-			let i = Va(e, r + t);
+			let i = Ga(e, r + t);
 			if (i) return a(e, n + i);
 		}
 		return o;
 	};
 }
-function La(e, t) {
+function Va(e, t) {
 	return t;
 }
-function Ra(e, t) {
-	return !!za(e, t);
-}
-function za(e, t) {
-	return Ba(e, t) << 24 >> 24;
-}
-function Ba(e, t) {
-	return e[t];
-}
-function Va(e, t) {
-	return Ha(e, t) << 16 >> 16;
-}
 function Ha(e, t) {
-	return e[t] | e[t + 1] << 8;
+	return !!Ua(e, t);
 }
 function Ua(e, t) {
-	return e[t] | e[t + 1] << 8 | e[t + 2] << 16 | e[t + 3] << 24;
+	return Wa(e, t) << 24 >> 24;
 }
 function Wa(e, t) {
-	return Ua(e, t) >>> 0;
+	return e[t];
 }
 function Ga(e, t) {
-	return Da(BigInt.asIntN(64, BigInt(Wa(e, t)) + (BigInt(Wa(e, t + 4)) << 32n)));
+	return Ka(e, t) << 16 >> 16;
 }
 function Ka(e, t) {
-	let n = t + Ua(e, t), r = Ua(e, n);
-	return n += 4, Pa(e.subarray(n, n + r));
+	return e[t] | e[t + 1] << 8;
 }
-function qa(e, t, n, r) {
+function qa(e, t) {
+	return e[t] | e[t + 1] << 8 | e[t + 2] << 16 | e[t + 3] << 24;
+}
+function Ja(e, t) {
+	return qa(e, t) >>> 0;
+}
+function Ya(e, t) {
+	return ja(BigInt.asIntN(64, BigInt(Ja(e, t)) + (BigInt(Ja(e, t + 4)) << 32n)));
+}
+function Xa(e, t) {
+	let n = t + qa(e, t), r = qa(e, n);
+	return n += 4, Ra(e.subarray(n, n + r));
+}
+function Za(e, t, n, r) {
 	if (!t) return [];
-	let i = t + Ua(e, t);
-	return Array.from({ length: Ua(e, i) }, (t, a) => r(e, i + 4 + a * n));
+	let i = t + qa(e, t);
+	return Array.from({ length: qa(e, i) }, (t, a) => r(e, i + 4 + a * n));
 }
 // node_modules/@uwdata/flechette/src/util/struct.js
-var Ja = Symbol("rowIndex");
-function Ya(e, t) {
+var Qa = Symbol("rowIndex");
+function $a(e, t) {
 	class n {
 		constructor(e) {
-			this[Ja] = e;
+			this[Qa] = e;
 		}
 		toJSON() {
-			return Za(e, t, this[Ja]);
+			return to(e, t, this[Qa]);
 		}
 	}
 	let r = n.prototype;
@@ -2542,26 +2590,26 @@ function Ya(e, t) {
 		let i = t[n];
 		Object.defineProperty(r, e[n], {
 			get() {
-				return i.at(this[Ja]);
+				return i.at(this[Qa]);
 			},
 			enumerable: !0
 		});
 	}
 	return (e) => new n(e);
 }
-function Xa(e, t) {
-	return (n) => Za(e, t, n);
+function eo(e, t) {
+	return (n) => to(e, t, n);
 }
-function Za(e, t, n) {
+function to(e, t, n) {
 	let r = {};
 	for (let i = 0; i < e.length; ++i) r[e[i]] = t[i].at(n);
 	return r;
 }
 // node_modules/@uwdata/flechette/src/batch.js
-function Qa(e) {
-	return e instanceof eo;
+function no(e) {
+	return e instanceof io;
 }
-var $a = class {
+var ro = class {
 	static ArrayType = null;
 	constructor({ length: e, nullCount: t, type: n, validity: r, values: i, offsets: a, sizes: o, children: s }) {
 		this.length = e, this.nullCount = t, this.type = n, this.validity = r, this.values = i, this.offsets = a, this.sizes = o, this.children = s, t && this.validity || (this.at = (e) => this.value(e));
@@ -2573,7 +2621,7 @@ var $a = class {
 		return this.isValid(e) ? this.value(e) : null;
 	}
 	isValid(e) {
-		return Fa(this.validity, e);
+		return za(this.validity, e);
 	}
 	value(e) {
 		return this.values[e];
@@ -2586,7 +2634,7 @@ var $a = class {
 	*[Symbol.iterator]() {
 		for (let e = 0; e < this.length; ++e) yield this.at(e);
 	}
-}, eo = class extends $a {
+}, io = class extends ro {
 	constructor(e) {
 		super(e);
 		let { length: t, values: n } = this;
@@ -2598,19 +2646,19 @@ var $a = class {
 	[Symbol.iterator]() {
 		return this.nullCount ? super[Symbol.iterator]() : this.values[Symbol.iterator]();
 	}
-}, to = class extends $a {
-	static ArrayType = Hi;
-}, no = class extends $a {
+}, ao = class extends ro {
+	static ArrayType = Ki;
+}, oo = class extends ro {
 	static ArrayType = Array;
-}, ro = class extends no {
+}, so = class extends oo {
 	value(e) {
 		return null;
 	}
-}, io = class extends to {
+}, co = class extends ao {
 	value(e) {
-		return Da(this.values[e]);
+		return ja(this.values[e]);
 	}
-}, ao = class extends to {
+}, lo = class extends ao {
 	value(e) {
 		let t = this.values[e], n = (t & 31744) >> 10, r = (t & 1023) / 1024, i = (-1) ** ((t & 32768) >> 15);
 		switch (n) {
@@ -2619,11 +2667,11 @@ var $a = class {
 		}
 		return i * 2 ** (n - 15) * (1 + r);
 	}
-}, oo = class extends no {
+}, uo = class extends oo {
 	value(e) {
-		return Fa(this.values, e);
+		return za(this.values, e);
 	}
-}, so = class extends to {
+}, fo = class extends ao {
 	constructor(e) {
 		super(e);
 		let { scale: t } = this.type;
@@ -2632,119 +2680,119 @@ var $a = class {
 	value(e) {
 		return this.values[e] / this.scale;
 	}
-}, co = class extends $a {
+}, po = class extends ro {
 	constructor(e) {
 		super(e);
 		let { bitWidth: t, scale: n } = this.type;
-		this.decimal = t === 64 ? Aa : t === 128 ? ja : Ma, this.scale = 10n ** BigInt(n);
+		this.decimal = t === 64 ? Pa : t === 128 ? Fa : Ia, this.scale = 10n ** BigInt(n);
 	}
-}, lo = class extends co {
-	static ArrayType = Hi;
+}, mo = class extends po {
+	static ArrayType = Ki;
 	value(e) {
-		return Oa(this.decimal(this.values, e), this.scale);
+		return Ma(this.decimal(this.values, e), this.scale);
 	}
-}, uo = class extends co {
+}, ho = class extends po {
 	static ArrayType = Array;
 	value(e) {
 		return this.decimal(this.values, e);
 	}
-}, fo = class extends no {
+}, go = class extends oo {
 	constructor(e) {
 		super(e), this.source = e;
 	}
 	value(e) {
 		return new Date(this.source.value(e));
 	}
-}, po = class extends to {
+}, _o = class extends ao {
 	value(e) {
 		return 864e5 * this.values[e];
 	}
-}, mo = io, ho = class extends io {
+}, vo = co, yo = class extends co {
 	value(e) {
 		return super.value(e) * 1e3;
 	}
-}, go = io, _o = class extends io {
+}, bo = co, xo = class extends co {
 	value(e) {
-		return Oa(this.values[e], 1000n);
+		return Ma(this.values[e], 1000n);
 	}
-}, vo = class extends io {
+}, So = class extends co {
 	value(e) {
-		return Oa(this.values[e], 1000000n);
+		return Ma(this.values[e], 1000000n);
 	}
-}, yo = class extends no {
+}, Co = class extends oo {
 	value(e) {
 		return this.values.subarray(e << 1, e + 1 << 1);
 	}
-}, bo = class extends no {
+}, wo = class extends oo {
 	value(e) {
 		let t = this.values, n = e << 4;
-		return Float64Array.of(Ua(t, n), Ua(t, n + 4), Ga(t, n + 8));
+		return Float64Array.of(qa(t, n), qa(t, n + 4), Ya(t, n + 8));
 	}
-}, xo = ({ values: e, offsets: t }, n) => e.subarray(t[n], t[n + 1]), So = ({ values: e, offsets: t }, n) => e.subarray(Da(t[n]), Da(t[n + 1])), Co = class extends no {
+}, To = ({ values: e, offsets: t }, n) => e.subarray(t[n], t[n + 1]), Eo = ({ values: e, offsets: t }, n) => e.subarray(ja(t[n]), ja(t[n + 1])), Do = class extends oo {
 	value(e) {
-		return xo(this, e);
+		return To(this, e);
 	}
-}, wo = class extends no {
+}, Oo = class extends oo {
 	value(e) {
-		return So(this, e);
+		return Eo(this, e);
 	}
-}, To = class extends no {
+}, ko = class extends oo {
 	value(e) {
-		return Pa(xo(this, e));
+		return Ra(To(this, e));
 	}
-}, Eo = class extends no {
+}, Ao = class extends oo {
 	value(e) {
-		return Pa(So(this, e));
+		return Ra(Eo(this, e));
 	}
-}, Do = class extends no {
+}, jo = class extends oo {
 	value(e) {
 		let t = this.offsets;
 		return this.children[0].slice(t[e], t[e + 1]);
 	}
-}, Oo = class extends no {
+}, Mo = class extends oo {
 	value(e) {
 		let t = this.offsets;
-		return this.children[0].slice(Da(t[e]), Da(t[e + 1]));
+		return this.children[0].slice(ja(t[e]), ja(t[e + 1]));
 	}
-}, ko = class extends no {
+}, No = class extends oo {
 	value(e) {
 		let t = this.offsets[e], n = t + this.sizes[e];
 		return this.children[0].slice(t, n);
 	}
-}, Ao = class extends no {
+}, Po = class extends oo {
 	value(e) {
 		let t = this.offsets[e], n = t + this.sizes[e];
-		return this.children[0].slice(Da(t), Da(n));
+		return this.children[0].slice(ja(t), ja(n));
 	}
-}, jo = class extends no {
+}, Fo = class extends oo {
 	constructor(e) {
 		super(e), this.stride = this.type.stride;
 	}
-}, Mo = class extends jo {
+}, Io = class extends Fo {
 	value(e) {
 		let { stride: t, values: n } = this;
 		return n.subarray(e * t, (e + 1) * t);
 	}
-}, No = class extends jo {
+}, Lo = class extends Fo {
 	value(e) {
 		let { children: t, stride: n } = this;
 		return t[0].slice(e * n, (e + 1) * n);
 	}
 };
-function Po({ children: e, offsets: t }, n) {
+function Ro({ children: e, offsets: t }, n) {
 	let [r, i] = e[0].children, a = t[n], o = t[n + 1], s = [];
 	for (let e = a; e < o; ++e) s.push([r.at(e), i.at(e)]);
 	return s;
 }
-var Fo = class extends no {
+var zo = class extends oo {
 	value(e) {
-		return Po(this, e);
+		return Ro(this, e);
 	}
-}, Io = class extends no {
+}, Bo = class extends oo {
 	value(e) {
-		return new Map(Po(this, e));
+		return new Map(Ro(this, e));
 	}
-}, Lo = class extends no {
+}, Vo = class extends oo {
 	constructor({ typeIds: e, ...t }) {
 		super(t), this.typeIds = e, this.typeMap = this.type.typeMap;
 	}
@@ -2752,27 +2800,27 @@ var Fo = class extends no {
 		let { typeIds: n, children: r, typeMap: i } = this;
 		return r[i[n[e]]].at(t);
 	}
-}, Ro = class extends Lo {
+}, Ho = class extends Vo {
 	value(e) {
 		return super.value(e, this.offsets[e]);
 	}
-}, zo = class extends no {
-	constructor(e, t = Xa) {
+}, Uo = class extends oo {
+	constructor(e, t = eo) {
 		super(e), this.names = this.type.children.map((e) => e.name), this.factory = t(this.names, this.children);
 	}
 	value(e) {
 		return this.factory(e);
 	}
-}, Bo = class extends zo {
+}, Wo = class extends Uo {
 	constructor(e) {
-		super(e, Ya);
+		super(e, $a);
 	}
-}, Vo = class extends no {
+}, Go = class extends oo {
 	value(e) {
 		let [{ values: t }, n] = this.children;
-		return n.at(qi(t, e));
+		return n.at(Zi(t, e));
 	}
-}, Ho = class extends no {
+}, Ko = class extends oo {
 	setDictionary(e) {
 		return this.dictionary = e, this.cache = e.cache(), this;
 	}
@@ -2782,35 +2830,35 @@ var Fo = class extends no {
 	key(e) {
 		return this.values[e];
 	}
-}, Uo = class extends no {
+}, qo = class extends oo {
 	constructor({ data: e, ...t }) {
 		super(t), this.data = e;
 	}
 	view(e) {
-		let { values: t, data: n } = this, r = e << 4, i = r + 4, a = t, o = Ua(a, r);
-		return o > 12 && (i = Ua(a, r + 12), a = n[Ua(a, r + 8)]), a.subarray(i, i + o);
+		let { values: t, data: n } = this, r = e << 4, i = r + 4, a = t, o = qa(a, r);
+		return o > 12 && (i = qa(a, r + 12), a = n[qa(a, r + 8)]), a.subarray(i, i + o);
 	}
-}, Wo = class extends Uo {
+}, Jo = class extends qo {
 	value(e) {
 		return this.view(e);
 	}
-}, Go = class extends Uo {
+}, Yo = class extends qo {
 	value(e) {
-		return Pa(this.view(e));
+		return Ra(this.view(e));
 	}
 };
 // node_modules/@uwdata/flechette/src/column.js
-function Ko(e) {
+function Xo(e) {
 	let t = [];
 	return {
 		add(e) {
 			return t.push(e), this;
 		},
 		clear: () => t = [],
-		done: () => new qo(t, e)
+		done: () => new Zo(t, e)
 	};
 }
-var qo = class {
+var Zo = class {
 	constructor(e, t = e[0]?.type) {
 		this.type = t, this.length = e.reduce((e, t) => e + t.length, 0), this.nullCount = e.reduce((e, t) => e + t.nullCount, 0), this.data = e;
 		let n = e.length, r = new Int32Array(n + 1);
@@ -2825,39 +2873,39 @@ var qo = class {
 	}
 	[Symbol.iterator]() {
 		let e = this.data;
-		return e.length === 1 ? e[0][Symbol.iterator]() : Jo(e);
+		return e.length === 1 ? e[0][Symbol.iterator]() : Qo(e);
 	}
 	at(e) {
-		let { data: t, offsets: n } = this, r = qi(n, e) - 1;
+		let { data: t, offsets: n } = this, r = Zi(n, e) - 1;
 		return t[r]?.at(e - n[r]);
 	}
 	get(e) {
 		return this.at(e);
 	}
 	toArray() {
-		let { length: e, nullCount: t, data: n } = this, r = !t && Qa(n[0]), i = n.length;
+		let { length: e, nullCount: t, data: n } = this, r = !t && no(n[0]), i = n.length;
 		if (r && i === 1) return n[0].values;
 		let a = new (!i || t > 0 ? Array : n[0].constructor.ArrayType ?? n[0].values.constructor)(e);
-		return r ? Yo(a, n) : Xo(a, n);
+		return r ? $o(a, n) : es(a, n);
 	}
 	cache() {
 		return this._cache ??= this.toArray();
 	}
 };
-function* Jo(e) {
+function* Qo(e) {
 	for (let t = 0; t < e.length; ++t) {
 		let n = e[t][Symbol.iterator]();
 		for (let e = n.next(); !e.done; e = n.next()) yield e.value;
 	}
 }
-function Yo(e, t) {
+function $o(e, t) {
 	for (let n = 0, r = 0; n < t.length; ++n) {
 		let { values: i } = t[n];
 		e.set(i, r), r += i.length;
 	}
 	return e;
 }
-function Xo(e, t) {
+function es(e, t) {
 	let n = -1;
 	for (let r = 0; r < t.length; ++r) {
 		let i = t[r];
@@ -2866,10 +2914,10 @@ function Xo(e, t) {
 	return e;
 }
 // node_modules/@uwdata/flechette/src/table.js
-var Zo = class e {
+var ts = class e {
 	constructor(e, t, n = !1) {
 		let r = e.fields.map((e) => e.name);
-		this.schema = e, this.names = r, this.children = t, this.factory = n ? Ya : Xa;
+		this.schema = e, this.names = r, this.children = t, this.factory = n ? $a : eo;
 		let i = [];
 		this.getFactory = (e) => i[e] ?? (i[e] = this.factory(r, t.map((t) => t.data[e])));
 	}
@@ -2893,8 +2941,8 @@ var Zo = class e {
 		let { children: r, factory: i, schema: a } = this, { fields: o } = a;
 		return new e({
 			...a,
-			fields: t.map((e, t) => Qo(o[e], n[t]))
-		}, t.map((e) => r[e]), i === Ya);
+			fields: t.map((e, t) => ns(o[e], n[t]))
+		}, t.map((e) => r[e]), i === $a);
 	}
 	select(e, t) {
 		let n = this.names, r = e.map((e) => n.indexOf(e));
@@ -2922,54 +2970,54 @@ var Zo = class e {
 	at(e) {
 		let { children: t, getFactory: n, numRows: r } = this;
 		if (e < 0 || e >= r) return null;
-		let [{ offsets: i }] = t, a = qi(i, e) - 1;
+		let [{ offsets: i }] = t, a = Zi(i, e) - 1;
 		return n(a)(e - i[a]);
 	}
 	get(e) {
 		return this.at(e);
 	}
 };
-function Qo(e, t) {
+function ns(e, t) {
 	return t != null && t !== e.name ? {
 		...e,
 		name: t
 	} : e;
 }
 // node_modules/@uwdata/flechette/src/batch-type.js
-function $o(e, t = {}) {
+function rs(e, t = {}) {
 	let { typeId: n, bitWidth: r, mode: i, precision: a, unit: o } = e, { useBigInt: s, useBigIntTimestamp: c, useDate: l, useDecimalInt: u, useMap: d, useProxy: f } = t;
 	switch (n) {
-		case Z.Null: return ro;
-		case Z.Bool: return oo;
-		case Z.Int:
-		case Z.Time:
-		case Z.Duration: return s || r < 64 ? eo : io;
-		case Z.Float: return a ? eo : ao;
-		case Z.Date: return es(o === Di.DAY ? po : mo, l && fo);
-		case Z.Timestamp: return c ? eo : es(o === Oi.SECOND ? ho : o === Oi.MILLISECOND ? go : o === Oi.MICROSECOND ? _o : vo, l && fo);
-		case Z.Decimal: return r === 32 ? u ? eo : so : u ? uo : lo;
-		case Z.Interval: return o === ki.DAY_TIME ? yo : o === ki.YEAR_MONTH ? eo : bo;
-		case Z.FixedSizeBinary: return Mo;
-		case Z.Utf8: return To;
-		case Z.LargeUtf8: return Eo;
-		case Z.Binary: return Co;
-		case Z.LargeBinary: return wo;
-		case Z.BinaryView: return Wo;
-		case Z.Utf8View: return Go;
-		case Z.List: return Do;
-		case Z.LargeList: return Oo;
-		case Z.Map: return d ? Io : Fo;
-		case Z.ListView: return ko;
-		case Z.LargeListView: return Ao;
-		case Z.FixedSizeList: return No;
-		case Z.Struct: return f ? Bo : zo;
-		case Z.RunEndEncoded: return Vo;
-		case Z.Dictionary: return Ho;
-		case Z.Union: return i ? Ro : Lo;
+		case Q.Null: return so;
+		case Q.Bool: return uo;
+		case Q.Int:
+		case Q.Time:
+		case Q.Duration: return s || r < 64 ? io : co;
+		case Q.Float: return a ? io : lo;
+		case Q.Date: return is(o === ji.DAY ? _o : vo, l && go);
+		case Q.Timestamp: return c ? io : is(o === Mi.SECOND ? yo : o === Mi.MILLISECOND ? bo : o === Mi.MICROSECOND ? xo : So, l && go);
+		case Q.Decimal: return r === 32 ? u ? io : fo : u ? ho : mo;
+		case Q.Interval: return o === Ni.DAY_TIME ? Co : o === Ni.YEAR_MONTH ? io : wo;
+		case Q.FixedSizeBinary: return Io;
+		case Q.Utf8: return ko;
+		case Q.LargeUtf8: return Ao;
+		case Q.Binary: return Do;
+		case Q.LargeBinary: return Oo;
+		case Q.BinaryView: return Jo;
+		case Q.Utf8View: return Yo;
+		case Q.List: return jo;
+		case Q.LargeList: return Mo;
+		case Q.Map: return d ? Bo : zo;
+		case Q.ListView: return No;
+		case Q.LargeListView: return Po;
+		case Q.FixedSizeList: return Lo;
+		case Q.Struct: return f ? Wo : Uo;
+		case Q.RunEndEncoded: return Go;
+		case Q.Dictionary: return Ko;
+		case Q.Union: return i ? Ho : Vo;
 	}
-	throw Error(Zi(n));
+	throw Error(ta(n));
 }
-function es(e, t) {
+function is(e, t) {
 	return t ? class extends t {
 		constructor(t) {
 			super(new e(t));
@@ -2977,21 +3025,21 @@ function es(e, t) {
 	} : e;
 }
 // node_modules/@uwdata/flechette/src/compression.js
-var ts = -1, ns = 8;
-function rs(e) {
-	return `Missing compression codec "${Xi(ji, e)}" (id ${e})`;
+var as = -1, os = 8;
+function ss(e) {
+	return `Missing compression codec "${ea(Fi, e)}" (id ${e})`;
 }
-var is = new Map();
-function as(e) {
-	return e != null && is.get(e) || null;
+var cs = new Map();
+function ls(e) {
+	return e != null && cs.get(e) || null;
 }
-function os(e, { offset: t, length: n }, r) {
+function us(e, { offset: t, length: n }, r) {
 	if (n === 0) return {
 		bytes: new Uint8Array(),
 		offset: 0,
 		length: 0
 	};
-	let i = Ga(e, t), a = e.subarray(t + ns, t + n), o = i === ts ? a : r.decode(a, i);
+	let i = Ya(e, t), a = e.subarray(t + os, t + n), o = i === as ? a : r.decode(a, i);
 	return {
 		bytes: o,
 		offset: 0,
@@ -2999,137 +3047,137 @@ function os(e, { offset: t, length: n }, r) {
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/block.js
-function ss(e, t) {
+function ds(e, t) {
 	return {
-		offset: Ga(e, t),
-		metadataLength: Ua(e, t + 8),
-		bodyLength: Ga(e, t + 16)
+		offset: Ya(e, t),
+		metadataLength: qa(e, t + 8),
+		bodyLength: Ya(e, t + 16)
 	};
 }
-function cs(e, t) {
-	return qa(e, t, 24, ss);
+function fs(e, t) {
+	return Za(e, t, 24, ds);
 }
 // node_modules/@uwdata/flechette/src/decode/body-compression.js
-function ls(e, t) {
-	let n = Ia(e, t);
+function ps(e, t) {
+	let n = Ba(e, t);
 	return {
-		codec: n(4, za, ji.LZ4_FRAME),
-		method: n(6, za, Mi.BUFFER)
+		codec: n(4, Ua, Fi.LZ4_FRAME),
+		method: n(6, Ua, Ii.BUFFER)
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/record-batch.js
-function us(e, t, n) {
-	let r = Ia(e, t), i = n < wi.V4 ? 8 : 0;
+function ms(e, t, n) {
+	let r = Ba(e, t), i = n < Oi.V4 ? 8 : 0;
 	return {
-		length: r(4, Ga, 0),
-		nodes: qa(e, r(6, La), 16, (e, t) => ({
-			length: Ga(e, t),
-			nullCount: Ga(e, t + 8)
+		length: r(4, Ya, 0),
+		nodes: Za(e, r(6, Va), 16, (e, t) => ({
+			length: Ya(e, t),
+			nullCount: Ya(e, t + 8)
 		})),
-		regions: qa(e, r(8, La), 16 + i, (e, t) => ({
-			offset: Ga(e, t + i),
-			length: Ga(e, t + i + 8)
+		regions: Za(e, r(8, Va), 16 + i, (e, t) => ({
+			offset: Ya(e, t + i),
+			length: Ya(e, t + i + 8)
 		})),
-		compression: r(10, ls),
-		variadic: qa(e, r(12, La), 8, Ga)
+		compression: r(10, ps),
+		variadic: Za(e, r(12, Va), 8, Ya)
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/dictionary-batch.js
-function ds(e, t, n) {
-	let r = Ia(e, t);
+function hs(e, t, n) {
+	let r = Ba(e, t);
 	return {
-		id: r(4, Ga, 0),
-		data: r(6, (e, t) => us(e, t, n)),
-		isDelta: r(8, Ra, !1)
+		id: r(4, Ya, 0),
+		data: r(6, (e, t) => ms(e, t, n)),
+		isDelta: r(8, Ha, !1)
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/data-type.js
-function fs(e, t, n, r) {
-	Yi(n, Z, Zi);
-	let i = Ia(e, t);
+function gs(e, t, n, r) {
+	$i(n, Q, ta);
+	let i = Ba(e, t);
 	switch (n) {
-		case Z.Binary: return oa();
-		case Z.Utf8: return sa();
-		case Z.LargeBinary: return ba();
-		case Z.LargeUtf8: return xa();
-		case Z.List: return pa(r[0]);
-		case Z.ListView: return wa(r[0]);
-		case Z.LargeList: return Sa(r[0]);
-		case Z.LargeListView: return Ta(r[0]);
-		case Z.Struct: return ma(r);
-		case Z.RunEndEncoded: return Ca(r[0], r[1]);
-		case Z.Int: return ra(i(4, Ua, 0), i(6, Ra, !1));
-		case Z.Float: return aa(i(4, Va, Ei.HALF));
-		case Z.Decimal: return ca(i(4, Ua, 0), i(6, Ua, 0), i(8, Ua, 128));
-		case Z.Date: return la(i(4, Va, Di.MILLISECOND));
-		case Z.Time: return ua(i(4, Va, Oi.MILLISECOND));
-		case Z.Timestamp: return da(i(4, Va, Oi.SECOND), i(6, Ka));
-		case Z.Interval: return fa(i(4, Va, ki.YEAR_MONTH));
-		case Z.Duration: return ya(i(4, Va, Oi.MILLISECOND));
-		case Z.FixedSizeBinary: return ga(i(4, Ua, 0));
-		case Z.FixedSizeList: return _a(r[0], i(4, Ua, 0));
-		case Z.Map: return va(i(4, Ra, !1), r[0]);
-		case Z.Union: return ha(i(4, Va, Ai.Sparse), r, qa(e, i(6, La), 4, Ua));
+		case Q.Binary: return ua();
+		case Q.Utf8: return da();
+		case Q.LargeBinary: return wa();
+		case Q.LargeUtf8: return Ta();
+		case Q.List: return _a(r[0]);
+		case Q.ListView: return Oa(r[0]);
+		case Q.LargeList: return Ea(r[0]);
+		case Q.LargeListView: return ka(r[0]);
+		case Q.Struct: return va(r);
+		case Q.RunEndEncoded: return Da(r[0], r[1]);
+		case Q.Int: return sa(i(4, qa, 0), i(6, Ha, !1));
+		case Q.Float: return la(i(4, Ga, Ai.HALF));
+		case Q.Decimal: return fa(i(4, qa, 0), i(6, qa, 0), i(8, qa, 128));
+		case Q.Date: return pa(i(4, Ga, ji.MILLISECOND));
+		case Q.Time: return ma(i(4, Ga, Mi.MILLISECOND));
+		case Q.Timestamp: return ha(i(4, Ga, Mi.SECOND), i(6, Xa));
+		case Q.Interval: return ga(i(4, Ga, Ni.YEAR_MONTH));
+		case Q.Duration: return Ca(i(4, Ga, Mi.MILLISECOND));
+		case Q.FixedSizeBinary: return ba(i(4, qa, 0));
+		case Q.FixedSizeList: return xa(r[0], i(4, qa, 0));
+		case Q.Map: return Sa(i(4, Ha, !1), r[0]);
+		case Q.Union: return ya(i(4, Ga, Pi.Sparse), r, Za(e, i(6, Va), 4, qa));
 	}
 	return { typeId: n };
 }
 // node_modules/@uwdata/flechette/src/decode/metadata.js
-function ps(e, t) {
-	let n = qa(e, t, 4, (e, t) => {
-		let n = Ia(e, t);
-		return [n(4, Ka), n(6, Ka)];
+function _s(e, t) {
+	let n = Za(e, t, 4, (e, t) => {
+		let n = Ba(e, t);
+		return [n(4, Xa), n(6, Xa)];
 	});
 	return n.length ? new Map(n) : null;
 }
 // node_modules/@uwdata/flechette/src/decode/schema.js
-function ms(e, t, n) {
-	let r = Ia(e, t);
+function vs(e, t, n) {
+	let r = Ba(e, t);
 	return {
 		version: n,
-		endianness: r(4, Va, 0),
-		fields: r(6, hs, []),
-		metadata: r(8, ps)
+		endianness: r(4, Ga, 0),
+		fields: r(6, ys, []),
+		metadata: r(8, _s)
 	};
-}
-function hs(e, t) {
-	return qa(e, t, 4, gs);
-}
-function gs(e, t) {
-	let n = Ia(e, t), r = n(8, Ba, Z.NONE), i = n(10, La, 0), a = n(12, vs), o = fs(e, i, r, n(14, _s, []));
-	return a && (a.dictionary = o, o = a), {
-		name: n(4, Ka),
-		type: o,
-		nullable: n(6, Ra, !1),
-		metadata: n(16, ps)
-	};
-}
-function _s(e, t) {
-	return qa(e, t, 4, gs);
-}
-function vs(e, t) {
-	if (!t) return null;
-	let n = Ia(e, t);
-	return na(null, n(6, ys, ia()), n(8, Ra, !1), n(4, Ga, 0));
 }
 function ys(e, t) {
-	return fs(e, t, Z.Int);
+	return Za(e, t, 4, bs);
+}
+function bs(e, t) {
+	let n = Ba(e, t), r = n(8, Wa, Q.NONE), i = n(10, Va, 0), a = n(12, Ss), o = gs(e, i, r, n(14, xs, []));
+	return a && (a.dictionary = o, o = a), {
+		name: n(4, Xa),
+		type: o,
+		nullable: n(6, Ha, !1),
+		metadata: n(16, _s)
+	};
+}
+function xs(e, t) {
+	return Za(e, t, 4, bs);
+}
+function Ss(e, t) {
+	if (!t) return null;
+	let n = Ba(e, t);
+	return oa(null, n(6, Cs, ca()), n(8, Ha, !1), n(4, Ya, 0));
+}
+function Cs(e, t) {
+	return gs(e, t, Q.Int);
 }
 // node_modules/@uwdata/flechette/src/decode/message.js
-var bs = (e, t) => `Expected to read ${e} metadata bytes, but only read ${t}.`, xs = (e, t) => `Expected to read ${e} bytes for message body, but only read ${t}.`, Ss = (e) => `Unsupported message type: ${e} (${Xi(Ti, e)})`;
-function Cs(e, t) {
-	let n = Ua(e, t) || 0;
-	if (t += 4, n === -1 && (n = Ua(e, t) || 0, t += 4), n === 0) return null;
+var ws = (e, t) => `Expected to read ${e} metadata bytes, but only read ${t}.`, Ts = (e, t) => `Expected to read ${e} bytes for message body, but only read ${t}.`, Es = (e) => `Unsupported message type: ${e} (${ea(ki, e)})`;
+function Ds(e, t) {
+	let n = qa(e, t) || 0;
+	if (t += 4, n === -1 && (n = qa(e, t) || 0, t += 4), n === 0) return null;
 	let r = e.subarray(t, t += n);
-	if (r.byteLength < n) throw Error(bs(n, r.byteLength));
-	let i = Ia(r, 0), a = i(4, Va, wi.V1), o = i(6, Ba, Ti.NONE), s = i(8, La, 0), c = i(10, Ga, 0), l;
+	if (r.byteLength < n) throw Error(ws(n, r.byteLength));
+	let i = Ba(r, 0), a = i(4, Ga, Oi.V1), o = i(6, Wa, ki.NONE), s = i(8, Va, 0), c = i(10, Ya, 0), l;
 	if (s) {
-		let n = o === Ti.Schema ? ms : o === Ti.DictionaryBatch ? ds : o === Ti.RecordBatch ? us : null;
-		if (!n) throw Error(Ss(o));
+		let n = o === ki.Schema ? vs : o === ki.DictionaryBatch ? hs : o === ki.RecordBatch ? ms : null;
+		if (!n) throw Error(Es(o));
 		if (l = n(r, s, a), c > 0) {
 			let n = e.subarray(t, t += c);
-			if (n.byteLength < c) throw Error(xs(c, n.byteLength));
+			if (n.byteLength < c) throw Error(Ts(c, n.byteLength));
 			l.body = n;
-		} else o !== Ti.Schema && (l.body = new Uint8Array());
+		} else o !== ki.Schema && (l.body = new Uint8Array());
 	}
 	return {
 		version: a,
@@ -3139,31 +3187,31 @@ function Cs(e, t) {
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/decode-ipc.js
-function ws(e) {
-	let t = Wi(e) ? new Uint8Array(e) : e;
-	return Gi(t) && Ts(t) ? Ds(t) : Es(t);
+function Os(e) {
+	let t = Ji(e) ? new Uint8Array(e) : e;
+	return Yi(t) && ks(t) ? js(t) : As(t);
 }
-function Ts(e) {
+function ks(e) {
 	if (!e || e.length < 4) return !1;
-	for (let t = 0; t < 6; ++t) if (Ci[t] !== e[t]) return !1;
+	for (let t = 0; t < 6; ++t) if (Di[t] !== e[t]) return !1;
 	return !0;
 }
-function Es(e) {
+function As(e) {
 	let t = [e].flat(), n, r = [], i = [], a = [];
 	for (let e of t) {
-		if (!Gi(e)) throw Error("IPC data batch was not a Uint8Array.");
+		if (!Yi(e)) throw Error("IPC data batch was not a Uint8Array.");
 		let t = 0;
 		for (;;) {
-			let o = Cs(e, t);
+			let o = Ds(e, t);
 			if (o === null) break;
 			if (t = o.index, o.content) switch (o.type) {
-				case Ti.Schema:
+				case ki.Schema:
 					n ||= o.content;
 					break;
-				case Ti.RecordBatch:
+				case ki.RecordBatch:
 					r.push(o.content), a.push(i.length);
 					break;
-				case Ti.DictionaryBatch: i.push(o.content);
+				case ki.DictionaryBatch: i.push(o.content);
 			}
 		}
 	}
@@ -3175,52 +3223,52 @@ function Es(e) {
 		metadata: null
 	};
 }
-function Ds(e) {
-	let t = e.byteLength - (Ci.length + 4), n = Ia(e, t - Ua(e, t)), r = n(4, Va, wi.V1), i = n(8, cs, []), a = n(10, cs, []), o = a.map((e) => i.filter((t) => t.offset < e.offset).length);
+function js(e) {
+	let t = e.byteLength - (Di.length + 4), n = Ba(e, t - qa(e, t)), r = n(4, Ga, Oi.V1), i = n(8, fs, []), a = n(10, fs, []), o = a.map((e) => i.filter((t) => t.offset < e.offset).length);
 	return {
-		schema: n(6, (e, t) => ms(e, t, r)),
-		dictionaries: i.map(({ offset: t }) => Cs(e, t).content),
-		records: a.map(({ offset: t }) => Cs(e, t).content),
+		schema: n(6, (e, t) => vs(e, t, r)),
+		dictionaries: i.map(({ offset: t }) => Ds(e, t).content),
+		records: a.map(({ offset: t }) => Ds(e, t).content),
 		dictsBeforeRecord: o,
-		metadata: n(12, ps)
+		metadata: n(12, _s)
 	};
 }
 // node_modules/@uwdata/flechette/src/decode/table-from-ipc.js
-function Os(e, t) {
-	return ks(ws(e), t);
+function Ms(e, t) {
+	return Ns(Os(e), t);
 }
-function ks(e, t = {}) {
-	let { schema: n = { fields: [] }, dictionaries: r, records: i, dictsBeforeRecord: a } = e, { version: o, fields: s } = n, c = new Map(), l = js(t, o, c), u = new Map();
-	As(n, (e) => {
+function Ns(e, t = {}) {
+	let { schema: n = { fields: [] }, dictionaries: r, records: i, dictsBeforeRecord: a } = e, { version: o, fields: s } = n, c = new Map(), l = Fs(t, o, c), u = new Map();
+	Ps(n, (e) => {
 		let t = e.type;
-		t.typeId === Z.Dictionary && u.set(t.id, t.dictionary);
+		t.typeId === Q.Dictionary && u.set(t.id, t.dictionary);
 	});
 	let d = (e) => {
-		let { id: t, data: n, isDelta: r, body: i } = e, a = u.get(t), o = Ns(a, l({
+		let { id: t, data: n, isDelta: r, body: i } = e, a = u.get(t), o = Ls(a, l({
 			...n,
 			body: i
 		})), s = c.get(t);
-		if (s) r ? c.set(t, new qo([...s.data, o], a)) : c.set(t, new qo([o], a));
+		if (s) r ? c.set(t, new Zo([...s.data, o], a)) : c.set(t, new Zo([o], a));
 		else {
 			if (r) throw Error("Delta update can not be first dictionary batch.");
-			c.set(t, new qo([o], a));
+			c.set(t, new Zo([o], a));
 		}
-	}, f = s.map((e) => Ko(e.type)), p = 0;
+	}, f = s.map((e) => Xo(e.type)), p = 0;
 	for (let e = 0; e < i.length; e++) {
 		let t = a ? a[e] : r.length;
 		for (; p < t;) d(r[p++]);
 		let n = l(i[e]);
-		s.forEach((e, t) => f[t].add(Ns(e.type, n)));
+		s.forEach((e, t) => f[t].add(Ls(e.type, n)));
 	}
 	for (; p < r.length;) d(r[p++]);
-	return new Zo(n, f.map((e) => e.done()), t.useProxy);
+	return new ts(n, f.map((e) => e.done()), t.useProxy);
 }
-function As(e, t) {
+function Ps(e, t) {
 	e.fields.forEach(function e(n) {
 		t(n), n.type.dictionary?.children?.forEach(e), n.type.children?.forEach(e);
 	});
 }
-function js(e, t, n) {
+function Fs(e, t, n) {
 	let r = {
 		version: t,
 		options: e,
@@ -3233,95 +3281,95 @@ function js(e, t, n) {
 			length: t,
 			node: () => n[++c],
 			buffer: (e) => {
-				let { bytes: t, length: n, offset: r } = Ms(s, i[++l], a);
+				let { bytes: t, length: n, offset: r } = Is(s, i[++l], a);
 				return e ? new e(t.buffer, t.byteOffset + r, n / e.BYTES_PER_ELEMENT) : t.subarray(r, r + n);
 			},
 			variadic: () => o[++u],
 			visit(e) {
-				return e.map((e) => Ns(e.type, this));
+				return e.map((e) => Ls(e.type, this));
 			}
 		};
 	};
 }
-function Ms(e, t, n) {
+function Is(e, t, n) {
 	if (!n) return {
 		bytes: e,
 		...t
 	};
-	if (n.method !== Mi.BUFFER) throw Error(`Unknown compression method (${n.method})`);
+	if (n.method !== Ii.BUFFER) throw Error(`Unknown compression method (${n.method})`);
 	{
-		let r = n.codec, i = as(r);
-		if (!i) throw Error(rs(r));
-		return os(e, t, i);
+		let r = n.codec, i = ls(r);
+		if (!i) throw Error(ss(r));
+		return us(e, t, i);
 	}
 }
-function Ns(e, t) {
-	let { typeId: n } = e, { options: r, node: i, buffer: a, variadic: o, version: s } = t, c = $o(e, r), l = {
+function Ls(e, t) {
+	let { typeId: n } = e, { options: r, node: i, buffer: a, variadic: o, version: s } = t, c = rs(e, r), l = {
 		...i(),
 		type: e
 	};
-	if (n === Z.Null) return new c({
+	if (n === Q.Null) return new c({
 		...l,
 		nullCount: l.length
 	});
 	switch (n) {
-		case Z.Bool:
-		case Z.Int:
-		case Z.Time:
-		case Z.Duration:
-		case Z.Float:
-		case Z.Decimal:
-		case Z.Date:
-		case Z.Timestamp:
-		case Z.Interval:
-		case Z.FixedSizeBinary: return new c({
+		case Q.Bool:
+		case Q.Int:
+		case Q.Time:
+		case Q.Duration:
+		case Q.Float:
+		case Q.Decimal:
+		case Q.Date:
+		case Q.Timestamp:
+		case Q.Interval:
+		case Q.FixedSizeBinary: return new c({
 			...l,
 			validity: a(),
 			values: a(e.values)
 		});
-		case Z.Utf8:
-		case Z.LargeUtf8:
-		case Z.Binary:
-		case Z.LargeBinary: return new c({
+		case Q.Utf8:
+		case Q.LargeUtf8:
+		case Q.Binary:
+		case Q.LargeBinary: return new c({
 			...l,
 			validity: a(),
 			offsets: a(e.offsets),
 			values: a()
 		});
-		case Z.BinaryView:
-		case Z.Utf8View: return new c({
+		case Q.BinaryView:
+		case Q.Utf8View: return new c({
 			...l,
 			validity: a(),
 			values: a(),
 			data: Array.from({ length: o() }, () => a())
 		});
-		case Z.List:
-		case Z.LargeList:
-		case Z.Map: return new c({
+		case Q.List:
+		case Q.LargeList:
+		case Q.Map: return new c({
 			...l,
 			validity: a(),
 			offsets: a(e.offsets),
 			children: t.visit(e.children)
 		});
-		case Z.ListView:
-		case Z.LargeListView: return new c({
+		case Q.ListView:
+		case Q.LargeListView: return new c({
 			...l,
 			validity: a(),
 			offsets: a(e.offsets),
 			sizes: a(e.offsets),
 			children: t.visit(e.children)
 		});
-		case Z.FixedSizeList:
-		case Z.Struct: return new c({
+		case Q.FixedSizeList:
+		case Q.Struct: return new c({
 			...l,
 			validity: a(),
 			children: t.visit(e.children)
 		});
-		case Z.RunEndEncoded: return new c({
+		case Q.RunEndEncoded: return new c({
 			...l,
 			children: t.visit(e.children)
 		});
-		case Z.Dictionary: {
+		case Q.Dictionary: {
 			let { id: n, indices: r } = e;
 			return new c({
 				...l,
@@ -3329,74 +3377,75 @@ function Ns(e, t) {
 				values: a(r.values)
 			}).setDictionary(t.dictionary(n));
 		}
-		case Z.Union: return s < wi.V5 && a(), new c({
+		case Q.Union: return s < Oi.V5 && a(), new c({
 			...l,
-			typeIds: a(Li),
-			offsets: e.mode === Ai.Sparse ? null : a(e.offsets),
+			typeIds: a(Vi),
+			offsets: e.mode === Pi.Sparse ? null : a(e.offsets),
 			children: t.visit(e.children)
 		});
-		default: throw Error(Zi(n));
+		default: throw Error(ta(n));
 	}
 }
 new Uint16Array(new Uint8Array([1, 0]).buffer)[0];
 // src/api.ts
-var Ps = "tetrys-token";
-function Fs() {
+var Rs = "tetrys-token";
+function zs() {
 	let e = new URLSearchParams(location.hash.slice(1)).get("token");
-	return e && (localStorage.setItem(Ps, e), history.replaceState(history.state, "", location.pathname + location.search)), e !== null;
+	return e && (localStorage.setItem(Rs, e), history.replaceState(history.state, "", location.pathname + location.search)), e !== null;
 }
-var Is = class extends Error {
+var Bs = class extends Error {
 	kind;
 	constructor(e, t) {
 		super(t), this.kind = e;
 	}
 };
-async function Ls(e, t, n) {
+async function Vs(e, t, n) {
 	let r = new URLSearchParams(t.map(([e, t]) => [e, String(t)])), i;
 	try {
 		i = await fetch(`/api/${e}?${r}`, {
-			headers: { authorization: `Bearer ${localStorage.getItem(Ps) ?? ""}` },
+			headers: { authorization: `Bearer ${localStorage.getItem(Rs) ?? ""}` },
 			credentials: "omit",
 			signal: n
 		});
 	} catch (e) {
-		throw n?.aborted ? e : new Is("Unavailable", "The viewer does not answer. Is its command still running?");
+		throw n?.aborted ? e : new Bs("Unavailable", "The viewer does not answer. Is its command still running?");
 	}
 	if (i.ok) return i;
 	let a = await i.json().catch(() => null);
-	throw new Is(a?.error?.kind ?? "Unknown", a?.error?.message ?? `the server answered ${i.status}`);
+	throw new Bs(a?.error?.kind ?? "Unknown", a?.error?.message ?? `the server answered ${i.status}`);
 }
-async function Rs(e, t, n) {
-	return (await Ls(e, t, n)).json();
+async function Hs(e, t, n) {
+	return (await Vs(e, t, n)).json();
 }
-async function zs(e, t, n) {
-	let r = await Ls(e, t, n);
-	return new Vs(Os(new Uint8Array(await r.arrayBuffer()), { useBigInt: !0 }));
+async function Us(e, t, n) {
+	let r = await Vs(e, t, n);
+	return new Gs(Ms(new Uint8Array(await r.arrayBuffer()), { useBigInt: !0 }));
 }
-async function Bs(e, t, n, r) {
-	let i = (await Ls(e, t, r)).body.pipeThrough(new TextDecoderStream()).getReader(), a = "";
+async function Ws(e, t, n, r) {
+	let i = (await Vs(e, t, r)).body.pipeThrough(new TextDecoderStream()).getReader(), a = "";
 	for (;;) {
 		let { done: e, value: t } = await i.read();
 		if (e) {
-			if (a) throw new Is("Unavailable", "The answer ended before its time");
+			if (a) throw new Bs("Unavailable", "The answer ended before its time");
 			return;
 		}
 		let r = (a + t).split("\n");
 		a = r.pop();
 		for (let e of r) {
 			let t = JSON.parse(e);
-			if (t.error) throw new Is(t.error.kind, t.error.message);
+			if (t.error) throw new Bs(t.error.kind, t.error.message);
 			n(t);
 		}
 	}
 }
-var Vs = class {
+var Gs = class {
 	rows;
 	types = new Map();
+	taken;
 	masks = new Map();
 	table;
 	constructor(e) {
-		this.table = e, this.rows = JSON.parse(e.schema.metadata?.get("tetrys.rows") ?? "[]");
+		this.table = e, this.rows = JSON.parse(e.schema.metadata?.get("tetrys.rows") ?? "[]"), this.taken = JSON.parse(e.schema.metadata?.get("tetrys.read") ?? "null");
 		let t = JSON.parse(e.schema.metadata?.get("tetrys.masks") ?? "null");
 		e.schema.fields.forEach((e, n) => {
 			this.types.set(e.name, e.metadata?.get("tetrys.type") ?? ""), t && this.masks.set(e.name, t[n]);
@@ -3412,15 +3461,15 @@ var Vs = class {
 		return this.rows[t] != null && (this.masks.get(e)?.[t] ?? !0);
 	}
 };
-function Hs(e, t) {
+function Ks(e, t) {
 	let n = [["table", e]];
 	for (let e of t.where) n.push(["where", e]);
 	return t.sort && n.push(["sort", t.sort], ["descending", +!!t.descending]), t.only && n.push(["only", t.only.join(",")]), n;
 }
 // src/format.ts
-var Us = new Intl.NumberFormat("en"), Ws = (e) => Us.format(e), Gs = (e, t) => `${Ws(e)} ${t}${e === 1 ? "" : "s"}`;
-function Ks(e) {
-	if (e < 1e3) return Gs(e, "byte");
+var qs = new Intl.NumberFormat("en"), Js = (e) => qs.format(e), Ys = (e, t) => `${Js(e)} ${t}${e === 1 ? "" : "s"}`;
+function Xs(e) {
+	if (e < 1e3) return Ys(e, "byte");
 	let t = [
 		"kB",
 		"MB",
@@ -3432,62 +3481,63 @@ function Ks(e) {
 	while (e >= 999.95 && n < 3);
 	return `${e.toFixed(e < 10 ? 2 : 1)} ${t[n]}`;
 }
-function qs(e) {
+var Zs = (e) => e === null || Number.isNaN(new Date(e).getTime()) ? "" : new Date(e).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+function Qs(e) {
 	if (!Number.isFinite(e)) return Number.isNaN(e) ? "NaN" : e > 0 ? "∞" : "−∞";
 	if (Number.isInteger(e) && Math.abs(e) < 0x38d7ea4c68000) return String(e).replace("-", "−");
 	let t = Math.abs(e);
 	return (t >= 1e-4 && t < 1e9 ? String(Number(e.toPrecision(7))) : e.toExponential(4)).replace("-", "−");
 }
-var Js = {
+var $s = {
 	s: 1n,
 	ms: 1000n,
 	us: 1000000n,
 	µs: 1000000n,
 	ns: 1000000000n
 };
-function Ys(e) {
+function ec(e) {
 	let t = /^timestamp\[(\w+|µs)/.exec(e);
-	return t ? Js[t[1]] ?? null : null;
+	return t ? $s[t[1]] ?? null : null;
 }
-function Xs(e, t) {
-	let n = Ys(t) ?? 1n, r = e / n, i = e % n;
+function tc(e, t) {
+	let n = ec(t) ?? 1n, r = e / n, i = e % n;
 	i < 0n && (i += n, r -= 1n);
 	let a = new Date(Number(r) * 1e3);
 	if (Number.isNaN(a.getTime())) return `${e}`;
 	let o = String(n).length - 1, s = o ? "." + String(i).padStart(o, "0") : "";
 	return a.toISOString().slice(0, 19).replace("T", " ") + s.replace(/\.?0+$/, "") + (t.includes(",") ? "Z" : "");
 }
-function Zs(e, t) {
-	let n = /\[(\w+|µs)\]/.exec(t)?.[1] ?? "s";
-	return `${qs(Number(e) / Number(Js[n] ?? 1n))} s`;
-}
-var Qs = (e) => /^([iu](8|16|32|64)|f(16|32|64)|bf16|bool)$/.test(e ?? ""), $s = (e) => Qs(e) || /^(timestamp|date|duration)/.test(e ?? "");
-function ec(e, t) {
-	return e == null ? "null" : typeof e == "bigint" ? t.startsWith("timestamp") ? Xs(e, t) : t.startsWith("duration") ? Zs(e, t) : String(e).replace("-", "−") : typeof e == "number" ? t === "date" ? new Date(e * 864e5).toISOString().slice(0, 10) : qs(t === "bf16" ? oc(e) : e) : typeof e == "boolean" ? e ? "true" : "false" : String(e);
-}
-var tc = 300;
 function nc(e, t) {
-	return e == null || typeof e == "bigint" && !/^[iu]/.test(t) || typeof e == "number" && !Number.isFinite(e) || typeof e == "string" && Array.from(e).length > tc ? null : typeof e == "bigint" || typeof e == "number" || typeof e == "boolean" ? t === "date" ? null : String(e) : `'${String(e).replaceAll("'", "''")}'`;
+	let n = /\[(\w+|µs)\]/.exec(t)?.[1] ?? "s";
+	return `${Qs(Number(e) / Number($s[n] ?? 1n))} s`;
 }
-var rc = (e) => `"${e.replaceAll("\"", "\"\"")}"`, ic = new Float32Array(1), ac = new Uint32Array(ic.buffer);
-function oc(e) {
-	return ac[0] = e << 16, ic[0];
+var rc = (e) => /^([iu](8|16|32|64)|f(16|32|64)|bf16|bool)$/.test(e ?? ""), ic = (e) => rc(e) || /^(timestamp|date|duration)/.test(e ?? "");
+function ac(e, t) {
+	return e == null ? "null" : typeof e == "bigint" ? t.startsWith("timestamp") ? tc(e, t) : t.startsWith("duration") ? nc(e, t) : String(e).replace("-", "−") : typeof e == "number" ? t === "date" ? new Date(e * 864e5).toISOString().slice(0, 10) : Qs(t === "bf16" ? fc(e) : e) : typeof e == "boolean" ? e ? "true" : "false" : String(e);
 }
-function sc(e) {
+var oc = 300, sc = (e) => Math.abs(e) < 2 ** 53 ? String(e) : e.toExponential();
+function cc(e, t) {
+	return e == null || typeof e == "bigint" && !/^[iu]/.test(t) || typeof e == "number" && !Number.isFinite(e) || typeof e == "string" && Array.from(e).length > oc ? null : typeof e == "number" ? t === "date" ? null : sc(e) : typeof e == "bigint" || typeof e == "boolean" ? String(e) : `'${String(e).replaceAll("'", "''")}'`;
+}
+var lc = (e) => `"${e.replaceAll("\"", "\"\"")}"`, uc = new Float32Array(1), dc = new Uint32Array(uc.buffer);
+function fc(e) {
+	return dc[0] = e << 16, uc[0];
+}
+function pc(e) {
 	if (!(e instanceof Uint8Array) || e.length < 12) return null;
 	let t = (t, n) => String.fromCharCode(...e.subarray(t, n));
 	return e[0] === 255 && e[1] === 216 && e[2] === 255 ? "image/jpeg" : t(0, 8) === "PNG\r\n\n" ? "image/png" : t(0, 4) === "RIFF" && t(8, 12) === "WEBP" ? "image/webp" : t(4, 8) === "ftyp" && /^avi[fs]$/.test(t(8, 12)) ? "image/avif" : null;
 }
-function cc(e, t) {
+function mc(e, t) {
 	let n = /\[([\d,?]*)\]$/.exec(t)?.[1];
 	if (e == null || n === void 0 || /^(timestamp|duration)/.test(t)) return null;
 	let r = e, i = r.data && r.shape ? r.data : e, a = r.data && r.shape ? Array.from(r.shape) : n.split(",").filter(Boolean).map(Number);
 	return {
-		values: t.startsWith("bf16[") ? Float32Array.from(i, oc) : i,
+		values: t.startsWith("bf16[") ? Float32Array.from(i, fc) : i,
 		shape: a
 	};
 }
-function lc(e) {
+function hc(e) {
 	let t = Infinity, n = -Infinity, r = 0, i = 0;
 	for (let a = 0; a < e.length; a++) {
 		let o = Number(e[a]);
@@ -3500,130 +3550,181 @@ function lc(e) {
 		nan: i
 	};
 }
-Fs(), addEventListener("hashchange", () => Fs() && location.reload());
-var Q = new class {
-	#e = L([]);
+zs(), addEventListener("hashchange", () => zs() && location.reload());
+var gc = [
+	"rows",
+	"row",
+	"scene",
+	"storage",
+	"table"
+], _c = {
+	metres: 90,
+	up: "ego",
+	around: 30,
+	track: null
+}, $ = new class {
+	#e = I([]);
 	get tables() {
-		return G(this.#e);
+		return W(this.#e);
 	}
 	set tables(e) {
-		R(this.#e, e);
+		L(this.#e, e);
 	}
-	#t = L(0);
+	#t = I(0);
 	get table() {
-		return G(this.#t);
+		return W(this.#t);
 	}
 	set table(e) {
-		R(this.#t, e, !0);
+		L(this.#t, e, !0);
 	}
-	#n = L(Vt([]));
+	#n = I(Wt([]));
 	get where() {
-		return G(this.#n);
+		return W(this.#n);
 	}
 	set where(e) {
-		R(this.#n, e, !0);
+		L(this.#n, e, !0);
 	}
-	#r = L(null);
+	#r = I(null);
 	get sort() {
-		return G(this.#r);
+		return W(this.#r);
 	}
 	set sort(e) {
-		R(this.#r, e, !0);
+		L(this.#r, e, !0);
 	}
-	#i = L(!1);
+	#i = I(!1);
 	get descending() {
-		return G(this.#i);
+		return W(this.#i);
 	}
 	set descending(e) {
-		R(this.#i, e, !0);
+		L(this.#i, e, !0);
 	}
-	#a = L(Vt([]));
+	#a = I(Wt([]));
 	get hidden() {
-		return G(this.#a);
+		return W(this.#a);
 	}
 	set hidden(e) {
-		R(this.#a, e, !0);
+		L(this.#a, e, !0);
 	}
-	#o = L(0);
+	#o = I(0);
 	get row() {
-		return G(this.#o);
+		return W(this.#o);
 	}
 	set row(e) {
-		R(this.#o, e, !0);
+		L(this.#o, e, !0);
 	}
-	#s = L("rows");
+	#s = I("rows");
 	get page() {
-		return G(this.#s);
+		return W(this.#s);
 	}
 	set page(e) {
-		R(this.#s, e, !0);
+		L(this.#s, e, !0);
 	}
-	#c = L(Vt([]));
+	#c = I(null);
+	get shown() {
+		return W(this.#c);
+	}
+	set shown(e) {
+		L(this.#c, e, !0);
+	}
+	#l = I(_c);
+	get above() {
+		return W(this.#l);
+	}
+	set above(e) {
+		L(this.#l, e);
+	}
+	#u = I(null);
+	get last() {
+		return W(this.#u);
+	}
+	set last(e) {
+		L(this.#u, e);
+	}
+	#d = I(Wt([]));
 	get flags() {
-		return G(this.#c);
+		return W(this.#d);
 	}
 	set flags(e) {
-		R(this.#c, e, !0);
+		L(this.#d, e, !0);
 	}
-	#l = L(!1);
+	#f = I(!1);
 	get flagged() {
-		return G(this.#l);
+		return W(this.#f);
 	}
 	set flagged(e) {
-		R(this.#l, e, !0);
+		L(this.#f, e, !0);
 	}
-	#u = L("");
+	#p = I("");
 	get said() {
-		return G(this.#u);
+		return W(this.#p);
 	}
 	set said(e) {
-		R(this.#u, e, !0);
+		L(this.#p, e, !0);
 	}
-	#d = F(() => this.tables[this.table]);
+	#m = P(() => this.tables[this.table]);
 	get info() {
-		return G(this.#d);
+		return W(this.#m);
 	}
 	set info(e) {
-		R(this.#d, e);
+		L(this.#m, e);
 	}
-	#f = F(() => ({
+	#h = P(() => this.page === "scene" && !(this.info?.scene && this.info.rows) || this.page === "row" && !this.info?.rows ? "rows" : this.page);
+	get shownPage() {
+		return W(this.#h);
+	}
+	set shownPage(e) {
+		L(this.#h, e);
+	}
+	#g = P(() => ({
 		where: this.where,
 		sort: this.sort,
 		descending: this.descending,
 		only: this.flagged ? [...this.flags].sort((e, t) => e - t) : null
 	}));
 	get choice() {
-		return G(this.#f);
+		return W(this.#g);
 	}
 	set choice(e) {
-		R(this.#f, e);
+		L(this.#g, e);
 	}
-	#p = F(() => Hs(this.table, this.choice));
+	#_ = P(() => Ks(this.table, this.choice));
 	get parameters() {
-		return G(this.#p);
+		return W(this.#_);
 	}
 	set parameters(e) {
-		R(this.#p, e);
+		L(this.#_, e);
 	}
 	constructor() {
 		this.read(), addEventListener("popstate", () => this.read());
 	}
 	async load() {
-		this.tables = (await Rs("tables", [])).tables, this.table >= this.tables.length && (this.table = 0);
+		this.tables = (await Hs("tables", [])).tables, this.table >= this.tables.length && (this.table = 0);
 	}
 	read() {
 		let e = new URLSearchParams(location.search), t = (t) => (e.get(t) ?? "").split(",").filter((e) => /^\d+$/.test(e)).map(Number);
 		this.table = t("table")[0] ?? 0, this.where = e.getAll("where");
 		let n = e.get("sort");
-		this.sort = n ? n.replace(/^-/, "") : null, this.descending = n?.startsWith("-") ?? !1, this.hidden = e.getAll("hide"), this.row = t("row")[0] ?? 0, this.page = e.get("page") === "row" ? "row" : "rows", this.flags = t("flags"), this.flagged = e.get("only") === "flags";
+		this.sort = n ? n.replace(/^-/, "") : null, this.descending = n?.startsWith("-") ?? !1, this.hidden = e.getAll("hide"), this.row = t("row")[0] ?? 0, this.page = gc.find((t) => t === e.get("page")) ?? "rows";
+		let r = /^(\d+)\.\.(\d+)$/.exec(e.get("shown") ?? "");
+		this.shown = r ? [Number(r[1]), Number(r[2])] : null;
+		let i = Number(e.get("zoom"));
+		this.above = {
+			metres: i >= 1 && i <= 1e3 ? i : _c.metres,
+			up: e.get("up") === "north" ? "north" : "ego",
+			around: Math.min(100, t("around")[0] ?? _c.around),
+			track: e.get("track")
+		}, this.flags = t("flags"), this.flagged = e.get("only") === "flags";
 	}
 	write(e) {
 		let t = [];
-		this.table && t.push(["table", String(this.table)]), this.page === "row" && t.push(["page", "row"]), (this.row || this.page === "row") && t.push(["row", String(this.row)]);
+		this.table && t.push(["table", String(this.table)]), this.page !== "rows" && t.push(["page", this.page]), (this.row || this.page === "row" || this.page === "scene") && t.push(["row", String(this.row)]);
 		for (let e of this.where) t.push(["where", e]);
 		this.sort && t.push(["sort", (this.descending ? "-" : "") + this.sort]);
 		for (let e of this.hidden) t.push(["hide", e]);
-		this.flags.length && t.push(["flags", this.flags.join(",")]), this.flagged && t.push(["only", "flags"]);
+		if (this.flags.length && t.push(["flags", this.flags.join(",")]), this.flagged && t.push(["only", "flags"]), this.page === "storage" && this.shown && t.push(["shown", this.shown.join("..")]), this.page === "scene") {
+			let { metres: e, up: n, around: r, track: i } = this.above;
+			e !== _c.metres && t.push(["zoom", String(Number(e.toPrecision(3)))]), n !== _c.up && t.push(["up", n]), r !== _c.around && t.push(["around", String(r)]), i !== null && t.push(["track", i]);
+		}
 		let n = new URLSearchParams(t).toString(), r = location.pathname + (n ? `?${n}` : "");
 		r !== location.pathname + location.search && (e ? history.pushState(null, "", r) : history.replaceState(null, "", r));
 	}
@@ -3633,8 +3734,37 @@ var Q = new class {
 	show(e) {
 		this.page = e, this.write(!0);
 	}
+	took(e, t, n, r = [], i = 0) {
+		if (!n) return;
+		let a = this.last?.table === this.table && this.last.row === e ? this.last : {
+			table: this.table,
+			row: e,
+			around: 0,
+			window: [],
+			groups: {}
+		}, o = a.groups[t], s = {
+			...a.groups,
+			[t]: r.length && o ? {
+				requests: o.requests + n.requests,
+				bytes: o.bytes + n.bytes,
+				ms: o.ms + n.ms
+			} : n
+		};
+		this.last = {
+			...a,
+			around: Math.max(i, a.around),
+			window: [...new Set([...a.window, ...r])],
+			groups: s
+		};
+	}
 	step(e) {
 		this.row = e, this.write(!1);
+	}
+	look(e) {
+		this.above = {
+			...this.above,
+			...e
+		}, this.write(!1);
 	}
 	filter(e, t) {
 		let n = this.where.filter((n) => n !== e && !(t && n.startsWith(t)));
@@ -3657,90 +3787,92 @@ var Q = new class {
 			descending: !1,
 			hidden: [],
 			row: 0,
+			shown: null,
+			above: _c,
 			flags: [],
 			flagged: !1
 		}), this.write(!0);
 	}
-}(), uc = K("<button class=\"quiet\">Columns</button>"), dc = K("<label><input type=\"checkbox\"/> <small> </small></label>"), fc = K("<div class=\"menu\" role=\"group\" aria-label=\"Columns\"></div>"), pc = K("<p>These rows are a selection in memory, which has no address.</p>"), mc = K("<section><h2> </h2> <button class=\"quiet\">Copy</button> <pre tabindex=\"0\"> </pre></section>"), hc = K("<!> <p>Store options are left out: they may be secret.</p>", 1), gc = K("<div class=\"menu wide\" role=\"group\" aria-label=\"Copy as\"><!></div>"), _c = K("<div class=\"menus\"><!> <button class=\"quiet\">Copy as</button> <!></div>");
-function vc(e, t) {
-	Fe(t, !0);
-	let n = L(null), r = L(null), i;
+}(), vc = K("<button class=\"quiet\">Columns</button>"), yc = K("<label><input type=\"checkbox\"/> <small> </small></label>"), bc = K("<div class=\"menu\" role=\"group\" aria-label=\"Columns\"></div>"), xc = K("<p>These rows are a selection in memory, which has no address.</p>"), Sc = K("<section><h2> </h2> <button class=\"quiet\">Copy</button> <pre tabindex=\"0\"> </pre></section>"), Cc = K("<!> <p>Store options are left out: they may be secret.</p>", 1), wc = K("<div class=\"menu wide\" role=\"group\" aria-label=\"Copy as\"><!></div>"), Tc = K("<div class=\"menus\"><!> <button class=\"quiet\">Copy as</button> <!></div>");
+function Ec(e, t) {
+	Re(t, !0);
+	let n = I(null), r = I(null), i;
 	async function a(e) {
-		R(n, G(n) === e ? null : e, !0), G(n) === "copy" && R(r, await Rs("copies", Q.parameters).catch(() => null), !0);
+		L(n, W(n) === e ? null : e, !0), W(n) === "copy" && L(r, await Hs("copies", $.parameters).catch(() => null), !0);
 	}
 	async function o(e, t) {
-		await navigator.clipboard.writeText(e).then(() => Q.said = `Copied as ${t}`, () => Q.said = "The browser does not allow copying"), setTimeout(() => Q.said = "", 2500);
+		await navigator.clipboard.writeText(e).then(() => $.said = `Copied as ${t}`, () => $.said = "The browser does not allow copying"), setTimeout(() => $.said = "", 2500);
 	}
 	function s(e) {
-		i?.contains(e.target) || R(n, null);
+		i?.contains(e.target) || L(n, null);
 	}
 	function c(e) {
-		e.key === "Escape" && G(n) && (R(n, null), e.stopPropagation(), i.querySelector("button")?.focus());
+		e.key === "Escape" && W(n) && (L(n, null), e.stopPropagation(), i.querySelector("button")?.focus());
 	}
-	let l = F(() => G(r) ? [
-		["Python", G(r).python],
-		["Rust", G(r).rust],
-		["Command", G(r).command],
-		["Save as view", G(r).view]
+	let l = P(() => W(r) ? [
+		["Python", W(r).python],
+		["Rust", W(r).rust],
+		["Command", W(r).command],
+		["Save as view", W(r).view]
 	] : []);
-	var u = _c();
-	dr("click", Wt, s);
-	var d = z(u), f = (e) => {
-		var t = uc();
-		H(() => X(t, "aria-expanded", G(n) === "columns")), fr("click", t, () => a("columns")), q(e, t);
+	var u = Tc();
+	mr("click", qt, s);
+	var d = R(u), f = (e) => {
+		var t = vc();
+		U(() => Z(t, "aria-expanded", W(n) === "columns")), G("click", t, () => a("columns")), q(e, t);
 	};
 	Y(d, (e) => {
-		Q.page === "rows" && e(f);
+		$.shownPage === "rows" && e(f);
 	});
 	var p = V(d, 2), h = V(p, 2), g = (e) => {
-		var t = fc();
-		Br(t, 21, () => Q.info?.index ?? [], Ir, (e, t) => {
-			var n = dc(), r = z(n);
-			ui(r);
+		var t = bc();
+		X(t, 21, () => $.info?.index ?? [], Rr, (e, t) => {
+			var n = yc(), r = R(n);
+			di(r);
 			var i = V(r), a = B(V(i), !0);
-			M(n), H((e) => {
-				fi(r, e), J(i, ` ${G(t).name ?? ""} `), J(a, G(t).type);
-			}, [() => !Q.hidden.includes(G(t).name)]), fr("change", r, (e) => {
-				Q.hidden = e.currentTarget.checked ? Q.hidden.filter((e) => e !== G(t).name) : [...Q.hidden, G(t).name], Q.write(!1);
+			j(n), U((e) => {
+				pi(r, e), J(i, ` ${W(t).name ?? ""} `), J(a, W(t).type);
+			}, [() => !$.hidden.includes(W(t).name)]), G("change", r, (e) => {
+				$.hidden = e.currentTarget.checked ? $.hidden.filter((e) => e !== W(t).name) : [...$.hidden, W(t).name], $.write(!1);
 			}), q(e, n);
-		}), M(t), q(e, t);
+		}), j(t), q(e, t);
 	}, _ = (e) => {
-		var t = gc(), n = z(t), r = (e) => {
-			q(e, pc());
+		var t = wc(), n = R(t), r = (e) => {
+			q(e, xc());
 		}, i = (e) => {
-			var t = hc();
-			Br(Qt(t), 17, () => G(l), Ir, (e, t) => {
-				var n = F(() => m(G(t), 2));
-				let r = () => G(n)[0], i = () => G(n)[1];
-				var a = wr(), s = Qt(a), c = (e) => {
-					var t = mc(), n = z(t), a = B(n, !0), s = V(n, 2), c = B(V(s, 2), !0);
-					M(t), H(() => {
+			var t = Cc();
+			X(z(t), 17, () => W(l), Rr, (e, t) => {
+				var n = P(() => m(W(t), 2));
+				let r = () => W(n)[0], i = () => W(n)[1];
+				var a = Er(), s = z(a), c = (e) => {
+					var t = Sc(), n = R(t), a = B(n, !0), s = V(n, 2), c = B(V(s, 2), !0);
+					j(t), U(() => {
 						J(a, r()), J(c, i());
-					}), fr("click", s, () => o(i(), r())), q(e, t);
+					}), G("click", s, () => o(i(), r())), q(e, t);
 				};
 				Y(s, (e) => {
 					i() && e(c);
 				}), q(e, a);
-			}), ye(2), q(e, t);
+			}), xe(2), q(e, t);
 		};
 		Y(n, (e) => {
-			Q.info?.selection ? e(r) : e(i, -1);
-		}), M(t), q(e, t);
+			$.info?.selection ? e(r) : e(i, -1);
+		}), j(t), q(e, t);
 	};
 	Y(h, (e) => {
-		G(n) === "columns" ? e(g) : G(n) === "copy" && e(_, 1);
-	}), M(u), Si(u, (e) => i = e, () => i), H(() => X(p, "aria-expanded", G(n) === "copy")), fr("keydown", u, c), fr("click", p, () => a("copy")), q(e, u), Ie();
+		W(n) === "columns" ? e(g) : W(n) === "copy" && e(_, 1);
+	}), j(u), Ci(u, (e) => i = e, () => i), U(() => Z(p, "aria-expanded", W(n) === "copy")), G("keydown", u, c), G("click", p, () => a("copy")), q(e, u), ze();
 }
-pr([
+hr([
 	"keydown",
 	"click",
 	"change"
 ]);
 // src/Path.svelte
-var yc = Sr("<circle r=\"5\"></circle>"), bc = K("<span> </span>"), xc = K("<figure class=\"path\"><svg role=\"img\"><path class=\"all\"></path><path class=\"past\"></path><!></svg> <figcaption><span> </span> <!></figcaption></figure>");
-function Sc(e, t) {
-	Fe(t, !0);
-	let n = F(() => {
+var Dc = wr("<circle r=\"5\"></circle>"), Oc = K("<span> </span>"), kc = K("<figure class=\"path\"><svg role=\"img\"><path class=\"all\"></path><path class=\"past\"></path><!></svg> <figcaption><span> </span> <!></figcaption></figure>");
+function Ac(e, t) {
+	Re(t, !0);
+	let n = P(() => {
 		let [e, n] = [t.places.map((e) => e.x), t.places.map((e) => e.y)], [r, i, a, o] = [
 			Math.min(...e),
 			Math.max(...e),
@@ -3752,35 +3884,35 @@ function Sc(e, t) {
 			south: (a + o - s) / 2,
 			wide: s
 		};
-	}), r = (e) => (e.x - G(n).west) / G(n).wide * 260, i = (e) => 260 - (e.y - G(n).south) / G(n).wide * 260, a = (e) => e.map((e, t) => `${t ? "L" : "M"}${r(e).toFixed(1)} ${i(e).toFixed(1)}`).join(""), o = F(() => t.places.filter((e) => e.row <= t.row)), s = F(() => G(o).at(-1) ?? t.places[0]);
-	var c = xc(), l = z(c);
-	X(l, "viewBox", "0 0 260 260");
-	var u = z(l), d = V(u), f = V(d), p = (e) => {
-		var t = yc();
-		H((e, n) => {
-			X(t, "cx", e), X(t, "cy", n);
-		}, [() => r(G(s)), () => i(G(s))]), q(e, t);
+	}), r = (e) => (e.x - W(n).west) / W(n).wide * 260, i = (e) => 260 - (e.y - W(n).south) / W(n).wide * 260, a = (e) => e.map((e, t) => `${t ? "L" : "M"}${r(e).toFixed(1)} ${i(e).toFixed(1)}`).join(""), o = P(() => t.places.filter((e) => e.row <= t.row)), s = P(() => W(o).at(-1) ?? t.places[0]);
+	var c = kc(), l = R(c);
+	Z(l, "viewBox", "0 0 260 260");
+	var u = R(l), d = V(u), f = V(d), p = (e) => {
+		var t = Dc();
+		U((e, n) => {
+			Z(t, "cx", e), Z(t, "cy", n);
+		}, [() => r(W(s)), () => i(W(s))]), q(e, t);
 	};
 	Y(f, (e) => {
-		G(s) && e(p);
-	}), M(l);
-	var m = V(l, 2), h = z(m), g = B(h), _ = V(h, 2), v = (e) => {
-		var t = bc(), n = B(t);
-		H((e, t) => J(n, `${e ?? ""}, ${t ?? ""}`), [() => qs(G(s).x), () => qs(G(s).y)]), q(e, t);
+		W(s) && e(p);
+	}), j(l);
+	var m = V(l, 2), h = R(m), g = B(h), _ = V(h, 2), v = (e) => {
+		var t = Oc(), n = B(t);
+		U((e, t) => J(n, `${e ?? ""}, ${t ?? ""}`), [() => Qs(W(s).x), () => Qs(W(s).y)]), q(e, t);
 	};
 	Y(_, (e) => {
-		G(s) && e(v);
-	}), M(m), M(c), H((e, n) => {
-		X(l, "aria-label", `${t.name ?? ""}: the path from above`), X(u, "d", e), X(d, "d", n), J(g, `${t.name ?? ""}, from above`);
-	}, [() => a(t.places), () => a(G(o))]), q(e, c), Ie();
+		W(s) && e(v);
+	}), j(m), j(c), U((e, n) => {
+		Z(l, "aria-label", `${t.name ?? ""}: the path from above`), Z(u, "d", e), Z(d, "d", n), J(g, `${t.name ?? ""}, from above`);
+	}, [() => a(t.places), () => a(W(o))]), q(e, c), ze();
 }
 // src/Pictures.svelte
-var Cc = K("<button class=\"enlarge\"><img/></button>"), wc = K("<p class=\"absent tall\"> </p>"), Tc = K("<span class=\"absent\" title=\"outside the sequence\">none</span>"), Ec = K("<img alt=\"\"/>"), Dc = K("<span class=\"absent\">null</span>"), Oc = K("<button><!></button>"), kc = K("<li><!> <small> </small></li>"), Ac = K("<ol></ol>"), jc = K("<button aria-label=\"Close\"><img/></button>"), Mc = K("<figure class=\"picture\"><!> <!> <figcaption><span> </span><span> </span></figcaption></figure> <dialog><!></dialog>", 1);
-function Nc(e, t) {
-	Fe(t, !0);
-	let n = L(void 0), r = L(""), i = [];
+var jc = K("<button class=\"enlarge\"><img/></button>"), Mc = K("<p class=\"absent tall\"> </p>"), Nc = K("<span class=\"absent\" title=\"outside the sequence\">none</span>"), Pc = K("<img alt=\"\"/>"), Fc = K("<span class=\"absent\">null</span>"), Ic = K("<button><!></button>"), Lc = K("<li><!> <small> </small></li>"), Rc = K("<ol></ol>"), zc = K("<button aria-label=\"Close\"><img/></button>"), Bc = K("<figure class=\"picture\"><!> <!> <figcaption><span> </span><span> </span></figcaption></figure> <dialog><!></dialog>", 1);
+function Vc(e, t) {
+	Re(t, !0);
+	let n = I(void 0), r = I(""), i = [];
 	function a(e) {
-		let t = sc(e);
+		let t = pc(e);
 		if (!t) return null;
 		let n = URL.createObjectURL(new Blob([e], { type: t }));
 		return i.push(n), {
@@ -3788,140 +3920,140 @@ function Nc(e, t) {
 			bytes: e.length
 		};
 	}
-	let o = L(null), s = L([]);
-	dn(() => {
+	let o = I(null), s = I([]);
+	H(() => {
 		let e = i;
-		i = [], R(o, a(t.batch.value(t.name, 0))), R(s, t.strip ? t.strip.rows.map((e, n) => ({
+		i = [], L(o, a(t.batch.value(t.name, 0))), L(s, t.strip ? t.strip.rows.map((e, n) => ({
 			row: e,
 			offset: n - t.before,
 			shown: t.strip.there(t.name, n) ? a(t.strip.value(t.name, n)) : null
 		})) : []), setTimeout(() => e.forEach((e) => URL.revokeObjectURL(e)), 500);
-	}), dn(() => () => i.forEach((e) => URL.revokeObjectURL(e)));
-	var c = Mc(), l = Qt(c), u = z(l), d = (e) => {
-		var i = Cc(), a = B(i);
-		H(() => {
-			X(i, "aria-label", `Enlarge ${t.name ?? ""}`), X(a, "src", G(o).address), X(a, "alt", `${t.name ?? ""} of row ${Q.row ?? ""}`);
-		}), fr("click", i, () => G(n)?.showModal()), dr("load", a, (e) => {
+	}), H(() => () => i.forEach((e) => URL.revokeObjectURL(e)));
+	var c = Bc(), l = z(c), u = R(l), d = (e) => {
+		var i = jc(), a = B(i);
+		U(() => {
+			Z(i, "aria-label", `Enlarge ${t.name ?? ""}`), Z(a, "src", W(o).address), Z(a, "alt", `${t.name ?? ""} of row ${$.row ?? ""}`);
+		}), G("click", i, () => W(n)?.showModal()), mr("load", a, (e) => {
 			let t = e.currentTarget;
-			R(r, `${t.naturalWidth} × ${t.naturalHeight}`);
-		}), dr("error", a, () => R(r, "the browser cannot show it")), lr(a), q(e, i);
+			L(r, `${t.naturalWidth} × ${t.naturalHeight}`);
+		}), mr("error", a, () => L(r, "the browser cannot show it")), fr(a), q(e, i);
 	}, f = (e) => {
-		var n = wc(), r = B(n, !0);
-		H((e) => J(r, e), [() => t.batch.value(t.name, 0) === null ? "null" : "no picture"]), q(e, n);
+		var n = Mc(), r = B(n, !0);
+		U((e) => J(r, e), [() => t.batch.value(t.name, 0) === null ? "null" : "no picture"]), q(e, n);
 	};
 	Y(u, (e) => {
-		G(o) ? e(d) : e(f, -1);
+		W(o) ? e(d) : e(f, -1);
 	});
 	var p = V(u, 2), m = (e) => {
-		var n = Ac();
+		var n = Rc();
 		let r;
-		Br(n, 21, () => G(s), (e) => e.offset, (e, t) => {
-			var n = kc(), r = z(n), i = (e) => {
-				q(e, Tc());
+		X(n, 21, () => W(s), (e) => e.offset, (e, t) => {
+			var n = Lc(), r = R(n), i = (e) => {
+				q(e, Nc());
 			}, a = (e) => {
-				var n = Oc();
+				var n = Ic();
 				let r;
-				var i = z(n), a = (e) => {
-					var n = Ec();
-					H(() => X(n, "src", G(t).shown.address)), q(e, n);
+				var i = R(n), a = (e) => {
+					var n = Pc();
+					U(() => Z(n, "src", W(t).shown.address)), q(e, n);
 				}, o = (e) => {
-					q(e, Dc());
+					q(e, Fc());
 				};
 				Y(i, (e) => {
-					G(t).shown ? e(a) : e(o, -1);
-				}), M(n), H(() => {
-					n.disabled = Q.info?.view || Q.info?.selection || G(t).offset === 0, X(n, "aria-label", `Offset ${G(t).offset ?? ""}`), r = Zr(n, 1, "", null, r, { here: G(t).offset === 0 });
-				}), fr("click", n, () => Q.step(Q.row + G(t).offset)), q(e, n);
+					W(t).shown ? e(a) : e(o, -1);
+				}), j(n), U(() => {
+					n.disabled = $.info?.view || $.info?.selection || W(t).offset === 0, Z(n, "aria-label", `Offset ${W(t).offset ?? ""}`), r = Qr(n, 1, "", null, r, { here: W(t).offset === 0 });
+				}), G("click", n, () => $.step($.row + W(t).offset)), q(e, n);
 			};
 			Y(r, (e) => {
-				G(t).row === null ? e(i) : e(a, -1);
+				W(t).row === null ? e(i) : e(a, -1);
 			});
 			var o = B(V(r, 2));
-			M(n), H(() => J(o, `${G(t).offset > 0 ? "+" : ""}${(G(t).offset || "row") ?? ""}`)), q(e, n);
-		}), M(n), H(() => {
-			r = Zr(n, 1, "strip", null, r, { stale: t.isStale }), X(n, "aria-label", `Neighbours of ${t.name ?? ""}`);
+			j(n), U(() => J(o, `${W(t).offset > 0 ? "+" : ""}${(W(t).offset || "row") ?? ""}`)), q(e, n);
+		}), j(n), U(() => {
+			r = Qr(n, 1, "strip", null, r, { stale: t.isStale }), Z(n, "aria-label", `Neighbours of ${t.name ?? ""}`);
 		}), q(e, n);
 	};
 	Y(p, (e) => {
-		G(s).length && e(m);
+		W(s).length && e(m);
 	});
-	var h = V(p, 2), g = z(h), _ = B(g, !0), v = B(V(g));
-	M(h), M(l);
-	var y = V(l, 2), b = z(y), x = (e) => {
-		var r = jc();
-		qe(r, !0);
+	var h = V(p, 2), g = R(h), _ = B(g, !0), v = B(V(g));
+	j(h), j(l);
+	var y = V(l, 2), b = R(y), x = (e) => {
+		var r = zc();
+		Xe(r, !0);
 		var i = B(r);
-		H(() => {
-			X(i, "src", G(o).address), X(i, "alt", `${t.name ?? ""} of row ${Q.row ?? ""}, enlarged`);
-		}), fr("click", r, () => G(n)?.close()), q(e, r);
+		U(() => {
+			Z(i, "src", W(o).address), Z(i, "alt", `${t.name ?? ""} of row ${$.row ?? ""}, enlarged`);
+		}), G("click", r, () => W(n)?.close()), q(e, r);
 	};
 	Y(b, (e) => {
-		G(o) && e(x);
-	}), M(y), Si(y, (e) => R(n, e), () => G(n)), H((e) => {
-		J(_, t.name), J(v, `${G(r) ?? ""}${e ?? ""}`), X(y, "aria-label", t.name);
-	}, [() => G(o) ? ` · ${Ks(G(o).bytes)}` : ""]), q(e, c), Ie();
+		W(o) && e(x);
+	}), j(y), Ci(y, (e) => L(n, e), () => W(n)), U((e) => {
+		J(_, t.name), J(v, `${W(r) ?? ""}${e ?? ""}`), Z(y, "aria-label", t.name);
+	}, [() => W(o) ? ` · ${Xs(W(o).bytes)}` : ""]), q(e, c), ze();
 }
-pr(["click"]);
+hr(["click"]);
 // node_modules/uplot/dist/uPlot.esm.js
-var Pc = !0, Fc = "uplot", Ic = "u-hz", Lc = "u-vt", Rc = "u-title", zc = "u-wrap", Bc = "u-under", Vc = "u-over", Hc = "u-axis", Uc = "u-off", Wc = "u-select", Gc = "u-cursor-x", Kc = "u-cursor-y", qc = "u-cursor-pt", Jc = "u-legend", Yc = "u-live", Xc = "u-inline", Zc = "u-series", Qc = "u-marker", $c = "u-label", el = "u-value", tl = "width", nl = "height", rl = "top", il = "bottom", al = "left", ol = "right", sl = "#000", cl = "#0000", ll = "mousemove", ul = "mousedown", dl = "mouseup", fl = "mouseenter", pl = "mouseleave", ml = "dblclick", hl = "resize", gl = "scroll", _l = "change", vl = "dppxchange", yl = "--", bl = typeof window < "u", xl = bl ? document : null, Sl = bl ? window : null, Cl = bl ? navigator : null, wl, Tl;
-function El() {
+var Hc = !0, Uc = "uplot", Wc = "u-hz", Gc = "u-vt", Kc = "u-title", qc = "u-wrap", Jc = "u-under", Yc = "u-over", Xc = "u-axis", Zc = "u-off", Qc = "u-select", $c = "u-cursor-x", el = "u-cursor-y", tl = "u-cursor-pt", nl = "u-legend", rl = "u-live", il = "u-inline", al = "u-series", ol = "u-marker", sl = "u-label", cl = "u-value", ll = "width", ul = "height", dl = "top", fl = "bottom", pl = "left", ml = "right", hl = "#000", gl = "#0000", _l = "mousemove", vl = "mousedown", yl = "mouseup", bl = "mouseenter", xl = "mouseleave", Sl = "dblclick", Cl = "resize", wl = "scroll", Tl = "change", El = "dppxchange", Dl = "--", Ol = typeof window < "u", kl = Ol ? document : null, Al = Ol ? window : null, jl = Ol ? navigator : null, Ml, Nl;
+function Pl() {
 	let e = devicePixelRatio;
-	wl != e && (wl = e, Tl && Vl(_l, Tl, El), Tl = matchMedia(`(min-resolution: ${wl - .001}dppx) and (max-resolution: ${wl + .001}dppx)`), Bl(_l, Tl, El), Sl.dispatchEvent(new CustomEvent(vl)));
+	Ml != e && (Ml = e, Nl && Yl(Tl, Nl, Pl), Nl = matchMedia(`(min-resolution: ${Ml - .001}dppx) and (max-resolution: ${Ml + .001}dppx)`), Jl(Tl, Nl, Pl), Al.dispatchEvent(new CustomEvent(El)));
 }
-function Dl(e, t) {
+function Fl(e, t) {
 	if (t != null) {
 		let n = e.classList;
 		!n.contains(t) && n.add(t);
 	}
 }
-function Ol(e, t) {
+function Il(e, t) {
 	let n = e.classList;
 	n.contains(t) && n.remove(t);
 }
-function kl(e, t, n) {
+function Ll(e, t, n) {
 	e.style[t] = n + "px";
 }
-function Al(e, t, n, r) {
-	let i = xl.createElement(e);
-	return t != null && Dl(i, t), n?.insertBefore(i, r), i;
+function Rl(e, t, n, r) {
+	let i = kl.createElement(e);
+	return t != null && Fl(i, t), n?.insertBefore(i, r), i;
 }
-function jl(e, t) {
-	return Al("div", e, t);
+function zl(e, t) {
+	return Rl("div", e, t);
 }
-var Ml = new WeakMap();
-function Nl(e, t, n, r, i) {
+var Bl = new WeakMap();
+function Vl(e, t, n, r, i) {
 	let a = "translate(" + t + "px," + n + "px)";
-	a != Ml.get(e) && (e.style.transform = a, Ml.set(e, a), t < 0 || n < 0 || t > r || n > i ? Dl(e, Uc) : Ol(e, Uc));
+	a != Bl.get(e) && (e.style.transform = a, Bl.set(e, a), t < 0 || n < 0 || t > r || n > i ? Fl(e, Zc) : Il(e, Zc));
 }
-var Pl = new WeakMap();
-function Fl(e, t, n) {
+var Hl = new WeakMap();
+function Ul(e, t, n) {
 	let r = t + n;
-	r != Pl.get(e) && (Pl.set(e, r), e.style.background = t, e.style.borderColor = n);
+	r != Hl.get(e) && (Hl.set(e, r), e.style.background = t, e.style.borderColor = n);
 }
-var Il = new WeakMap();
-function Ll(e, t, n, r) {
+var Wl = new WeakMap();
+function Gl(e, t, n, r) {
 	let i = t + "" + n;
-	i != Il.get(e) && (Il.set(e, i), e.style.height = n + "px", e.style.width = t + "px", e.style.marginLeft = r ? -t / 2 + "px" : 0, e.style.marginTop = r ? -n / 2 + "px" : 0);
+	i != Wl.get(e) && (Wl.set(e, i), e.style.height = n + "px", e.style.width = t + "px", e.style.marginLeft = r ? -t / 2 + "px" : 0, e.style.marginTop = r ? -n / 2 + "px" : 0);
 }
-var Rl = { passive: !0 }, zl = {
-	...Rl,
+var Kl = { passive: !0 }, ql = {
+	...Kl,
 	capture: !0
 };
-function Bl(e, t, n, r) {
-	t.addEventListener(e, n, r ? zl : Rl);
+function Jl(e, t, n, r) {
+	t.addEventListener(e, n, r ? ql : Kl);
 }
-function Vl(e, t, n, r) {
-	t.removeEventListener(e, n, Rl);
+function Yl(e, t, n, r) {
+	t.removeEventListener(e, n, Kl);
 }
-bl && El();
-function Hl(e, t, n, r) {
+Ol && Pl();
+function Xl(e, t, n, r) {
 	let i;
 	n ||= 0, r ||= t.length - 1;
 	let a = r <= 2147483647;
-	for (; r - n > 1;) i = a ? n + r >> 1 : uu((n + r) / 2), t[i] < e ? n = i : r = i;
+	for (; r - n > 1;) i = a ? n + r >> 1 : vu((n + r) / 2), t[i] < e ? n = i : r = i;
 	return e - t[n] <= t[r] - e ? n : r;
 }
-function Ul(e) {
+function Zl(e) {
 	return (t, n, r) => {
 		let i = -1, a = -1;
 		for (let a = n; a <= r; a++) if (e(t[a])) {
@@ -3935,9 +4067,9 @@ function Ul(e) {
 		return [i, a];
 	};
 }
-var Wl = (e) => e != null, Gl = (e) => e != null && e > 0, Kl = Ul(Wl), ql = Ul(Gl);
-function Jl(e, t, n, r = 0, i = !1) {
-	let a = i ? ql : Kl, o = i ? Gl : Wl;
+var Ql = (e) => e != null, $l = (e) => e != null && e > 0, eu = Zl(Ql), tu = Zl($l);
+function nu(e, t, n, r = 0, i = !1) {
+	let a = i ? tu : eu, o = i ? $l : Ql;
 	[t, n] = a(e, t, n);
 	let s = e[t], c = e[t];
 	if (t > -1) {
@@ -3948,106 +4080,106 @@ function Jl(e, t, n, r = 0, i = !1) {
 			o(t) && (t < s ? s = t : t > c && (c = t));
 		}
 	}
-	return [s ?? xu, c ?? -xu];
+	return [s ?? ku, c ?? -ku];
 }
-function Yl(e, t, n, r) {
-	let i = gu(e), a = gu(t);
+function ru(e, t, n, r) {
+	let i = wu(e), a = wu(t);
 	e == t && (i == -1 ? (e *= n, t /= n) : (e /= n, t *= n));
-	let o = n == 10 ? _u : vu, s = i == 1 ? uu : fu, c = a == 1 ? fu : uu, l = s(o(lu(e))), u = c(o(lu(t))), d = hu(n, l), f = hu(n, u);
-	return n == 10 && (l < 0 && (d = Iu(d, -l)), u < 0 && (f = Iu(f, -u))), r || n == 2 ? (e = d * i, t = f * a) : (e = Fu(e, d), t = Pu(t, f)), [e, t];
+	let o = n == 10 ? Tu : Eu, s = i == 1 ? vu : bu, c = a == 1 ? bu : vu, l = s(o(_u(e))), u = c(o(_u(t))), d = Cu(n, l), f = Cu(n, u);
+	return n == 10 && (l < 0 && (d = Gu(d, -l)), u < 0 && (f = Gu(f, -u))), r || n == 2 ? (e = d * i, t = f * a) : (e = Wu(e, d), t = Uu(t, f)), [e, t];
 }
-function Xl(e, t, n, r) {
-	let i = Yl(e, t, n, r);
+function iu(e, t, n, r) {
+	let i = ru(e, t, n, r);
 	return e == 0 && (i[0] = 0), t == 0 && (i[1] = 0), i;
 }
-var Zl = .1, Ql = {
+var au = .1, ou = {
 	mode: 3,
-	pad: Zl
-}, $l = {
+	pad: au
+}, su = {
 	pad: 0,
 	soft: null,
 	mode: 0
-}, eu = {
-	min: $l,
-	max: $l
+}, cu = {
+	min: su,
+	max: su
 };
-function tu(e, t, n, r) {
-	return qu(n) ? iu(e, t, n) : ($l.pad = n, $l.soft = r ? 0 : null, $l.mode = r ? 3 : 0, iu(e, t, eu));
+function lu(e, t, n, r) {
+	return nd(n) ? fu(e, t, n) : (su.pad = n, su.soft = r ? 0 : null, su.mode = r ? 3 : 0, fu(e, t, cu));
 }
-function nu(e, t) {
+function uu(e, t) {
 	return e ?? t;
 }
-function ru(e, t, n) {
-	for (t = nu(t, 0), n = nu(n, e.length - 1); t <= n;) {
+function du(e, t, n) {
+	for (t = uu(t, 0), n = uu(n, e.length - 1); t <= n;) {
 		if (e[t] != null) return !0;
 		t++;
 	}
 	return !1;
 }
-function iu(e, t, n) {
-	let r = n.min, i = n.max, a = nu(r.pad, 0), o = nu(i.pad, 0), s = nu(r.hard, -xu), c = nu(i.hard, xu), l = nu(r.soft, xu), u = nu(i.soft, -xu), d = nu(r.mode, 0), f = nu(i.mode, 0), p = t - e, m = _u(p), h = mu(lu(e), lu(t)), g = lu(_u(h) - m);
-	(p < 1e-24 || g > 10) && (p = 0, (e == 0 || t == 0) && (p = 1e-24, d == 2 && l != xu && (a = 0), f == 2 && u != -xu && (o = 0)));
-	let _ = p || h || 1e3, v = hu(10, uu(_u(_))), y = Iu(Fu(e - _ * (p == 0 ? e == 0 ? .1 : 1 : a), v / 10), 24), b = e >= l && (d == 1 || d == 3 && y <= l || d == 2 && y >= l) ? l : xu, x = mu(s, y < b && e >= b ? b : pu(b, y)), S = Iu(Pu(t + _ * (p == 0 ? t == 0 ? .1 : 1 : o), v / 10), 24), C = t <= u && (f == 1 || f == 3 && S >= u || f == 2 && S <= u) ? u : -xu, w = pu(c, S > C && t <= C ? C : mu(C, S));
+function fu(e, t, n) {
+	let r = n.min, i = n.max, a = uu(r.pad, 0), o = uu(i.pad, 0), s = uu(r.hard, -ku), c = uu(i.hard, ku), l = uu(r.soft, ku), u = uu(i.soft, -ku), d = uu(r.mode, 0), f = uu(i.mode, 0), p = t - e, m = Tu(p), h = Su(_u(e), _u(t)), g = _u(Tu(h) - m);
+	(p < 1e-24 || g > 10) && (p = 0, (e == 0 || t == 0) && (p = 1e-24, d == 2 && l != ku && (a = 0), f == 2 && u != -ku && (o = 0)));
+	let _ = p || h || 1e3, v = Cu(10, vu(Tu(_))), y = Gu(Wu(e - _ * (p == 0 ? e == 0 ? .1 : 1 : a), v / 10), 24), b = e >= l && (d == 1 || d == 3 && y <= l || d == 2 && y >= l) ? l : ku, x = Su(s, y < b && e >= b ? b : xu(b, y)), S = Gu(Uu(t + _ * (p == 0 ? t == 0 ? .1 : 1 : o), v / 10), 24), C = t <= u && (f == 1 || f == 3 && S >= u || f == 2 && S <= u) ? u : -ku, w = xu(c, S > C && t <= C ? C : Su(C, S));
 	return x == w && x == 0 && (w = 100), [x, w];
 }
-var au = new Intl.NumberFormat(bl ? Cl.language : "en-US"), ou = (e) => au.format(e), su = Math, cu = su.PI, lu = su.abs, uu = su.floor, du = su.round, fu = su.ceil, pu = su.min, mu = su.max, hu = su.pow, gu = su.sign, _u = su.log10, vu = su.log2, yu = (e, t = 1) => su.sinh(e) * t, bu = (e, t = 1) => su.asinh(e / t), xu = Infinity;
-function Su(e) {
-	return (_u((e ^ e >> 31) - (e >> 31)) | 0) + 1;
+var pu = new Intl.NumberFormat(Ol ? jl.language : "en-US"), mu = (e) => pu.format(e), hu = Math, gu = hu.PI, _u = hu.abs, vu = hu.floor, yu = hu.round, bu = hu.ceil, xu = hu.min, Su = hu.max, Cu = hu.pow, wu = hu.sign, Tu = hu.log10, Eu = hu.log2, Du = (e, t = 1) => hu.sinh(e) * t, Ou = (e, t = 1) => hu.asinh(e / t), ku = Infinity;
+function Au(e) {
+	return (Tu((e ^ e >> 31) - (e >> 31)) | 0) + 1;
 }
-function Cu(e, t, n) {
-	return pu(mu(e, t), n);
+function ju(e, t, n) {
+	return xu(Su(e, t), n);
 }
-function wu(e) {
+function Mu(e) {
 	return typeof e == "function";
 }
-function $(e) {
-	return wu(e) ? e : () => e;
+function Nu(e) {
+	return Mu(e) ? e : () => e;
 }
-var Tu = () => {}, Eu = (e) => e, Du = (e, t) => t, Ou = (e) => null, ku = (e) => !0, Au = (e, t) => e == t, ju = /\.\d*?(?=9{6,}|0{6,})/gm, Mu = (e) => {
-	if (Wu(e) || Lu.has(e)) return e;
-	let t = `${e}`, n = t.match(ju);
+var Pu = () => {}, Fu = (e) => e, Iu = (e, t) => t, Lu = (e) => null, Ru = (e) => !0, zu = (e, t) => e == t, Bu = /\.\d*?(?=9{6,}|0{6,})/gm, Vu = (e) => {
+	if ($u(e) || Ku.has(e)) return e;
+	let t = `${e}`, n = t.match(Bu);
 	if (n == null) return e;
 	let r = n[0].length - 1;
 	if (t.indexOf("e-") != -1) {
 		let [e, n] = t.split("e");
-		return +`${Mu(e)}e${n}`;
+		return +`${Vu(e)}e${n}`;
 	}
-	return Iu(e, r);
+	return Gu(e, r);
 };
-function Nu(e, t) {
-	return Mu(Iu(Mu(e / t)) * t);
+function Hu(e, t) {
+	return Vu(Gu(Vu(e / t)) * t);
 }
-function Pu(e, t) {
-	return Mu(fu(Mu(e / t)) * t);
+function Uu(e, t) {
+	return Vu(bu(Vu(e / t)) * t);
 }
-function Fu(e, t) {
-	return Mu(uu(Mu(e / t)) * t);
+function Wu(e, t) {
+	return Vu(vu(Vu(e / t)) * t);
 }
-function Iu(e, t = 0) {
-	if (Wu(e)) return e;
+function Gu(e, t = 0) {
+	if ($u(e)) return e;
 	let n = 10 ** t;
-	return du(e * n * (1 + 2 ** -52)) / n;
+	return yu(e * n * (1 + 2 ** -52)) / n;
 }
-var Lu = new Map();
-function Ru(e) {
+var Ku = new Map();
+function qu(e) {
 	return (("" + e).split(".")[1] || "").length;
 }
-function zu(e, t, n, r) {
-	let i = [], a = r.map(Ru);
+function Ju(e, t, n, r) {
+	let i = [], a = r.map(qu);
 	for (let o = t; o < n; o++) {
-		let t = lu(o), n = Iu(hu(e, o), t);
+		let t = _u(o), n = Gu(Cu(e, o), t);
 		for (let s = 0; s < r.length; s++) {
-			let c = e == 10 ? +`${r[s]}e${o}` : r[s] * n, l = (o >= 0 ? 0 : t) + (o >= a[s] ? 0 : a[s]), u = e == 10 ? c : Iu(c, l);
-			i.push(u), Lu.set(u, l);
+			let c = e == 10 ? +`${r[s]}e${o}` : r[s] * n, l = (o >= 0 ? 0 : t) + (o >= a[s] ? 0 : a[s]), u = e == 10 ? c : Gu(c, l);
+			i.push(u), Ku.set(u, l);
 		}
 	}
 	return i;
 }
-var Bu = {}, Vu = [], Hu = [null, null], Uu = Array.isArray, Wu = Number.isInteger, Gu = (e) => e === void 0;
-function Ku(e) {
+var Yu = {}, Xu = [], Zu = [null, null], Qu = Array.isArray, $u = Number.isInteger, ed = (e) => e === void 0;
+function td(e) {
 	return typeof e == "string";
 }
-function qu(e) {
+function nd(e) {
 	let t = !1;
 	if (e != null) {
 		let n = e.constructor;
@@ -4055,35 +4187,35 @@ function qu(e) {
 	}
 	return t;
 }
-function Ju(e) {
+function rd(e) {
 	return typeof e == "object" && !!e;
 }
-var Yu = Object.getPrototypeOf(Uint8Array), Xu = "__proto__";
-function Zu(e, t = qu) {
+var id = Object.getPrototypeOf(Uint8Array), ad = "__proto__";
+function od(e, t = nd) {
 	let n;
-	if (Uu(e)) {
+	if (Qu(e)) {
 		let r = e.find((e) => e != null);
-		if (Uu(r) || t(r)) {
+		if (Qu(r) || t(r)) {
 			n = Array(e.length);
-			for (let r = 0; r < e.length; r++) n[r] = Zu(e[r], t);
+			for (let r = 0; r < e.length; r++) n[r] = od(e[r], t);
 		} else n = e.slice();
-	} else if (e instanceof Yu) n = e.slice();
+	} else if (e instanceof id) n = e.slice();
 	else if (t(e)) {
 		n = {};
-		for (let r in e) r != Xu && (n[r] = Zu(e[r], t));
+		for (let r in e) r != ad && (n[r] = od(e[r], t));
 	} else n = e;
 	return n;
 }
-function Qu(e) {
+function sd(e) {
 	let t = arguments;
 	for (let n = 1; n < t.length; n++) {
 		let r = t[n];
-		for (let t in r) t != Xu && (qu(e[t]) ? Qu(e[t], Zu(r[t])) : e[t] = Zu(r[t]));
+		for (let t in r) t != ad && (nd(e[t]) ? sd(e[t], od(r[t])) : e[t] = od(r[t]));
 	}
 	return e;
 }
-var $u = 0, ed = 1, td = 2;
-function nd(e, t, n) {
+var cd = 0, ld = 1, ud = 2;
+function dd(e, t, n) {
 	for (let r = 0, i, a = -1; r < t.length; r++) {
 		let o = t[r];
 		if (o > a) {
@@ -4092,11 +4224,11 @@ function nd(e, t, n) {
 		}
 	}
 }
-function rd(e, t) {
-	if (od(e)) {
+function fd(e, t) {
+	if (hd(e)) {
 		let t = e[0].slice();
 		for (let n = 1; n < e.length; n++) t.push(...e[n].slice(1));
-		return sd(t[0]) || (t = ad(t)), t;
+		return gd(t[0]) || (t = md(t)), t;
 	}
 	let n = new Set();
 	for (let t = 0; t < e.length; t++) {
@@ -4108,18 +4240,18 @@ function rd(e, t) {
 	for (let n = 0; n < e.length; n++) {
 		let o = e[n], s = o[0];
 		for (let e = 1; e < o.length; e++) {
-			let c = o[e], l = Array(i).fill(void 0), u = t ? t[n][e] : ed, d = [];
+			let c = o[e], l = Array(i).fill(void 0), u = t ? t[n][e] : ld, d = [];
 			for (let e = 0; e < c.length; e++) {
 				let t = c[e], n = a.get(s[e]);
-				t === null ? u != $u && (l[n] = t, u == td && d.push(n)) : l[n] = t;
+				t === null ? u != cd && (l[n] = t, u == ud && d.push(n)) : l[n] = t;
 			}
-			nd(l, d, i), r.push(l);
+			dd(l, d, i), r.push(l);
 		}
 	}
 	return r;
 }
-var id = typeof queueMicrotask > "u" ? (e) => Promise.resolve().then(e) : queueMicrotask;
-function ad(e) {
+var pd = typeof queueMicrotask > "u" ? (e) => Promise.resolve().then(e) : queueMicrotask;
+function md(e) {
 	let t = e[0], n = t.length, r = Array(n);
 	for (let e = 0; e < r.length; e++) r[e] = e;
 	r.sort((e, n) => t[e] - t[n]);
@@ -4131,7 +4263,7 @@ function ad(e) {
 	}
 	return i;
 }
-function od(e) {
+function hd(e) {
 	let t = e[0][0], n = t.length;
 	for (let r = 1; r < e.length; r++) {
 		let i = e[r][0];
@@ -4142,14 +4274,14 @@ function od(e) {
 	}
 	return !0;
 }
-function sd(e, t = 100) {
+function gd(e, t = 100) {
 	let n = e.length;
 	if (n <= 1) return !0;
 	let r = 0, i = n - 1;
 	for (; r <= i && e[r] == null;) r++;
 	for (; i >= r && e[i] == null;) i--;
 	if (i <= r) return !0;
-	let a = mu(1, uu((i - r + 1) / t));
+	let a = Su(1, vu((i - r + 1) / t));
 	for (let t = e[r], n = r + a; n <= i; n += a) {
 		let r = e[n];
 		if (r != null) {
@@ -4159,7 +4291,7 @@ function sd(e, t = 100) {
 	}
 	return !0;
 }
-var cd = [
+var _d = [
 	"January",
 	"February",
 	"March",
@@ -4172,7 +4304,7 @@ var cd = [
 	"October",
 	"November",
 	"December"
-], ld = [
+], vd = [
 	"Sunday",
 	"Monday",
 	"Tuesday",
@@ -4181,33 +4313,33 @@ var cd = [
 	"Friday",
 	"Saturday"
 ];
-function ud(e) {
+function yd(e) {
 	return e.slice(0, 3);
 }
-var dd = ld.map(ud), fd = {
-	MMMM: cd,
-	MMM: cd.map(ud),
-	WWWW: ld,
-	WWW: dd
+var bd = vd.map(yd), xd = {
+	MMMM: _d,
+	MMM: _d.map(yd),
+	WWWW: vd,
+	WWW: bd
 };
-function pd(e) {
+function Sd(e) {
 	return (e < 10 ? "0" : "") + e;
 }
-function md(e) {
+function Cd(e) {
 	return (e < 10 ? "00" : e < 100 ? "0" : "") + e;
 }
-var hd = {
+var wd = {
 	YYYY: (e) => e.getFullYear(),
 	YY: (e) => (e.getFullYear() + "").slice(2),
 	MMMM: (e, t) => t.MMMM[e.getMonth()],
 	MMM: (e, t) => t.MMM[e.getMonth()],
-	MM: (e) => pd(e.getMonth() + 1),
+	MM: (e) => Sd(e.getMonth() + 1),
 	M: (e) => e.getMonth() + 1,
-	DD: (e) => pd(e.getDate()),
+	DD: (e) => Sd(e.getDate()),
 	D: (e) => e.getDate(),
 	WWWW: (e, t) => t.WWWW[e.getDay()],
 	WWW: (e, t) => t.WWW[e.getDay()],
-	HH: (e) => pd(e.getHours()),
+	HH: (e) => Sd(e.getHours()),
 	H: (e) => e.getHours(),
 	h: (e) => {
 		let t = e.getHours();
@@ -4216,35 +4348,35 @@ var hd = {
 	AA: (e) => e.getHours() >= 12 ? "PM" : "AM",
 	aa: (e) => e.getHours() >= 12 ? "pm" : "am",
 	a: (e) => e.getHours() >= 12 ? "p" : "a",
-	mm: (e) => pd(e.getMinutes()),
+	mm: (e) => Sd(e.getMinutes()),
 	m: (e) => e.getMinutes(),
-	ss: (e) => pd(e.getSeconds()),
+	ss: (e) => Sd(e.getSeconds()),
 	s: (e) => e.getSeconds(),
-	fff: (e) => md(e.getMilliseconds())
+	fff: (e) => Cd(e.getMilliseconds())
 };
-function gd(e, t) {
-	t ||= fd;
+function Td(e, t) {
+	t ||= xd;
 	let n = [], r = /\{([a-z]+)\}|[^{]+/gi, i;
-	for (; i = r.exec(e);) n.push(i[0][0] == "{" ? hd[i[1]] : i[0]);
+	for (; i = r.exec(e);) n.push(i[0][0] == "{" ? wd[i[1]] : i[0]);
 	return (e) => {
 		let r = "";
 		for (let i = 0; i < n.length; i++) r += typeof n[i] == "string" ? n[i] : n[i](e, t);
 		return r;
 	};
 }
-var _d = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-function vd(e, t) {
+var Ed = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+function Dd(e, t) {
 	let n;
-	return t == "UTC" || t == "Etc/UTC" ? n = new Date(+e + e.getTimezoneOffset() * 6e4) : t == _d ? n = e : (n = new Date(e.toLocaleString("en-US", { timeZone: t })), n.setMilliseconds(e.getMilliseconds())), n;
+	return t == "UTC" || t == "Etc/UTC" ? n = new Date(+e + e.getTimezoneOffset() * 6e4) : t == Ed ? n = e : (n = new Date(e.toLocaleString("en-US", { timeZone: t })), n.setMilliseconds(e.getMilliseconds())), n;
 }
-var yd = (e) => e % 1 == 0, bd = [
+var Od = (e) => e % 1 == 0, kd = [
 	1,
 	2,
 	2.5,
 	5
-], xd = zu(10, -32, 0, bd), Sd = zu(10, 0, 32, bd), Cd = Sd.filter(yd), wd = xd.concat(Sd), Td = "\n", Ed = "{YYYY}", Dd = Td + Ed, Od = "{M}/{D}", kd = Td + Od, Ad = kd + "/{YY}", jd = "{aa}", Md = "{h}:{mm}" + jd, Nd = Td + Md, Pd = ":{ss}", Fd = null;
-function Id(e) {
-	let t = e * 1e3, n = t * 60, r = n * 60, i = r * 24, a = i * 30, o = i * 365, s = (e == 1 ? zu(10, 0, 3, bd).filter(yd) : zu(10, -3, 0, bd)).concat([
+], Ad = Ju(10, -32, 0, kd), jd = Ju(10, 0, 32, kd), Md = jd.filter(Od), Nd = Ad.concat(jd), Pd = "\n", Fd = "{YYYY}", Id = Pd + Fd, Ld = "{M}/{D}", Rd = Pd + Ld, zd = Rd + "/{YY}", Bd = "{aa}", Vd = "{h}:{mm}" + Bd, Hd = Pd + Vd, Ud = ":{ss}", Wd = null;
+function Gd(e) {
+	let t = e * 1e3, n = t * 60, r = n * 60, i = r * 24, a = i * 30, o = i * 365, s = (e == 1 ? Ju(10, 0, 3, kd).filter(Od) : Ju(10, -3, 0, kd)).concat([
 		t,
 		t * 5,
 		t * 10,
@@ -4288,100 +4420,100 @@ function Id(e) {
 	]), c = [
 		[
 			o,
-			Ed,
 			Fd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
 			1
 		],
 		[
 			i * 28,
 			"{MMM}",
-			Dd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
+			Id,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
 			1
 		],
 		[
 			i,
-			Od,
-			Dd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
-			Fd,
+			Ld,
+			Id,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
+			Wd,
 			1
 		],
 		[
 			r,
-			"{h}" + jd,
-			Ad,
-			Fd,
-			kd,
-			Fd,
-			Fd,
-			Fd,
+			"{h}" + Bd,
+			zd,
+			Wd,
+			Rd,
+			Wd,
+			Wd,
+			Wd,
 			1
 		],
 		[
 			n,
-			Md,
-			Ad,
-			Fd,
-			kd,
-			Fd,
-			Fd,
-			Fd,
+			Vd,
+			zd,
+			Wd,
+			Rd,
+			Wd,
+			Wd,
+			Wd,
 			1
 		],
 		[
 			t,
-			Pd,
-			Ad + " " + Md,
-			Fd,
-			kd + " " + Md,
-			Fd,
-			Nd,
-			Fd,
+			Ud,
+			zd + " " + Vd,
+			Wd,
+			Rd + " " + Vd,
+			Wd,
+			Hd,
+			Wd,
 			1
 		],
 		[
 			e,
-			Pd + ".{fff}",
-			Ad + " " + Md,
-			Fd,
-			kd + " " + Md,
-			Fd,
-			Nd,
-			Fd,
+			Ud + ".{fff}",
+			zd + " " + Vd,
+			Wd,
+			Rd + " " + Vd,
+			Wd,
+			Hd,
+			Wd,
 			1
 		]
 	];
 	function l(t) {
 		return (s, c, l, u, d, f) => {
-			let p = [], m = d >= o, h = d >= a && d < o, g = t(l), _ = Iu(g * e, 3), v = Kd(g.getFullYear(), m ? 0 : g.getMonth(), h || m ? 1 : g.getDate()), y = Iu(v * e, 3);
+			let p = [], m = d >= o, h = d >= a && d < o, g = t(l), _ = Gu(g * e, 3), v = tf(g.getFullYear(), m ? 0 : g.getMonth(), h || m ? 1 : g.getDate()), y = Gu(v * e, 3);
 			if (h || m) {
-				let n = h ? d / a : 0, r = m ? d / o : 0, i = _ == y ? _ : Iu(Kd(v.getFullYear() + r, v.getMonth() + n, 1) * e, 3), s = new Date(du(i / e)), c = s.getFullYear(), l = s.getMonth();
+				let n = h ? d / a : 0, r = m ? d / o : 0, i = _ == y ? _ : Gu(tf(v.getFullYear() + r, v.getMonth() + n, 1) * e, 3), s = new Date(yu(i / e)), c = s.getFullYear(), l = s.getMonth();
 				for (let a = 0; i <= u; a++) {
-					let o = Kd(c + r * a, l + n * a, 1), s = o - t(Iu(o * e, 3));
-					i = Iu((+o + s) * e, 3), i <= u && p.push(i);
+					let o = tf(c + r * a, l + n * a, 1), s = o - t(Gu(o * e, 3));
+					i = Gu((+o + s) * e, 3), i <= u && p.push(i);
 				}
 			} else {
-				let a = d >= i ? i : d, o = y + (uu(l) - uu(_)) + Pu(_ - y, a);
+				let a = d >= i ? i : d, o = y + (vu(l) - vu(_)) + Uu(_ - y, a);
 				p.push(o);
 				let m = t(o), h = m.getHours() + m.getMinutes() / n + m.getSeconds() / r, g = d / r, v = f / s.axes[c]._space;
-				for (; o = Iu(o + d, e == 1 ? 0 : 3), !(o > u);) if (g > 1) {
-					let e = uu(Iu(h + g, 6)) % 24, n = t(o).getHours() - e;
+				for (; o = Gu(o + d, e == 1 ? 0 : 3), !(o > u);) if (g > 1) {
+					let e = vu(Gu(h + g, 6)) % 24, n = t(o).getHours() - e;
 					n > 1 && (n = -1), o -= n * r, h = (h + g) % 24;
 					let i = p[p.length - 1];
-					Iu((o - i) / d, 3) * v >= .7 && p.push(o);
+					Gu((o - i) / d, 3) * v >= .7 && p.push(o);
 				} else p.push(o);
 			}
 			return p;
@@ -4393,12 +4525,12 @@ function Id(e) {
 		l
 	];
 }
-var [Ld, Rd, zd] = Id(1), [Bd, Vd, Hd] = Id(.001);
-zu(2, -53, 53, [1]);
-function Ud(e, t) {
+var [Kd, qd, Jd] = Gd(1), [Yd, Xd, Zd] = Gd(.001);
+Ju(2, -53, 53, [1]);
+function Qd(e, t) {
 	return e.map((e) => e.map((n, r) => r == 0 || r == 8 || n == null ? n : t(r == 1 || e[8] == 0 ? n : e[1] + n)));
 }
-function Wd(e, t) {
+function $d(e, t) {
 	return (n, r, i, a, o) => {
 		let s = t.find((e) => o >= e[0]) || t[t.length - 1], c, l, u, d, f, p;
 		return r.map((t) => {
@@ -4407,98 +4539,98 @@ function Wd(e, t) {
 		});
 	};
 }
-function Gd(e, t) {
-	let n = gd(t);
+function ef(e, t) {
+	let n = Td(t);
 	return (t, r, i, a, o) => r.map((t) => n(e(t)));
 }
-function Kd(e, t, n) {
+function tf(e, t, n) {
 	return new Date(e, t, n);
 }
-function qd(e, t) {
+function nf(e, t) {
 	return t(e);
 }
-var Jd = "{YYYY}-{MM}-{DD} {h}:{mm}{aa}";
-function Yd(e, t) {
-	return (n, r, i, a) => a == null ? yl : t(e(r));
+var rf = "{YYYY}-{MM}-{DD} {h}:{mm}{aa}";
+function af(e, t) {
+	return (n, r, i, a) => a == null ? Dl : t(e(r));
 }
-function Xd(e, t) {
+function of(e, t) {
 	let n = e.series[t];
 	return n.width ? n.stroke(e, t) : n.points.width ? n.points.stroke(e, t) : null;
 }
-function Zd(e, t) {
+function sf(e, t) {
 	return e.series[t].fill(e, t);
 }
-var Qd = {
+var cf = {
 	show: !0,
 	live: !0,
 	isolate: !1,
-	mount: Tu,
+	mount: Pu,
 	markers: {
 		show: !0,
 		width: 2,
-		stroke: Xd,
-		fill: Zd,
+		stroke: of,
+		fill: sf,
 		dash: "solid"
 	},
 	idx: null,
 	idxs: null,
 	values: []
 };
-function $d(e, t) {
-	let n = e.cursor.points, r = jl(), i = n.size(e, t);
-	kl(r, tl, i), kl(r, nl, i);
+function lf(e, t) {
+	let n = e.cursor.points, r = zl(), i = n.size(e, t);
+	Ll(r, ll, i), Ll(r, ul, i);
 	let a = i / -2;
-	kl(r, "marginLeft", a), kl(r, "marginTop", a);
+	Ll(r, "marginLeft", a), Ll(r, "marginTop", a);
 	let o = n.width(e, t, i);
-	return o && kl(r, "borderWidth", o), r;
+	return o && Ll(r, "borderWidth", o), r;
 }
-function ef(e, t) {
+function uf(e, t) {
 	let n = e.series[t].points;
 	return n._fill || n._stroke;
 }
-function tf(e, t) {
+function df(e, t) {
 	let n = e.series[t].points;
 	return n._stroke || n._fill;
 }
-function nf(e, t) {
+function ff(e, t) {
 	return e.series[t].points.size;
 }
-var rf = [0, 0];
-function af(e, t, n) {
-	return rf[0] = t, rf[1] = n, rf;
+var pf = [0, 0];
+function mf(e, t, n) {
+	return pf[0] = t, pf[1] = n, pf;
 }
-function of(e, t, n, r = !0) {
+function hf(e, t, n, r = !0) {
 	return (e) => {
 		e.button != 0 || r && e.target != t || n(e);
 	};
 }
-function sf(e, t, n, r = !0) {
+function gf(e, t, n, r = !0) {
 	return (e) => {
 		r && e.target != t || n(e);
 	};
 }
-var cf = {
+var _f = {
 	show: !0,
 	x: !0,
 	y: !0,
 	lock: !1,
-	move: af,
+	move: mf,
 	points: {
 		one: !1,
-		show: $d,
-		size: nf,
+		show: lf,
+		size: ff,
 		width: 0,
-		stroke: tf,
-		fill: ef
+		stroke: df,
+		fill: uf
 	},
 	bind: {
-		mousedown: of,
-		mouseup: of,
-		click: of,
-		dblclick: of,
-		mousemove: sf,
-		mouseleave: sf,
-		mouseenter: sf
+		mousedown: hf,
+		mouseup: hf,
+		click: hf,
+		dblclick: hf,
+		mousemove: gf,
+		mouseleave: gf,
+		mouseenter: gf
 	},
 	drag: {
 		setScale: !0,
@@ -4528,139 +4660,139 @@ var cf = {
 	dataIdx: null,
 	idxs: null,
 	event: null
-}, lf = {
+}, vf = {
 	show: !0,
 	stroke: "rgba(0,0,0,0.07)",
 	width: 2
-}, uf = Qu({}, lf, { filter: Du }), df = Qu({}, uf, { size: 10 }), ff = Qu({}, lf, { show: !1 }), pf = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif, \"Apple Color Emoji\", \"Segoe UI Emoji\", \"Segoe UI Symbol\", \"Noto Color Emoji\"", mf = "bold " + pf, hf = 1.5, gf = {
+}, yf = sd({}, vf, { filter: Iu }), bf = sd({}, yf, { size: 10 }), xf = sd({}, vf, { show: !1 }), Sf = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif, \"Apple Color Emoji\", \"Segoe UI Emoji\", \"Segoe UI Symbol\", \"Noto Color Emoji\"", Cf = "bold " + Sf, wf = 1.5, Tf = {
 	show: !0,
 	scale: "x",
-	stroke: sl,
+	stroke: hl,
 	space: 50,
 	gap: 5,
 	alignTo: 1,
 	size: 50,
 	labelGap: 0,
 	labelSize: 30,
-	labelFont: mf,
+	labelFont: Cf,
 	side: 2,
-	grid: uf,
-	ticks: df,
-	border: ff,
-	font: pf,
-	lineGap: hf,
+	grid: yf,
+	ticks: bf,
+	border: xf,
+	font: Sf,
+	lineGap: wf,
 	rotate: 0
-}, _f = "Value", vf = "Time", yf = {
+}, Ef = "Value", Df = "Time", Of = {
 	show: !0,
 	scale: "x",
 	auto: !1,
 	sorted: 1,
-	min: xu,
+	min: ku,
 	max: -Infinity,
 	idxs: []
 };
-function bf(e, t, n, r, i) {
-	return t.map((e) => e == null ? "" : ou(e));
+function kf(e, t, n, r, i) {
+	return t.map((e) => e == null ? "" : mu(e));
 }
-function xf(e, t, n, r, i, a, o) {
-	let s = [], c = Lu.get(i) || 0;
-	n = o ? n : Iu(Pu(n, i), c);
-	for (let e = n; e <= r; e = Iu(e + i, c)) s.push(Object.is(e, -0) ? 0 : e);
+function Af(e, t, n, r, i, a, o) {
+	let s = [], c = Ku.get(i) || 0;
+	n = o ? n : Gu(Uu(n, i), c);
+	for (let e = n; e <= r; e = Gu(e + i, c)) s.push(Object.is(e, -0) ? 0 : e);
 	return s;
 }
-function Sf(e, t, n, r, i, a, o) {
+function jf(e, t, n, r, i, a, o) {
 	let s = [], c = e.scales[e.axes[t].scale].log;
-	i = hu(c, uu((c == 10 ? _u : vu)(n))), c == 10 && (i = wd[Hl(i, wd)]);
+	i = Cu(c, vu((c == 10 ? Tu : Eu)(n))), c == 10 && (i = Nd[Xl(i, Nd)]);
 	let l = n, u = i * c;
-	c == 10 && (u = wd[Hl(u, wd)]);
+	c == 10 && (u = Nd[Xl(u, Nd)]);
 	do
-		s.push(l), l += i, c == 10 && !Lu.has(l) && (l = Iu(l, Lu.get(i))), l >= u && (i = l, u = i * c, c == 10 && (u = wd[Hl(u, wd)]));
+		s.push(l), l += i, c == 10 && !Ku.has(l) && (l = Gu(l, Ku.get(i))), l >= u && (i = l, u = i * c, c == 10 && (u = Nd[Xl(u, Nd)]));
 	while (l <= r);
 	return s;
 }
-function Cf(e, t, n, r, i, a, o) {
-	let s = e.scales[e.axes[t].scale].asinh, c = r > s ? Sf(e, t, mu(s, n), r, i) : [s], l = r >= 0 && n <= 0 ? [0] : [];
-	return (n < -s ? Sf(e, t, mu(s, -r), -n, i) : [s]).reverse().map((e) => -e).concat(l, c);
+function Mf(e, t, n, r, i, a, o) {
+	let s = e.scales[e.axes[t].scale].asinh, c = r > s ? jf(e, t, Su(s, n), r, i) : [s], l = r >= 0 && n <= 0 ? [0] : [];
+	return (n < -s ? jf(e, t, Su(s, -r), -n, i) : [s]).reverse().map((e) => -e).concat(l, c);
 }
-var wf = /./, Tf = /[12357]/, Ef = /[125]/, Df = /1/, Of = (e, t, n, r) => e.map((e, i) => t == 4 && e == 0 || i % r == 0 && n.test(e.toExponential()[+(e < 0)]) ? e : null);
-function kf(e, t, n, r, i) {
-	let a = e.axes[n], o = a.scale, s = e.scales[o], c = e.valToPos, l = a._space, u = c(10, o), d = c(9, o) - u >= l ? wf : c(7, o) - u >= l ? Tf : c(5, o) - u >= l ? Ef : Df;
-	if (d == Df) {
-		let e = lu(c(1, o) - u);
-		if (e < l) return Of(t.slice().reverse(), s.distr, d, fu(l / e)).reverse();
+var Nf = /./, Pf = /[12357]/, Ff = /[125]/, If = /1/, Lf = (e, t, n, r) => e.map((e, i) => t == 4 && e == 0 || i % r == 0 && n.test(e.toExponential()[+(e < 0)]) ? e : null);
+function Rf(e, t, n, r, i) {
+	let a = e.axes[n], o = a.scale, s = e.scales[o], c = e.valToPos, l = a._space, u = c(10, o), d = c(9, o) - u >= l ? Nf : c(7, o) - u >= l ? Pf : c(5, o) - u >= l ? Ff : If;
+	if (d == If) {
+		let e = _u(c(1, o) - u);
+		if (e < l) return Lf(t.slice().reverse(), s.distr, d, bu(l / e)).reverse();
 	}
-	return Of(t, s.distr, d, 1);
+	return Lf(t, s.distr, d, 1);
 }
-function Af(e, t, n, r, i) {
-	let a = e.axes[n], o = a.scale, s = a._space, c = e.valToPos, l = lu(c(1, o) - c(2, o));
-	return l < s ? Of(t.slice().reverse(), 3, wf, fu(s / l)).reverse() : t;
+function zf(e, t, n, r, i) {
+	let a = e.axes[n], o = a.scale, s = a._space, c = e.valToPos, l = _u(c(1, o) - c(2, o));
+	return l < s ? Lf(t.slice().reverse(), 3, Nf, bu(s / l)).reverse() : t;
 }
-function jf(e, t, n, r) {
-	return r == null ? yl : t == null ? "" : ou(t);
+function Bf(e, t, n, r) {
+	return r == null ? Dl : t == null ? "" : mu(t);
 }
-var Mf = {
+var Vf = {
 	show: !0,
 	scale: "y",
-	stroke: sl,
+	stroke: hl,
 	space: 30,
 	gap: 5,
 	alignTo: 1,
 	size: 50,
 	labelGap: 0,
 	labelSize: 30,
-	labelFont: mf,
+	labelFont: Cf,
 	side: 3,
-	grid: uf,
-	ticks: df,
-	border: ff,
-	font: pf,
-	lineGap: hf,
+	grid: yf,
+	ticks: bf,
+	border: xf,
+	font: Sf,
+	lineGap: wf,
 	rotate: 0
 };
-function Nf(e, t) {
-	return Iu((3 + (e || 1) * 2) * t, 3);
+function Hf(e, t) {
+	return Gu((3 + (e || 1) * 2) * t, 3);
 }
-function Pf(e, t) {
-	let { scale: n, idxs: r } = e.series[0], i = e._data[0], a = e.valToPos(i[r[0]], n, !0), o = lu(e.valToPos(i[r[1]], n, !0) - a) / (e.series[t].points.space * wl);
+function Uf(e, t) {
+	let { scale: n, idxs: r } = e.series[0], i = e._data[0], a = e.valToPos(i[r[0]], n, !0), o = _u(e.valToPos(i[r[1]], n, !0) - a) / (e.series[t].points.space * Ml);
 	return r[1] - r[0] <= o;
 }
-var Ff = {
+var Wf = {
 	scale: null,
 	auto: !0,
 	sorted: 0,
-	min: xu,
+	min: ku,
 	max: -Infinity
-}, If = (e, t, n, r, i) => i, Lf = {
+}, Gf = (e, t, n, r, i) => i, Kf = {
 	show: !0,
 	auto: !0,
 	sorted: 0,
-	gaps: If,
+	gaps: Gf,
 	alpha: 1,
-	facets: [Qu({}, Ff, { scale: "x" }), Qu({}, Ff, { scale: "y" })]
-}, Rf = {
+	facets: [sd({}, Wf, { scale: "x" }), sd({}, Wf, { scale: "y" })]
+}, qf = {
 	scale: "y",
 	auto: !0,
 	sorted: 0,
 	show: !0,
 	spanGaps: !1,
-	gaps: If,
+	gaps: Gf,
 	alpha: 1,
 	points: {
-		show: Pf,
+		show: Uf,
 		filter: null
 	},
 	values: null,
-	min: xu,
+	min: ku,
 	max: -Infinity,
 	idxs: [],
 	path: null,
 	clip: null
 };
-function zf(e, t, n, r, i) {
+function Jf(e, t, n, r, i) {
 	return n / 10;
 }
-var Bf = {
-	time: Pc,
+var Yf = {
+	time: Hc,
 	auto: !0,
 	distr: 1,
 	log: 10,
@@ -4669,12 +4801,12 @@ var Bf = {
 	max: null,
 	dir: 1,
 	ori: 0
-}, Vf = Qu({}, Bf, {
+}, Xf = sd({}, Yf, {
 	time: !1,
 	ori: 1
-}), Hf = {};
-function Uf(e, t) {
-	let n = Hf[e];
+}), Zf = {};
+function Qf(e, t) {
+	let n = Zf[e];
 	return n || (n = {
 		key: e,
 		plots: [],
@@ -4687,38 +4819,38 @@ function Uf(e, t) {
 		pub(e, t, r, i, a, o, s) {
 			for (let c = 0; c < n.plots.length; c++) n.plots[c] != t && n.plots[c].pub(e, t, r, i, a, o, s);
 		}
-	}, e != null && (Hf[e] = n)), n;
+	}, e != null && (Zf[e] = n)), n;
 }
-var Wf = 1, Gf = 2;
-function Kf(e, t, n) {
+var $f = 1, ep = 2;
+function tp(e, t, n) {
 	let r = e.mode, i = e.series[t], a = r == 2 ? e._data[t] : e._data, o = e.scales, s = e.bbox, c = a[0], l = r == 2 ? a[1] : a[t], u = r == 2 ? o[i.facets[0].scale] : o[e.series[0].scale], d = r == 2 ? o[i.facets[1].scale] : o[i.scale], f = s.left, p = s.top, m = s.width, h = s.height, g = e.valToPosH, _ = e.valToPosV;
-	return u.ori == 0 ? n(i, c, l, u, d, g, _, f, p, m, h, tp, rp, ap, sp, lp) : n(i, c, l, u, d, _, g, p, f, h, m, np, ip, op, cp, up);
+	return u.ori == 0 ? n(i, c, l, u, d, g, _, f, p, m, h, up, fp, mp, gp, vp) : n(i, c, l, u, d, _, g, p, f, h, m, dp, pp, hp, _p, yp);
 }
-function qf(e, t) {
-	let n = 0, r = 0, i = nu(e.bands, Vu);
+function np(e, t) {
+	let n = 0, r = 0, i = uu(e.bands, Xu);
 	for (let e = 0; e < i.length; e++) {
 		let a = i[e];
 		a.series[0] == t ? n = a.dir : a.series[1] == t && (a.dir == 1 ? r |= 1 : r |= 2);
 	}
 	return [n, r == 1 ? -1 : r == 2 ? 1 : r == 3 ? 2 : 0];
 }
-function Jf(e, t, n, r, i) {
+function rp(e, t, n, r, i) {
 	let a = e.mode, o = e.series[t], s = a == 2 ? o.facets[1].scale : o.scale, c = e.scales[s];
 	return i == -1 ? c.min : i == 1 ? c.max : c.distr == 3 ? c.dir == 1 ? c.min : c.max : 0;
 }
-function Yf(e, t, n, r, i, a) {
-	return Kf(e, t, (e, t, o, s, c, l, u, d, f, p, m) => {
-		let h = e.pxRound, g = s.dir * (s.ori == 0 ? 1 : -1), _ = s.ori == 0 ? rp : ip, v, y;
+function ip(e, t, n, r, i, a) {
+	return tp(e, t, (e, t, o, s, c, l, u, d, f, p, m) => {
+		let h = e.pxRound, g = s.dir * (s.ori == 0 ? 1 : -1), _ = s.ori == 0 ? fp : pp, v, y;
 		g == 1 ? (v = n, y = r) : (v = r, y = n);
 		let b = h(l(t[v], s, p, d)), x = h(u(o[v], c, m, f)), S = h(l(t[y], s, p, d)), C = h(u(a == 1 ? c.max : c.min, c, m, f)), w = new Path2D(i);
 		return _(w, S, C), _(w, b, C), _(w, b, x), w;
 	});
 }
-function Xf(e, t, n, r, i, a) {
+function ap(e, t, n, r, i, a) {
 	let o = null;
 	if (e.length > 0) {
 		o = new Path2D();
-		let s = t == 0 ? ap : op, c = n;
+		let s = t == 0 ? mp : hp, c = n;
 		for (let t = 0; t < e.length; t++) {
 			let n = e[t];
 			if (n[1] > n[0]) {
@@ -4731,11 +4863,11 @@ function Xf(e, t, n, r, i, a) {
 	}
 	return o;
 }
-function Zf(e, t, n) {
+function op(e, t, n) {
 	let r = e[e.length - 1];
 	r && r[0] == t ? r[1] = n : e.push([t, n]);
 }
-function Qf(e, t, n, r, i, a, o) {
+function sp(e, t, n, r, i, a, o) {
 	let s = [], c = e.length;
 	for (let l = i == 1 ? n : r; l >= n && l <= r; l += i) if (t[l] === null) {
 		let u = l, d = l;
@@ -4748,11 +4880,11 @@ function Qf(e, t, n, r, i, a, o) {
 	}
 	return s;
 }
-function $f(e) {
-	return e == 0 ? Eu : e == 1 ? du : (t) => Nu(t, e);
+function cp(e) {
+	return e == 0 ? Fu : e == 1 ? yu : (t) => Hu(t, e);
 }
-function ep(e) {
-	let t = e == 0 ? tp : np, n = e == 0 ? (e, t, n, r, i, a) => {
+function lp(e) {
+	let t = e == 0 ? up : dp, n = e == 0 ? (e, t, n, r, i, a) => {
 		e.arcTo(t, n, r, i, a);
 	} : (e, t, n, r, i, a) => {
 		e.arcTo(n, t, i, r, a);
@@ -4762,40 +4894,40 @@ function ep(e) {
 		e.rect(n, t, i, r);
 	};
 	return (e, i, a, o, s, c = 0, l = 0) => {
-		c == 0 && l == 0 ? r(e, i, a, o, s) : (c = pu(c, o / 2, s / 2), l = pu(l, o / 2, s / 2), t(e, i + c, a), n(e, i + o, a, i + o, a + s, c), n(e, i + o, a + s, i, a + s, l), n(e, i, a + s, i, a, l), n(e, i, a, i + o, a, c), e.closePath());
+		c == 0 && l == 0 ? r(e, i, a, o, s) : (c = xu(c, o / 2, s / 2), l = xu(l, o / 2, s / 2), t(e, i + c, a), n(e, i + o, a, i + o, a + s, c), n(e, i + o, a + s, i, a + s, l), n(e, i, a + s, i, a, l), n(e, i, a, i + o, a, c), e.closePath());
 	};
 }
-var tp = (e, t, n) => {
+var up = (e, t, n) => {
 	e.moveTo(t, n);
-}, np = (e, t, n) => {
+}, dp = (e, t, n) => {
 	e.moveTo(n, t);
-}, rp = (e, t, n) => {
+}, fp = (e, t, n) => {
 	e.lineTo(t, n);
-}, ip = (e, t, n) => {
+}, pp = (e, t, n) => {
 	e.lineTo(n, t);
-}, ap = ep(0), op = ep(1), sp = (e, t, n, r, i, a) => {
+}, mp = lp(0), hp = lp(1), gp = (e, t, n, r, i, a) => {
 	e.arc(t, n, r, i, a);
-}, cp = (e, t, n, r, i, a) => {
+}, _p = (e, t, n, r, i, a) => {
 	e.arc(n, t, r, i, a);
-}, lp = (e, t, n, r, i, a, o) => {
+}, vp = (e, t, n, r, i, a, o) => {
 	e.bezierCurveTo(t, n, r, i, a, o);
-}, up = (e, t, n, r, i, a, o) => {
+}, yp = (e, t, n, r, i, a, o) => {
 	e.bezierCurveTo(n, t, i, r, o, a);
 };
-function dp(e) {
-	return (e, t, n, r, i) => Kf(e, t, (t, a, o, s, c, l, u, d, f, p, m) => {
+function bp(e) {
+	return (e, t, n, r, i) => tp(e, t, (t, a, o, s, c, l, u, d, f, p, m) => {
 		let { pxRound: h, points: g } = t, _, v;
-		s.ori == 0 ? (_ = tp, v = sp) : (_ = np, v = cp);
-		let y = Iu(g.width * wl, 3), b = (g.size - g.width) / 2 * wl, x = Iu(b * 2, 3), S = new Path2D(), C = new Path2D(), { left: w, top: ee, width: T, height: E } = e.bbox;
-		ap(C, w - x, ee - x, T + x * 2, E + x * 2);
-		let D = (e) => {
+		s.ori == 0 ? (_ = up, v = gp) : (_ = dp, v = _p);
+		let y = Gu(g.width * Ml, 3), b = (g.size - g.width) / 2 * Ml, x = Gu(b * 2, 3), S = new Path2D(), C = new Path2D(), { left: w, top: ee, width: T, height: E } = e.bbox;
+		mp(C, w - x, ee - x, T + x * 2, E + x * 2);
+		let te = (e) => {
 			if (o[e] != null) {
 				let t = h(l(a[e], s, p, d)), n = h(u(o[e], c, m, f));
-				_(S, t + b, n), v(S, t, n, b, 0, cu * 2);
+				_(S, t + b, n), v(S, t, n, b, 0, gu * 2);
 			}
 		};
-		if (i) i.forEach(D);
-		else for (let e = n; e <= r; e++) D(e);
+		if (i) i.forEach(te);
+		else for (let e = n; e <= r; e++) te(e);
 		return {
 			stroke: y > 0 ? S : null,
 			fill: S,
@@ -4804,25 +4936,25 @@ function dp(e) {
 		};
 	});
 }
-function fp(e) {
+function xp(e) {
 	return (t, n, r, i, a, o) => {
 		r != i && (a != r && o != r && e(t, n, r), a != i && o != i && e(t, n, i), e(t, n, o));
 	};
 }
-var pp = fp(rp), mp = fp(ip);
-function hp(e) {
-	let t = nu(e?.alignGaps, 0);
-	return (e, n, r, i) => Kf(e, n, (a, o, s, c, l, u, d, f, p, m, h) => {
-		[r, i] = Kl(s, r, i);
+var Sp = xp(fp), Cp = xp(pp);
+function wp(e) {
+	let t = uu(e?.alignGaps, 0);
+	return (e, n, r, i) => tp(e, n, (a, o, s, c, l, u, d, f, p, m, h) => {
+		[r, i] = eu(s, r, i);
 		let g = a.pxRound, _ = (e) => g(u(e, c, m, f)), v = (e) => g(d(e, l, h, p)), y, b;
-		c.ori == 0 ? (y = rp, b = pp) : (y = ip, b = mp);
+		c.ori == 0 ? (y = fp, b = Sp) : (y = pp, b = Cp);
 		let x = c.dir * (c.ori == 0 ? 1 : -1), S = {
 			stroke: new Path2D(),
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: Wf
+			flags: $f
 		}, C = S.stroke, w = !1;
 		if (i - r >= m * 4) {
 			let t = (t) => e.posToVal(t, c.key, !0), n = null, a = null, l, u, d, f = _(o[x == 1 ? r : i]), p = _(o[r]), m = _(o[i]), h = t(x == 1 ? p + 1 : m - 1);
@@ -4835,162 +4967,162 @@ function hp(e) {
 			let t = s[e];
 			t === null ? w = !0 : t != null && y(C, _(o[e]), v(t));
 		}
-		let [ee, T] = qf(e, n);
+		let [ee, T] = np(e, n);
 		if (a.fill != null || ee != 0) {
 			let t = S.fill = new Path2D(C), s = v(a.fillTo(e, n, a.min, a.max, ee)), c = _(o[r]), l = _(o[i]);
 			x == -1 && ([l, c] = [c, l]), y(t, l, s), y(t, c, s);
 		}
 		if (!a.spanGaps) {
 			let l = [];
-			w && l.push(...Qf(o, s, r, i, x, _, t)), S.gaps = l = a.gaps(e, n, r, i, l), S.clip = Xf(l, c.ori, f, p, m, h);
+			w && l.push(...sp(o, s, r, i, x, _, t)), S.gaps = l = a.gaps(e, n, r, i, l), S.clip = ap(l, c.ori, f, p, m, h);
 		}
-		return T != 0 && (S.band = T == 2 ? [Yf(e, n, r, i, C, -1), Yf(e, n, r, i, C, 1)] : Yf(e, n, r, i, C, T)), S;
+		return T != 0 && (S.band = T == 2 ? [ip(e, n, r, i, C, -1), ip(e, n, r, i, C, 1)] : ip(e, n, r, i, C, T)), S;
 	});
 }
-function gp(e) {
-	let t = nu(e.align, 1), n = nu(e.ascDesc, !1), r = nu(e.alignGaps, 0), i = nu(e.extend, !1);
-	return (e, a, o, s) => Kf(e, a, (c, l, u, d, f, p, m, h, g, _, v) => {
-		[o, s] = Kl(u, o, s);
-		let y = c.pxRound, { left: b, width: x } = e.bbox, S = (e) => y(p(e, d, _, h)), C = (e) => y(m(e, f, v, g)), w = d.ori == 0 ? rp : ip, ee = {
+function Tp(e) {
+	let t = uu(e.align, 1), n = uu(e.ascDesc, !1), r = uu(e.alignGaps, 0), i = uu(e.extend, !1);
+	return (e, a, o, s) => tp(e, a, (c, l, u, d, f, p, m, h, g, _, v) => {
+		[o, s] = eu(u, o, s);
+		let y = c.pxRound, { left: b, width: x } = e.bbox, S = (e) => y(p(e, d, _, h)), C = (e) => y(m(e, f, v, g)), w = d.ori == 0 ? fp : pp, ee = {
 			stroke: new Path2D(),
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: Wf
-		}, T = ee.stroke, E = d.dir * (d.ori == 0 ? 1 : -1), D = C(u[E == 1 ? o : s]), te = S(l[E == 1 ? o : s]), ne = te, re = te;
-		i && t == -1 && (re = b, w(T, re, D)), w(T, te, D);
+			flags: $f
+		}, T = ee.stroke, E = d.dir * (d.ori == 0 ? 1 : -1), te = C(u[E == 1 ? o : s]), ne = S(l[E == 1 ? o : s]), re = ne, ie = ne;
+		i && t == -1 && (ie = b, w(T, ie, te)), w(T, ne, te);
 		for (let e = E == 1 ? o : s; e >= o && e <= s; e += E) {
 			let n = u[e];
 			if (n == null) continue;
 			let r = S(l[e]), i = C(n);
-			t == 1 ? w(T, r, D) : w(T, ne, i), w(T, r, i), D = i, ne = r;
+			t == 1 ? w(T, r, te) : w(T, re, i), w(T, r, i), te = i, re = r;
 		}
-		let ie = ne;
-		i && t == 1 && (ie = b + x, w(T, ie, D));
-		let [ae, oe] = qf(e, a);
-		if (c.fill != null || ae != 0) {
-			let t = ee.fill = new Path2D(T), n = C(c.fillTo(e, a, c.min, c.max, ae));
-			w(t, ie, n), w(t, re, n);
+		let ae = re;
+		i && t == 1 && (ae = b + x, w(T, ae, te));
+		let [oe, se] = np(e, a);
+		if (c.fill != null || oe != 0) {
+			let t = ee.fill = new Path2D(T), n = C(c.fillTo(e, a, c.min, c.max, oe));
+			w(t, ae, n), w(t, ie, n);
 		}
 		if (!c.spanGaps) {
 			let i = [];
-			i.push(...Qf(l, u, o, s, E, S, r));
-			let f = c.width * wl / 2, p = n || t == 1 ? f : -f, m = n || t == -1 ? -f : f;
+			i.push(...sp(l, u, o, s, E, S, r));
+			let f = c.width * Ml / 2, p = n || t == 1 ? f : -f, m = n || t == -1 ? -f : f;
 			i.forEach((e) => {
 				e[0] += p, e[1] += m;
-			}), ee.gaps = i = c.gaps(e, a, o, s, i), ee.clip = Xf(i, d.ori, h, g, _, v);
+			}), ee.gaps = i = c.gaps(e, a, o, s, i), ee.clip = ap(i, d.ori, h, g, _, v);
 		}
-		return oe != 0 && (ee.band = oe == 2 ? [Yf(e, a, o, s, T, -1), Yf(e, a, o, s, T, 1)] : Yf(e, a, o, s, T, oe)), ee;
+		return se != 0 && (ee.band = se == 2 ? [ip(e, a, o, s, T, -1), ip(e, a, o, s, T, 1)] : ip(e, a, o, s, T, se)), ee;
 	});
 }
-function _p(e, t, n, r, i, a, o = xu) {
+function Ep(e, t, n, r, i, a, o = ku) {
 	if (e.length > 1) {
 		let s = null;
 		for (let c = 0, l = Infinity; c < e.length; c++) if (t[c] !== void 0) {
 			if (s != null) {
-				let t = lu(e[c] - e[s]);
-				t < l && (l = t, o = lu(n(e[c], r, i, a) - n(e[s], r, i, a)));
+				let t = _u(e[c] - e[s]);
+				t < l && (l = t, o = _u(n(e[c], r, i, a) - n(e[s], r, i, a)));
 			}
 			s = c;
 		}
 	}
 	return o;
 }
-function vp(e) {
-	e ||= Bu;
-	let t = nu(e.size, [
+function Dp(e) {
+	e ||= Yu;
+	let t = uu(e.size, [
 		.6,
-		xu,
+		ku,
 		1
 	]), n = e.align || 0, r = e.gap || 0, i = e.radius;
 	i = i == null ? [0, 0] : typeof i == "number" ? [i, 0] : i;
-	let a = $(i), o = 1 - t[0], s = nu(t[1], xu), c = nu(t[2], 1), l = nu(e.disp, Bu), u = nu(e.each, (e) => {}), { fill: d, stroke: f } = l;
-	return (e, t, i, p) => Kf(e, t, (m, h, g, _, v, y, b, x, S, C, w) => {
-		let ee = m.pxRound, T = n, E = r * wl, D = s * wl, te = c * wl, ne, re;
-		_.ori == 0 ? [ne, re] = a(e, t) : [re, ne] = a(e, t);
-		let ie = _.dir * (_.ori == 0 ? 1 : -1), ae = _.ori == 0 ? ap : op, oe = _.ori == 0 ? u : (e, t, n, r, i, a, o) => {
+	let a = Nu(i), o = 1 - t[0], s = uu(t[1], ku), c = uu(t[2], 1), l = uu(e.disp, Yu), u = uu(e.each, (e) => {}), { fill: d, stroke: f } = l;
+	return (e, t, i, p) => tp(e, t, (m, h, g, _, v, y, b, x, S, C, w) => {
+		let ee = m.pxRound, T = n, E = r * Ml, te = s * Ml, ne = c * Ml, re, ie;
+		_.ori == 0 ? [re, ie] = a(e, t) : [ie, re] = a(e, t);
+		let ae = _.dir * (_.ori == 0 ? 1 : -1), oe = _.ori == 0 ? mp : hp, se = _.ori == 0 ? u : (e, t, n, r, i, a, o) => {
 			u(e, t, n, i, r, o, a);
-		}, se = nu(e.bands, Vu).find((e) => e.series[0] == t), ce = se == null ? 0 : se.dir, le = m.fillTo(e, t, m.min, m.max, ce), ue = ee(b(le, v, w, S)), O, k, de, fe = C, pe = ee(m.width * wl), me = !1, he = null, A = null, ge = null, j = null;
-		d != null && (pe == 0 || f != null) && (me = !0, he = d.values(e, t, i, p), A = new Map(), new Set(he).forEach((e) => {
-			e != null && A.set(e, new Path2D());
-		}), pe > 0 && (ge = f.values(e, t, i, p), j = new Map(), new Set(ge).forEach((e) => {
-			e != null && j.set(e, new Path2D());
+		}, ce = uu(e.bands, Xu).find((e) => e.series[0] == t), le = ce == null ? 0 : ce.dir, ue = m.fillTo(e, t, m.min, m.max, le), de = ee(b(ue, v, w, S)), D, fe, O, pe = C, me = ee(m.width * Ml), he = !1, ge = null, _e = null, k = null, ve = null;
+		d != null && (me == 0 || f != null) && (he = !0, ge = d.values(e, t, i, p), _e = new Map(), new Set(ge).forEach((e) => {
+			e != null && _e.set(e, new Path2D());
+		}), me > 0 && (k = f.values(e, t, i, p), ve = new Map(), new Set(k).forEach((e) => {
+			e != null && ve.set(e, new Path2D());
 		})));
-		let { x0: _e, size: ve } = l;
-		if (_e != null && ve != null) {
-			T = 1, h = _e.values(e, t, i, p), _e.unit == 2 && (h = h.map((t) => e.posToVal(x + t * C, _.key, !0)));
-			let n = ve.values(e, t, i, p);
-			k = ve.unit == 2 ? n[0] * C : y(n[0], _, C, x) - y(0, _, C, x), fe = _p(h, g, y, _, C, x, fe), de = fe - k + E;
-		} else fe = _p(h, g, y, _, C, x, fe), de = fe * o + E, k = fe - de;
-		de < 1 && (de = 0), pe >= k / 2 && (pe = 0), de < 5 && (ee = Eu);
-		let M = de > 0, ye = fe - de - (M ? pe : 0);
-		k = ee(Cu(ye, te, D)), O = (T == 0 ? k / 2 : T == ie ? 0 : k) - T * ie * ((T == 0 ? E / 2 : 0) + (M ? pe / 2 : 0));
-		let be = {
+		let { x0: A, size: ye } = l;
+		if (A != null && ye != null) {
+			T = 1, h = A.values(e, t, i, p), A.unit == 2 && (h = h.map((t) => e.posToVal(x + t * C, _.key, !0)));
+			let n = ye.values(e, t, i, p);
+			fe = ye.unit == 2 ? n[0] * C : y(n[0], _, C, x) - y(0, _, C, x), pe = Ep(h, g, y, _, C, x, pe), O = pe - fe + E;
+		} else pe = Ep(h, g, y, _, C, x, pe), O = pe * o + E, fe = pe - O;
+		O < 1 && (O = 0), me >= fe / 2 && (me = 0), O < 5 && (ee = Fu);
+		let be = O > 0, j = pe - O - (be ? me : 0);
+		fe = ee(ju(j, ne, te)), D = (T == 0 ? fe / 2 : T == ae ? 0 : fe) - T * ae * ((T == 0 ? E / 2 : 0) + (be ? me / 2 : 0));
+		let xe = {
 			stroke: null,
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
 			flags: 0
-		}, xe = me ? null : new Path2D(), Se = null;
-		if (se != null) Se = e.data[se.series[1]];
+		}, Se = he ? null : new Path2D(), Ce = null;
+		if (ce != null) Ce = e.data[ce.series[1]];
 		else {
 			let { y0: n, y1: r } = l;
-			n != null && r != null && (g = r.values(e, t, i, p), Se = n.values(e, t, i, p));
+			n != null && r != null && (g = r.values(e, t, i, p), Ce = n.values(e, t, i, p));
 		}
-		let Ce = ne * k, we = re * k;
-		for (let n = ie == 1 ? i : p; n >= i && n <= p; n += ie) {
+		let we = re * fe, Te = ie * fe;
+		for (let n = ae == 1 ? i : p; n >= i && n <= p; n += ae) {
 			let r = g[n];
 			if (r == null) continue;
-			if (Se != null) {
-				let e = Se[n] ?? 0;
+			if (Ce != null) {
+				let e = Ce[n] ?? 0;
 				if (r - e == 0) continue;
-				ue = b(e, v, w, S);
+				de = b(e, v, w, S);
 			}
-			let i = y(_.distr != 2 || l != null ? h[n] : n, _, C, x), a = b(nu(r, le), v, w, S), o = ee(i - O), s = ee(mu(a, ue)), c = ee(pu(a, ue)), u = s - c;
+			let i = y(_.distr != 2 || l != null ? h[n] : n, _, C, x), a = b(uu(r, ue), v, w, S), o = ee(i - D), s = ee(Su(a, de)), c = ee(xu(a, de)), u = s - c;
 			if (r != null) {
-				let i = r < 0 ? we : Ce, a = r < 0 ? Ce : we;
-				me ? (pe > 0 && ge[n] != null && ae(j.get(ge[n]), o, c + uu(pe / 2), k, mu(0, u - pe), i, a), he[n] != null && ae(A.get(he[n]), o, c + uu(pe / 2), k, mu(0, u - pe), i, a)) : ae(xe, o, c + uu(pe / 2), k, mu(0, u - pe), i, a), oe(e, t, n, o - pe / 2, c, k + pe, u);
+				let i = r < 0 ? Te : we, a = r < 0 ? we : Te;
+				he ? (me > 0 && k[n] != null && oe(ve.get(k[n]), o, c + vu(me / 2), fe, Su(0, u - me), i, a), ge[n] != null && oe(_e.get(ge[n]), o, c + vu(me / 2), fe, Su(0, u - me), i, a)) : oe(Se, o, c + vu(me / 2), fe, Su(0, u - me), i, a), se(e, t, n, o - me / 2, c, fe + me, u);
 			}
 		}
-		return pe > 0 ? be.stroke = me ? j : xe : me || (be._fill = m.width == 0 ? m._fill : m._stroke ?? m._fill, be.width = 0), be.fill = me ? A : xe, be;
+		return me > 0 ? xe.stroke = he ? ve : Se : he || (xe._fill = m.width == 0 ? m._fill : m._stroke ?? m._fill, xe.width = 0), xe.fill = he ? _e : Se, xe;
 	});
 }
-function yp(e, t) {
-	let n = nu(t?.alignGaps, 0);
-	return (t, r, i, a) => Kf(t, r, (o, s, c, l, u, d, f, p, m, h, g) => {
-		[i, a] = Kl(c, i, a);
+function Op(e, t) {
+	let n = uu(t?.alignGaps, 0);
+	return (t, r, i, a) => tp(t, r, (o, s, c, l, u, d, f, p, m, h, g) => {
+		[i, a] = eu(c, i, a);
 		let _ = o.pxRound, v = (e) => _(d(e, l, h, p)), y = (e) => _(f(e, u, g, m)), b, x, S;
-		l.ori == 0 ? (b = tp, S = rp, x = lp) : (b = np, S = ip, x = up);
+		l.ori == 0 ? (b = up, S = fp, x = vp) : (b = dp, S = pp, x = yp);
 		let C = l.dir * (l.ori == 0 ? 1 : -1), w = v(s[C == 1 ? i : a]), ee = w, T = [], E = [];
 		for (let e = C == 1 ? i : a; e >= i && e <= a; e += C) if (c[e] != null) {
 			let t = s[e], n = v(t);
 			T.push(ee = n), E.push(y(c[e]));
 		}
-		let D = {
+		let te = {
 			stroke: e(T, E, b, S, x, _),
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: Wf
-		}, te = D.stroke, [ne, re] = qf(t, r);
-		if (o.fill != null || ne != 0) {
-			let e = D.fill = new Path2D(te), n = y(o.fillTo(t, r, o.min, o.max, ne));
+			flags: $f
+		}, ne = te.stroke, [re, ie] = np(t, r);
+		if (o.fill != null || re != 0) {
+			let e = te.fill = new Path2D(ne), n = y(o.fillTo(t, r, o.min, o.max, re));
 			S(e, ee, n), S(e, w, n);
 		}
 		if (!o.spanGaps) {
 			let e = [];
-			e.push(...Qf(s, c, i, a, C, v, n)), D.gaps = e = o.gaps(t, r, i, a, e), D.clip = Xf(e, l.ori, p, m, h, g);
+			e.push(...sp(s, c, i, a, C, v, n)), te.gaps = e = o.gaps(t, r, i, a, e), te.clip = ap(e, l.ori, p, m, h, g);
 		}
-		return re != 0 && (D.band = re == 2 ? [Yf(t, r, i, a, te, -1), Yf(t, r, i, a, te, 1)] : Yf(t, r, i, a, te, re)), D;
+		return ie != 0 && (te.band = ie == 2 ? [ip(t, r, i, a, ne, -1), ip(t, r, i, a, ne, 1)] : ip(t, r, i, a, ne, ie)), te;
 	});
 }
-function bp(e) {
-	return yp(xp, e);
+function kp(e) {
+	return Op(Ap, e);
 }
-function xp(e, t, n, r, i, a) {
+function Ap(e, t, n, r, i, a) {
 	let o = e.length;
 	if (o < 2) return null;
 	let s = new Path2D();
@@ -5005,62 +5137,62 @@ function xp(e, t, n, r, i, a) {
 	}
 	return s;
 }
-var Sp = new Set();
-function Cp() {
-	for (let e of Sp) e.syncRect(!0);
+var jp = new Set();
+function Mp() {
+	for (let e of jp) e.syncRect(!0);
 }
-bl && (Bl(hl, Sl, Cp), Bl(gl, Sl, Cp, !0), Bl(vl, Sl, () => {
-	zp.pxRatio = wl;
+Ol && (Jl(Cl, Al, Mp), Jl(wl, Al, Mp, !0), Jl(El, Al, () => {
+	Jp.pxRatio = Ml;
 }));
-var wp = hp(), Tp = dp();
-function Ep(e, t, n, r) {
-	return (r ? [e[0], e[1]].concat(e.slice(2)) : [e[0]].concat(e.slice(1))).map((e, r) => Op(e, r, t, n));
+var Np = wp(), Pp = bp();
+function Fp(e, t, n, r) {
+	return (r ? [e[0], e[1]].concat(e.slice(2)) : [e[0]].concat(e.slice(1))).map((e, r) => Lp(e, r, t, n));
 }
-function Dp(e, t) {
-	return e.map((e, n) => n == 0 ? {} : Qu({}, t, e));
+function Ip(e, t) {
+	return e.map((e, n) => n == 0 ? {} : sd({}, t, e));
 }
-function Op(e, t, n, r) {
-	return Qu({}, t == 0 ? n : r, e);
+function Lp(e, t, n, r) {
+	return sd({}, t == 0 ? n : r, e);
 }
-function kp(e, t, n) {
-	return t == null ? Hu : [t, n];
+function Rp(e, t, n) {
+	return t == null ? Zu : [t, n];
 }
-var Ap = kp;
-function jp(e, t, n) {
-	return t == null ? Hu : tu(t, n, Zl, !0);
+var zp = Rp;
+function Bp(e, t, n) {
+	return t == null ? Zu : lu(t, n, au, !0);
 }
-function Mp(e, t, n, r) {
-	return t == null ? Hu : Yl(t, n, e.scales[r].log, !1);
+function Vp(e, t, n, r) {
+	return t == null ? Zu : ru(t, n, e.scales[r].log, !1);
 }
-var Np = Mp;
-function Pp(e, t, n, r) {
-	return t == null ? Hu : Xl(t, n, e.scales[r].log, !1);
+var Hp = Vp;
+function Up(e, t, n, r) {
+	return t == null ? Zu : iu(t, n, e.scales[r].log, !1);
 }
-var Fp = Pp;
-function Ip(e, t, n, r, i) {
-	let a = mu(Su(e), Su(t)), o = t - e, s = Hl(i / r * o, n);
+var Wp = Up;
+function Gp(e, t, n, r, i) {
+	let a = Su(Au(e), Au(t)), o = t - e, s = Xl(i / r * o, n);
 	do {
 		let e = n[s], t = r * e / o;
-		if (t >= i && a + (e < 5 ? Lu.get(e) : 0) <= 17) return [e, t];
+		if (t >= i && a + (e < 5 ? Ku.get(e) : 0) <= 17) return [e, t];
 	} while (++s < n.length);
 	return [0, 0];
 }
-function Lp(e) {
+function Kp(e) {
 	let t, n;
-	return e = e.replace(/(\d+)px/, (e, r) => (t = du((n = +r) * wl)) + "px"), [
+	return e = e.replace(/(\d+)px/, (e, r) => (t = yu((n = +r) * Ml)) + "px"), [
 		e,
 		t,
 		n
 	];
 }
-function Rp(e) {
+function qp(e) {
 	e.show && [e.font, e.labelFont].forEach((e) => {
-		let t = Iu(e[2] * wl, 1);
+		let t = Gu(e[2] * Ml, 1);
 		e[0] = e[0].replace(/[0-9.]+px/, t + "px"), e[1] = t;
 	});
 }
-function zp(e, t, n) {
-	let r = { mode: nu(e.mode, 1) }, i = r.mode;
+function Jp(e, t, n) {
+	let r = { mode: uu(e.mode, 1) }, i = r.mode;
 	function a(e, t, n, r) {
 		let i = t.valToPct(e);
 		return r + n * (t.dir == -1 ? 1 - i : i);
@@ -5075,33 +5207,33 @@ function zp(e, t, n) {
 	r.valToPosH = a, r.valToPosV = o;
 	let c = !1;
 	r.status = 0;
-	let l = r.root = jl(Fc);
-	if (e.id != null && (l.id = e.id), Dl(l, e.class), e.title) {
-		let t = jl(Rc, l);
+	let l = r.root = zl(Uc);
+	if (e.id != null && (l.id = e.id), Fl(l, e.class), e.title) {
+		let t = zl(Kc, l);
 		t.textContent = e.title;
 	}
-	let u = Al("canvas"), d = r.ctx = u.getContext("2d"), f = jl(zc, l);
-	Bl("click", f, (e) => {
+	let u = Rl("canvas"), d = r.ctx = u.getContext("2d"), f = zl(qc, l);
+	Jl("click", f, (e) => {
 		e.target === m && (sn != nn || cn != rn) && un.click(r, e);
 	}, !0);
-	let p = r.under = jl(Bc, f);
+	let p = r.under = zl(Jc, f);
 	f.appendChild(u);
-	let m = r.over = jl(Vc, f);
-	e = Zu(e);
-	let h = +nu(e.pxAlign, 1), g = $f(h);
+	let m = r.over = zl(Yc, f);
+	e = od(e);
+	let h = +uu(e.pxAlign, 1), g = cp(h);
 	(e.plugins || []).forEach((t) => {
 		t.opts && (e = t.opts(r, e) || e);
 	});
-	let _ = e.ms || .001, v = r.series = i == 1 ? Ep(e.series || [], yf, Rf, !1) : Dp(e.series || [null], Lf), y = r.axes = Ep(e.axes || [], gf, Mf, !0), b = r.scales = {}, x = r.bands = e.bands || [];
+	let _ = e.ms || .001, v = r.series = i == 1 ? Fp(e.series || [], Of, qf, !1) : Ip(e.series || [null], Kf), y = r.axes = Fp(e.axes || [], Tf, Vf, !0), b = r.scales = {}, x = r.bands = e.bands || [];
 	x.forEach((e) => {
-		e.fill = $(e.fill || null), e.dir = nu(e.dir, -1);
+		e.fill = Nu(e.fill || null), e.dir = uu(e.dir, -1);
 	});
 	let S = i == 2 ? v[1].facets[0].scale : v[0].scale, C = {
-		axes: Ut,
-		series: Nt
+		axes: Wt,
+		series: Ft
 	}, w = (e.drawOrder || ["axes", "series"]).map((e) => C[e]);
 	function ee(e) {
-		let t = e.distr == 3 ? (t) => _u(t > 0 ? t : e.clamp(r, t, e.min, e.max, e.key)) : e.distr == 4 ? (t) => bu(t, e.asinh) : e.distr == 100 ? (t) => e.fwd(t) : (e) => e;
+		let t = e.distr == 3 ? (t) => Tu(t > 0 ? t : e.clamp(r, t, e.min, e.max, e.key)) : e.distr == 4 ? (t) => Ou(t, e.asinh) : e.distr == 100 ? (t) => e.fwd(t) : (e) => e;
 		return (n) => {
 			let r = t(n), { _min: i, _max: a } = e, o = a - i;
 			return (r - i) / o;
@@ -5110,30 +5242,30 @@ function zp(e, t, n) {
 	function T(t) {
 		let n = b[t];
 		if (n == null) {
-			let r = (e.scales || Bu)[t] || Bu;
+			let r = (e.scales || Yu)[t] || Yu;
 			if (r.from != null) {
 				T(r.from);
-				let e = Qu({}, b[r.from], r, { key: t });
+				let e = sd({}, b[r.from], r, { key: t });
 				e.valToPct = ee(e), b[t] = e;
 			} else {
-				n = b[t] = Qu({}, t == S ? Bf : Vf, r), n.key = t;
-				let e = n.time, a = n.range, o = Uu(a);
+				n = b[t] = sd({}, t == S ? Yf : Xf, r), n.key = t;
+				let e = n.time, a = n.range, o = Qu(a);
 				if ((t != S || i == 2 && !e) && (o && (a[0] == null || a[1] == null) && (a = {
-					min: a[0] == null ? Ql : {
+					min: a[0] == null ? ou : {
 						mode: 1,
 						hard: a[0],
 						soft: a[0]
 					},
-					max: a[1] == null ? Ql : {
+					max: a[1] == null ? ou : {
 						mode: 1,
 						hard: a[1],
 						soft: a[1]
 					}
-				}, o = !1), !o && qu(a))) {
+				}, o = !1), !o && nd(a))) {
 					let e = a;
-					a = (t, n, r) => n == null ? Hu : tu(n, r, e);
+					a = (t, n, r) => n == null ? Zu : lu(n, r, e);
 				}
-				n.range = $(a || (e ? Ap : t == S ? n.distr == 3 ? Np : n.distr == 4 ? Fp : kp : n.distr == 3 ? Mp : n.distr == 4 ? Pp : jp)), n.auto = $(!o && n.auto), n.clamp = $(n.clamp || zf), n._min = n._max = null, n.valToPct = ee(n);
+				n.range = Nu(a || (e ? zp : t == S ? n.distr == 3 ? Hp : n.distr == 4 ? Wp : Rp : n.distr == 3 ? Vp : n.distr == 4 ? Up : Bp)), n.auto = Nu(!o && n.auto), n.clamp = Nu(n.clamp || Jf), n._min = n._max = null, n.valToPct = ee(n);
 			}
 		}
 	}
@@ -5143,107 +5275,107 @@ function zp(e, t, n) {
 		T(e.scale);
 	});
 	for (let t in e.scales) T(t);
-	let E = b[S], D = E.distr, te, ne;
-	E.ori == 0 ? (Dl(l, Ic), te = a, ne = o) : (Dl(l, Lc), te = o, ne = a);
-	let re = {};
+	let E = b[S], te = E.distr, ne, re;
+	E.ori == 0 ? (Fl(l, Wc), ne = a, re = o) : (Fl(l, Gc), ne = o, re = a);
+	let ie = {};
 	for (let e in b) {
 		let t = b[e];
-		(t.min != null || t.max != null) && (re[e] = {
+		(t.min != null || t.max != null) && (ie[e] = {
 			min: t.min,
 			max: t.max
 		}, t.min = t.max = null);
 	}
-	let ie = e.tzDate || ((e) => new Date(du(e / _))), ae = e.fmtDate || gd, oe = _ == 1 ? zd(ie) : Hd(ie), se = Wd(ie, Ud(_ == 1 ? Rd : Vd, ae)), ce = Yd(ie, qd(Jd, ae)), le = [], ue = r.legend = Qu({}, Qd, e.legend), O = r.cursor = Qu({}, cf, { drag: { y: i == 2 } }, e.cursor), k = ue.show, de = O.show, fe = ue.markers;
-	ue.idxs = le, fe.width = $(fe.width), fe.dash = $(fe.dash), fe.stroke = $(fe.stroke), fe.fill = $(fe.fill);
-	let pe, me, he, A = [], ge = [], j, _e = !1, ve = {};
-	if (ue.live) {
+	let ae = e.tzDate || ((e) => new Date(yu(e / _))), oe = e.fmtDate || Td, se = _ == 1 ? Jd(ae) : Zd(ae), ce = $d(ae, Qd(_ == 1 ? qd : Xd, oe)), le = af(ae, nf(rf, oe)), ue = [], de = r.legend = sd({}, cf, e.legend), D = r.cursor = sd({}, _f, { drag: { y: i == 2 } }, e.cursor), fe = de.show, O = D.show, pe = de.markers;
+	de.idxs = ue, pe.width = Nu(pe.width), pe.dash = Nu(pe.dash), pe.stroke = Nu(pe.stroke), pe.fill = Nu(pe.fill);
+	let me, he, ge, _e = [], k = [], ve, A = !1, ye = {};
+	if (de.live) {
 		let e = v[1] ? v[1].values : null;
-		_e = e != null, j = _e ? e(r, 1, 0) : { _: 0 };
-		for (let e in j) ve[e] = yl;
+		A = e != null, ve = A ? e(r, 1, 0) : { _: 0 };
+		for (let e in ve) ye[e] = Dl;
 	}
-	if (k) {
-		if (pe = Al("table", Jc, l), he = Al("tbody", null, pe), ue.mount(r, pe), _e) {
-			me = Al("thead", null, pe, he);
-			let e = Al("tr", null, me);
-			for (var M in Al("th", null, e), j) Al("th", $c, e).textContent = M;
-		} else Dl(pe, Xc), ue.live && Dl(pe, Yc);
+	if (fe) {
+		if (me = Rl("table", nl, l), ge = Rl("tbody", null, me), de.mount(r, me), A) {
+			he = Rl("thead", null, me, ge);
+			let e = Rl("tr", null, he);
+			for (var be in Rl("th", null, e), ve) Rl("th", sl, e).textContent = be;
+		} else Fl(me, il), de.live && Fl(me, rl);
 	}
-	let ye = { show: !0 }, be = { show: !1 };
-	function xe(e, t) {
-		if (t == 0 && (_e || !ue.live || i == 2)) return Hu;
-		let n = [], a = Al("tr", Zc, he, he.childNodes[t]);
-		Dl(a, e.class), e.show || Dl(a, Uc);
-		let o = Al("th", null, a);
-		if (fe.show) {
-			let e = jl(Qc, o);
+	let j = { show: !0 }, xe = { show: !1 };
+	function Se(e, t) {
+		if (t == 0 && (A || !de.live || i == 2)) return Zu;
+		let n = [], a = Rl("tr", al, ge, ge.childNodes[t]);
+		Fl(a, e.class), e.show || Fl(a, Zc);
+		let o = Rl("th", null, a);
+		if (pe.show) {
+			let e = zl(ol, o);
 			if (t > 0) {
-				let n = fe.width(r, t);
-				n && (e.style.border = n + "px " + fe.dash(r, t) + " " + fe.stroke(r, t)), e.style.background = fe.fill(r, t);
+				let n = pe.width(r, t);
+				n && (e.style.border = n + "px " + pe.dash(r, t) + " " + pe.stroke(r, t)), e.style.background = pe.fill(r, t);
 			}
 		}
-		let s = jl($c, o);
-		for (var c in e.label instanceof HTMLElement ? s.appendChild(e.label) : s.textContent = e.label, t > 0 && (fe.show || (s.style.color = e.width > 0 ? fe.stroke(r, t) : fe.fill(r, t)), Ce("click", o, (t) => {
-			if (O._lock) return;
-			Ye(t);
+		let s = zl(sl, o);
+		for (var c in e.label instanceof HTMLElement ? s.appendChild(e.label) : s.textContent = e.label, t > 0 && (pe.show || (s.style.color = e.width > 0 ? pe.stroke(r, t) : pe.fill(r, t)), we("click", o, (t) => {
+			if (D._lock) return;
+			Xe(t);
 			let n = v.indexOf(e);
-			if ((t.ctrlKey || t.metaKey) != ue.isolate) {
+			if ((t.ctrlKey || t.metaKey) != de.isolate) {
 				let e = v.some((e, t) => t > 0 && t != n && e.show);
 				v.forEach((t, r) => {
-					r > 0 && _n(r, e ? r == n ? ye : be : ye, !0, er.setSeries);
+					r > 0 && _n(r, e ? r == n ? j : xe : j, !0, tr.setSeries);
 				});
-			} else _n(n, { show: !e.show }, !0, er.setSeries);
-		}, !1), Qe && Ce(fl, o, (t) => {
-			O._lock || (Ye(t), _n(v.indexOf(e), Tn, !0, er.setSeries));
-		}, !1)), j) {
-			let e = Al("td", el, a);
+			} else _n(n, { show: !e.show }, !0, tr.setSeries);
+		}, !1), $e && we(bl, o, (t) => {
+			D._lock || (Xe(t), _n(v.indexOf(e), wn, !0, tr.setSeries));
+		}, !1)), ve) {
+			let e = Rl("td", cl, a);
 			e.textContent = "--", n.push(e);
 		}
 		return [a, n];
 	}
-	let Se = new Map();
-	function Ce(e, t, n, i = !0) {
-		let a = Se.get(t) || {}, o = O.bind[e](r, t, n, i);
-		o && (Bl(e, t, a[e] = o), Se.set(t, a));
+	let Ce = new Map();
+	function we(e, t, n, i = !0) {
+		let a = Ce.get(t) || {}, o = D.bind[e](r, t, n, i);
+		o && (Jl(e, t, a[e] = o), Ce.set(t, a));
 	}
-	function we(e, t, n) {
-		let r = Se.get(t) || {};
-		for (let n in r) (e == null || n == e) && (Vl(n, t, r[n]), delete r[n]);
-		e ?? Se.delete(t);
+	function Te(e, t, n) {
+		let r = Ce.get(t) || {};
+		for (let n in r) (e == null || n == e) && (Yl(n, t, r[n]), delete r[n]);
+		e ?? Ce.delete(t);
 	}
-	let Te = 0, Ee = 0, N = 0, P = 0, De = 0, Oe = 0, ke = De, Ae = Oe, je = N, Me = P, Ne = 0, Pe = 0, Fe = 0, Ie = 0;
+	let Ee = 0, De = 0, M = 0, N = 0, Oe = 0, ke = 0, Ae = Oe, je = ke, Me = M, Ne = N, Pe = 0, Fe = 0, Ie = 0, Le = 0;
 	r.bbox = {};
-	let Le = !1, Re = !1, ze = !1, Be = !1, Ve = !1, He = !1;
-	function Ue(e, t, n) {
-		(n || e != r.width || t != r.height) && We(e, t), Wt(!1), ze = !0, Re = !0, Yt();
+	let Re = !1, ze = !1, Be = !1, Ve = !1, He = !1, Ue = !1;
+	function We(e, t, n) {
+		(n || e != r.width || t != r.height) && Ge(e, t), Gt(!1), Be = !0, ze = !0, Xt();
 	}
-	function We(e, t) {
-		r.width = Te = N = e, r.height = Ee = P = t, De = Oe = 0, qe(), Je();
+	function Ge(e, t) {
+		r.width = Ee = M = e, r.height = De = N = t, Oe = ke = 0, Je(), Ye();
 		let n = r.bbox;
-		Ne = n.left = Nu(De * wl, .5), Pe = n.top = Nu(Oe * wl, .5), Fe = n.width = Nu(N * wl, .5), Ie = n.height = Nu(P * wl, .5);
+		Pe = n.left = Hu(Oe * Ml, .5), Fe = n.top = Hu(ke * Ml, .5), Ie = n.width = Hu(M * Ml, .5), Le = n.height = Hu(N * Ml, .5);
 	}
-	function Ge() {
+	function Ke() {
 		let e = !1, t = 0;
 		for (; !e;) {
 			t++;
-			let n = Vt(t), i = Ht(t);
-			e = t == 3 || n && i, e || (We(r.width, r.height), Re = !0);
+			let n = Ht(t), i = Ut(t);
+			e = t == 3 || n && i, e || (Ge(r.width, r.height), ze = !0);
 		}
 	}
-	function Ke({ width: e, height: t }) {
-		Ue(e, t);
+	function qe({ width: e, height: t }) {
+		We(e, t);
 	}
-	r.setSize = Ke;
-	function qe() {
+	r.setSize = qe;
+	function Je() {
 		let e = !1, t = !1, n = !1, r = !1;
 		y.forEach((i, a) => {
 			if (i.show && i._show) {
 				let { side: a, _size: o } = i, s = a % 2, c = o + (i.label == null ? 0 : i.labelSize);
-				c > 0 && (s ? (N -= c, a == 3 ? (De += c, r = !0) : n = !0) : (P -= c, a == 0 ? (Oe += c, e = !0) : t = !0));
+				c > 0 && (s ? (M -= c, a == 3 ? (Oe += c, r = !0) : n = !0) : (N -= c, a == 0 ? (ke += c, e = !0) : t = !0));
 			}
-		}), ot[0] = e, ot[1] = n, ot[2] = t, ot[3] = r, N -= ut[1] + ut[3], De += ut[3], P -= ut[2] + ut[0], Oe += ut[0];
+		}), P[0] = e, P[1] = n, P[2] = t, P[3] = r, M -= dt[1] + dt[3], Oe += dt[3], N -= dt[2] + dt[0], ke += dt[0];
 	}
-	function Je() {
-		let e = De + N, t = Oe + P, n = De, r = Oe;
+	function Ye() {
+		let e = Oe + M, t = ke + N, n = Oe, r = ke;
 		function i(i, a) {
 			switch (i) {
 				case 1: return e += a, e - a;
@@ -5259,13 +5391,13 @@ function zp(e, t, n) {
 			}
 		});
 	}
-	if (O.dataIdx == null) {
-		let e = O.hover, n = e.skip = new Set(e.skip ?? []);
+	if (D.dataIdx == null) {
+		let e = D.hover, n = e.skip = new Set(e.skip ?? []);
 		n.add(void 0);
-		let r = e.prox = $(e.prox), i = e.bias ??= 0;
-		O.dataIdx = (e, a, o, s) => {
+		let r = e.prox = Nu(e.prox), i = e.bias ??= 0;
+		D.dataIdx = (e, a, o, s) => {
 			if (a == 0) return o;
-			let c = o, l = r(e, a, o, s) ?? xu, u = l >= 0 && l < xu, d = E.ori == 0 ? N : P, f = O.left, p = t[0], m = t[a];
+			let c = o, l = r(e, a, o, s) ?? ku, u = l >= 0 && l < ku, d = E.ori == 0 ? M : N, f = D.left, p = t[0], m = t[a];
 			if (n.has(m[o])) {
 				c = null;
 				let e = null, t = null, r;
@@ -5273,181 +5405,181 @@ function zp(e, t, n) {
 				if (i == 0 || i == 1) for (r = o; t == null && r++ < m.length;) n.has(m[r]) || (t = r);
 				if (e != null || t != null) {
 					if (u) {
-						let n = e == null ? -Infinity : te(p[e], E, d, 0), r = t == null ? Infinity : te(p[t], E, d, 0), i = f - n, a = r - f;
+						let n = e == null ? -Infinity : ne(p[e], E, d, 0), r = t == null ? Infinity : ne(p[t], E, d, 0), i = f - n, a = r - f;
 						i <= a ? i <= l && (c = e) : a <= l && (c = t);
 					} else c = t == null ? e : e == null ? t : o - e <= t - o ? e : t;
 				}
-			} else u && lu(f - te(p[o], E, d, 0)) > l && (c = null);
+			} else u && _u(f - ne(p[o], E, d, 0)) > l && (c = null);
 			return c;
 		};
 	}
-	let Ye = (e) => {
-		O.event = e;
+	let Xe = (e) => {
+		D.event = e;
 	};
-	O.idxs = le, O._lock = !1;
-	let Xe = O.points;
-	Xe.show = $(Xe.show), Xe.size = $(Xe.size), Xe.stroke = $(Xe.stroke), Xe.width = $(Xe.width), Xe.fill = $(Xe.fill);
-	let Ze = r.focus = Qu({}, e.focus || { alpha: .3 }, O.focus), Qe = Ze.prox >= 0, $e = Qe && Xe.one, et = [], tt = [], nt = [];
-	function rt(e, t) {
-		let n = Xe.show(r, t);
-		if (n instanceof HTMLElement) return Dl(n, qc), Dl(n, e.class), Nl(n, -10, -10, N, P), m.insertBefore(n, et[t]), n;
-	}
+	D.idxs = ue, D._lock = !1;
+	let Ze = D.points;
+	Ze.show = Nu(Ze.show), Ze.size = Nu(Ze.size), Ze.stroke = Nu(Ze.stroke), Ze.width = Nu(Ze.width), Ze.fill = Nu(Ze.fill);
+	let Qe = r.focus = sd({}, e.focus || { alpha: .3 }, D.focus), $e = Qe.prox >= 0, et = $e && Ze.one, tt = [], nt = [], rt = [];
 	function it(e, t) {
+		let n = Ze.show(r, t);
+		if (n instanceof HTMLElement) return Fl(n, tl), Fl(n, e.class), Vl(n, -10, -10, M, N), m.insertBefore(n, tt[t]), n;
+	}
+	function at(e, t) {
 		if (i == 1 || t > 0) {
 			let t = i == 1 && b[e.scale].time, n = e.value;
-			e.value = t ? Ku(n) ? Yd(ie, qd(n, ae)) : n || ce : n || jf, e.label = e.label || (t ? vf : _f);
+			e.value = t ? td(n) ? af(ae, nf(n, oe)) : n || le : n || Bf, e.label = e.label || (t ? Df : Ef);
 		}
-		if ($e || t > 0) {
-			e.width = e.width == null ? 1 : e.width, e.paths = e.paths || wp || Ou, e.fillTo = $(e.fillTo || Jf), e.pxAlign = +nu(e.pxAlign, h), e.pxRound = $f(e.pxAlign), e.stroke = $(e.stroke || null), e.fill = $(e.fill || null), e._stroke = e._fill = e._paths = e._focus = null;
-			let t = Nf(mu(1, e.width), 1), n = e.points = Qu({}, {
+		if (et || t > 0) {
+			e.width = e.width == null ? 1 : e.width, e.paths = e.paths || Np || Lu, e.fillTo = Nu(e.fillTo || rp), e.pxAlign = +uu(e.pxAlign, h), e.pxRound = cp(e.pxAlign), e.stroke = Nu(e.stroke || null), e.fill = Nu(e.fill || null), e._stroke = e._fill = e._paths = e._focus = null;
+			let t = Hf(Su(1, e.width), 1), n = e.points = sd({}, {
 				size: t,
-				width: mu(1, t * .2),
+				width: Su(1, t * .2),
 				stroke: e.stroke,
 				space: t * 2,
-				paths: Tp,
+				paths: Pp,
 				_stroke: null,
 				_fill: null
 			}, e.points);
-			n.show = $(n.show), n.filter = $(n.filter), n.fill = $(n.fill), n.stroke = $(n.stroke), n.paths = $(n.paths), n.pxAlign = e.pxAlign;
+			n.show = Nu(n.show), n.filter = Nu(n.filter), n.fill = Nu(n.fill), n.stroke = Nu(n.stroke), n.paths = Nu(n.paths), n.pxAlign = e.pxAlign;
 		}
-		if (k) {
-			let n = xe(e, t);
-			A.splice(t, 0, n[0]), ge.splice(t, 0, n[1]), ue.values.push(null);
+		if (fe) {
+			let n = Se(e, t);
+			_e.splice(t, 0, n[0]), k.splice(t, 0, n[1]), de.values.push(null);
 		}
-		if (de) {
-			le.splice(t, 0, null);
+		if (O) {
+			ue.splice(t, 0, null);
 			let n = null;
-			$e ? t == 0 && (n = rt(e, t)) : t > 0 && (n = rt(e, t)), et.splice(t, 0, n), tt.splice(t, 0, 0), nt.splice(t, 0, 0);
+			et ? t == 0 && (n = it(e, t)) : t > 0 && (n = it(e, t)), tt.splice(t, 0, n), nt.splice(t, 0, 0), rt.splice(t, 0, 0);
 		}
-		Qn("addSeries", t);
+		$n("addSeries", t);
 	}
-	function F(e, t) {
-		t ??= v.length, e = i == 1 ? Op(e, t, yf, Rf) : Op(e, t, {}, Lf), v.splice(t, 0, e), it(v[t], t);
+	function ot(e, t) {
+		t ??= v.length, e = i == 1 ? Lp(e, t, Of, qf) : Lp(e, t, {}, Kf), v.splice(t, 0, e), at(v[t], t);
 	}
-	r.addSeries = F;
-	function at(e) {
-		if (v.splice(e, 1), k) {
-			ue.values.splice(e, 1), ge.splice(e, 1);
-			let t = A.splice(e, 1)[0];
-			we(null, t.firstChild), t.remove();
+	r.addSeries = ot;
+	function st(e) {
+		if (v.splice(e, 1), fe) {
+			de.values.splice(e, 1), k.splice(e, 1);
+			let t = _e.splice(e, 1)[0];
+			Te(null, t.firstChild), t.remove();
 		}
-		de && (le.splice(e, 1), et.splice(e, 1)[0].remove(), tt.splice(e, 1), nt.splice(e, 1)), Qn("delSeries", e);
+		O && (ue.splice(e, 1), tt.splice(e, 1)[0].remove(), nt.splice(e, 1), rt.splice(e, 1)), $n("delSeries", e);
 	}
-	r.delSeries = at;
-	let ot = [
+	r.delSeries = st;
+	let P = [
 		!1,
 		!1,
 		!1,
 		!1
 	];
-	function st(e, t) {
+	function ct(e, t) {
 		if (e._show = e.show, e.show) {
 			let n = e.side % 2, i = b[e.scale];
 			i ??= (e.scale = n ? v[1].scale : S, b[e.scale]);
 			let a = i.time;
-			e.size = $(e.size), e.space = $(e.space), e.rotate = $(e.rotate), Uu(e.incrs) && e.incrs.forEach((e) => {
-				!Lu.has(e) && Lu.set(e, Ru(e));
-			}), e.incrs = $(e.incrs || (i.distr == 2 ? Cd : a ? _ == 1 ? Ld : Bd : wd)), e.splits = $(e.splits || (a && i.distr == 1 ? oe : i.distr == 3 ? Sf : i.distr == 4 ? Cf : xf)), e.stroke = $(e.stroke), e.grid.stroke = $(e.grid.stroke), e.ticks.stroke = $(e.ticks.stroke), e.border.stroke = $(e.border.stroke);
+			e.size = Nu(e.size), e.space = Nu(e.space), e.rotate = Nu(e.rotate), Qu(e.incrs) && e.incrs.forEach((e) => {
+				!Ku.has(e) && Ku.set(e, qu(e));
+			}), e.incrs = Nu(e.incrs || (i.distr == 2 ? Md : a ? _ == 1 ? Kd : Yd : Nd)), e.splits = Nu(e.splits || (a && i.distr == 1 ? se : i.distr == 3 ? jf : i.distr == 4 ? Mf : Af)), e.stroke = Nu(e.stroke), e.grid.stroke = Nu(e.grid.stroke), e.ticks.stroke = Nu(e.ticks.stroke), e.border.stroke = Nu(e.border.stroke);
 			let o = e.values;
-			e.values = Uu(o) && !Uu(o[0]) ? $(o) : a ? Uu(o) ? Wd(ie, Ud(o, ae)) : Ku(o) ? Gd(ie, o) : o || se : o || bf, e.filter = $(e.filter || (i.distr >= 3 && i.log == 10 ? kf : i.distr == 3 && i.log == 2 ? Af : Du)), e.font = Lp(e.font), e.labelFont = Lp(e.labelFont), e._size = e.size(r, null, t, 0), e._space = e._rotate = e._incrs = e._found = e._splits = e._values = null, e._size > 0 && (ot[t] = !0, e._el = jl(Hc, f));
+			e.values = Qu(o) && !Qu(o[0]) ? Nu(o) : a ? Qu(o) ? $d(ae, Qd(o, oe)) : td(o) ? ef(ae, o) : o || ce : o || kf, e.filter = Nu(e.filter || (i.distr >= 3 && i.log == 10 ? Rf : i.distr == 3 && i.log == 2 ? zf : Iu)), e.font = Kp(e.font), e.labelFont = Kp(e.labelFont), e._size = e.size(r, null, t, 0), e._space = e._rotate = e._incrs = e._found = e._splits = e._values = null, e._size > 0 && (P[t] = !0, e._el = zl(Xc, f));
 		}
 	}
-	function ct(e, t, n, r) {
+	function lt(e, t, n, r) {
 		let [i, a, o, s] = n, c = t % 2, l = 0;
-		return c == 0 && (s || a) && (l = t == 0 && !i || t == 2 && !o ? du(gf.size / 3) : 0), c == 1 && (i || o) && (l = t == 1 && !a || t == 3 && !s ? du(Mf.size / 2) : 0), l;
+		return c == 0 && (s || a) && (l = t == 0 && !i || t == 2 && !o ? yu(Tf.size / 3) : 0), c == 1 && (i || o) && (l = t == 1 && !a || t == 3 && !s ? yu(Vf.size / 2) : 0), l;
 	}
-	let lt = r.padding = (e.padding || [
-		ct,
-		ct,
-		ct,
-		ct
-	]).map((e) => $(nu(e, ct))), ut = r._padding = lt.map((e, t) => e(r, t, ot, 0)), dt, I = null, ft = null, pt = i == 1 ? v[0].idxs : null, mt = null, ht = !1;
-	function gt(e, n) {
+	let ut = r.padding = (e.padding || [
+		lt,
+		lt,
+		lt,
+		lt
+	]).map((e) => Nu(uu(e, lt))), dt = r._padding = ut.map((e, t) => e(r, t, P, 0)), ft, pt = null, mt = null, F = i == 1 ? v[0].idxs : null, ht = null, gt = !1;
+	function _t(e, n) {
 		if (t = e ?? [], r.data = r._data = t, i == 2) {
-			dt = 0;
-			for (let e = 1; e < v.length; e++) dt += t[e][0].length;
+			ft = 0;
+			for (let e = 1; e < v.length; e++) ft += t[e][0].length;
 		} else {
-			t.length == 0 && (r.data = r._data = t = [[]]), mt = t[0], dt = mt.length;
+			t.length == 0 && (r.data = r._data = t = [[]]), ht = t[0], ft = ht.length;
 			let e = t;
-			if (D == 2) {
+			if (te == 2) {
 				e = t.slice();
-				let n = e[0] = Array(dt);
-				for (let e = 0; e < dt; e++) n[e] = e;
+				let n = e[0] = Array(ft);
+				for (let e = 0; e < ft; e++) n[e] = e;
 			}
 			r._data = t = e;
 		}
-		if (Wt(!0), Qn("setData"), D == 2 && (ze = !0), n !== !1) {
+		if (Gt(!0), $n("setData"), te == 2 && (Be = !0), n !== !1) {
 			let e = E;
-			e.auto(r, ht) ? _t() : H(S, e.min, e.max), Be ||= O.left >= 0, He = !0, Yt();
+			e.auto(r, gt) ? vt() : gn(S, e.min, e.max), Ve ||= D.left >= 0, Ue = !0, Xt();
 		}
 	}
-	r.setData = gt;
-	function _t() {
-		ht = !0;
+	r.setData = _t;
+	function vt() {
+		gt = !0;
 		let e, n;
-		i == 1 && (dt > 0 ? (I = pt[0] = 0, ft = pt[1] = dt - 1, e = t[0][I], n = t[0][ft], D == 2 ? (e = I, n = ft) : e == n && (D == 3 ? [e, n] = Yl(e, e, E.log, !1) : D == 4 ? [e, n] = Xl(e, e, E.log, !1) : E.time ? n = e + du(86400 / _) : [e, n] = tu(e, n, Zl, !0))) : (I = pt[0] = e = null, ft = pt[1] = n = null)), H(S, e, n);
+		i == 1 && (ft > 0 ? (pt = F[0] = 0, mt = F[1] = ft - 1, e = t[0][pt], n = t[0][mt], te == 2 ? (e = pt, n = mt) : e == n && (te == 3 ? [e, n] = ru(e, e, E.log, !1) : te == 4 ? [e, n] = iu(e, e, E.log, !1) : E.time ? n = e + yu(86400 / _) : [e, n] = lu(e, n, au, !0))) : (pt = F[0] = e = null, mt = F[1] = n = null)), gn(S, e, n);
 	}
-	let vt, yt, bt, xt, St, Ct, wt, Tt, Et, Dt;
-	function Ot(e, t, n, r, i, a) {
-		e ??= cl, n ??= Vu, r ??= "butt", i ??= cl, a ??= "round", e != vt && (d.strokeStyle = vt = e), i != yt && (d.fillStyle = yt = i), t != bt && (d.lineWidth = bt = t), a != St && (d.lineJoin = St = a), r != Ct && (d.lineCap = Ct = r), n != xt && d.setLineDash(xt = n);
+	let yt, bt, xt, St, Ct, wt, Tt, Et, Dt, Ot;
+	function kt(e, t, n, r, i, a) {
+		e ??= gl, n ??= Xu, r ??= "butt", i ??= gl, a ??= "round", e != yt && (d.strokeStyle = yt = e), i != bt && (d.fillStyle = bt = i), t != xt && (d.lineWidth = xt = t), a != Ct && (d.lineJoin = Ct = a), r != wt && (d.lineCap = wt = r), n != St && d.setLineDash(St = n);
 	}
-	function kt(e, t, n, r) {
-		t != yt && (d.fillStyle = yt = t), e != wt && (d.font = wt = e), n != Tt && (d.textAlign = Tt = n), r != Et && (d.textBaseline = Et = r);
+	function At(e, t, n, r) {
+		t != bt && (d.fillStyle = bt = t), e != Tt && (d.font = Tt = e), n != Et && (d.textAlign = Et = n), r != Dt && (d.textBaseline = Dt = r);
 	}
-	function At(e, t, n, i, a = 0) {
-		if (i.length > 0 && e.auto(r, ht) && (t == null || t.min == null)) {
-			let t = nu(I, 0), r = nu(ft, i.length - 1), o = n.min == null ? Jl(i, t, r, a, e.distr == 3) : [n.min, n.max];
-			e.min = pu(e.min, n.min = o[0]), e.max = mu(e.max, n.max = o[1]);
+	function jt(e, t, n, i, a = 0) {
+		if (i.length > 0 && e.auto(r, gt) && (t == null || t.min == null)) {
+			let t = uu(pt, 0), r = uu(mt, i.length - 1), o = n.min == null ? nu(i, t, r, a, e.distr == 3) : [n.min, n.max];
+			e.min = xu(e.min, n.min = o[0]), e.max = Su(e.max, n.max = o[1]);
 		}
 	}
-	let jt = {
+	let Mt = {
 		min: null,
 		max: null
 	};
-	function Mt() {
+	function Nt() {
 		for (let e in b) {
 			let t = b[e];
-			re[e] == null && (t.min == null || re[S] != null && t.auto(r, ht)) && (re[e] = jt);
+			ie[e] == null && (t.min == null || ie[S] != null && t.auto(r, gt)) && (ie[e] = Mt);
 		}
 		for (let e in b) {
 			let t = b[e];
-			re[e] == null && t.from != null && re[t.from] != null && (re[e] = jt);
+			ie[e] == null && t.from != null && ie[t.from] != null && (ie[e] = Mt);
 		}
-		re[S] != null && Wt(!0);
+		ie[S] != null && Gt(!0);
 		let e = {};
-		for (let t in re) {
-			let n = re[t];
+		for (let t in ie) {
+			let n = ie[t];
 			if (n != null) {
-				let a = e[t] = Zu(b[t], Ju);
-				if (n.min != null) Qu(a, n);
+				let a = e[t] = od(b[t], rd);
+				if (n.min != null) sd(a, n);
 				else if (t != S || i == 2) {
-					if (dt == 0 && a.from == null) {
+					if (ft == 0 && a.from == null) {
 						let e = a.range(r, null, null, t);
 						a.min = e[0], a.max = e[1];
-					} else a.min = xu, a.max = -Infinity;
+					} else a.min = ku, a.max = -Infinity;
 				}
 			}
 		}
-		if (dt > 0) {
+		if (ft > 0) {
 			v.forEach((n, a) => {
 				if (i == 1) {
-					let i = n.scale, o = re[i];
+					let i = n.scale, o = ie[i];
 					if (o == null) return;
 					let s = e[i];
 					if (a == 0) {
 						let e = s.range(r, s.min, s.max, i);
-						s.min = e[0], s.max = e[1], I = Hl(s.min, t[0]), ft = Hl(s.max, t[0]), ft - I > 1 && (t[0][I] < s.min && I++, t[0][ft] > s.max && ft--), n.min = mt[I], n.max = mt[ft];
-					} else n.show && n.auto && At(s, o, n, t[a], n.sorted);
-					n.idxs[0] = I, n.idxs[1] = ft;
+						s.min = e[0], s.max = e[1], pt = Xl(s.min, t[0]), mt = Xl(s.max, t[0]), mt - pt > 1 && (t[0][pt] < s.min && pt++, t[0][mt] > s.max && mt--), n.min = ht[pt], n.max = ht[mt];
+					} else n.show && n.auto && jt(s, o, n, t[a], n.sorted);
+					n.idxs[0] = pt, n.idxs[1] = mt;
 				} else if (a > 0 && n.show && n.auto) {
 					let [r, i] = n.facets, o = r.scale, s = i.scale, [c, l] = t[a], u = e[o], d = e[s];
-					u != null && At(u, re[o], r, c, r.sorted), d != null && At(d, re[s], i, l, i.sorted), n.min = i.min, n.max = i.max;
+					u != null && jt(u, ie[o], r, c, r.sorted), d != null && jt(d, ie[s], i, l, i.sorted), n.min = i.min, n.max = i.max;
 				}
 			});
 			for (let t in e) {
-				let n = e[t], i = re[t];
+				let n = e[t], i = ie[t];
 				if (n.from == null && (i == null || i.min == null)) {
-					let e = n.range(r, n.min == xu ? null : n.min, n.max == -Infinity ? null : n.max, t);
+					let e = n.range(r, n.min == ku ? null : n.min, n.max == -Infinity ? null : n.max, t);
 					n.min = e[0], n.max = e[1];
 				}
 			}
@@ -5469,219 +5601,219 @@ function zp(e, t, n) {
 			if (i.min != r.min || i.max != r.max) {
 				i.min = r.min, i.max = r.max;
 				let e = i.distr;
-				i._min = e == 3 ? _u(i.min) : e == 4 ? bu(i.min, i.asinh) : e == 100 ? i.fwd(i.min) : i.min, i._max = e == 3 ? _u(i.max) : e == 4 ? bu(i.max, i.asinh) : e == 100 ? i.fwd(i.max) : i.max, n[t] = a = !0;
+				i._min = e == 3 ? Tu(i.min) : e == 4 ? Ou(i.min, i.asinh) : e == 100 ? i.fwd(i.min) : i.min, i._max = e == 3 ? Tu(i.max) : e == 4 ? Ou(i.max, i.asinh) : e == 100 ? i.fwd(i.max) : i.max, n[t] = a = !0;
 			}
 		}
 		if (a) {
 			v.forEach((e, t) => {
 				i == 2 ? t > 0 && n.y && (e._paths = null) : n[e.scale] && (e._paths = null);
 			});
-			for (let e in n) ze = !0, Qn("setScale", e);
-			de && O.left >= 0 && (Be = He = !0);
+			for (let e in n) Be = !0, $n("setScale", e);
+			O && D.left >= 0 && (Ve = Ue = !0);
 		}
-		for (let e in re) re[e] = null;
+		for (let e in ie) ie[e] = null;
 	}
-	function L(e) {
-		let t = Cu(I - 1, 0, dt - 1), n = Cu(ft + 1, 0, dt - 1);
+	function Pt(e) {
+		let t = ju(pt - 1, 0, ft - 1), n = ju(mt + 1, 0, ft - 1);
 		for (; e[t] == null && t > 0;) t--;
-		for (; e[n] == null && n < dt - 1;) n++;
+		for (; e[n] == null && n < ft - 1;) n++;
 		return [t, n];
 	}
-	function Nt() {
-		if (dt > 0) {
-			let e = v.some((e) => e._focus) && Dt != Ze.alpha;
-			e && (d.globalAlpha = Dt = Ze.alpha), v.forEach((e, n) => {
-				if (n > 0 && e.show && (R(n, !1), R(n, !0), e._paths == null)) {
-					let a = Dt;
-					Dt != e.alpha && (d.globalAlpha = Dt = e.alpha);
-					let o = i == 2 ? [0, t[n][0].length - 1] : L(t[n]);
-					e._paths = e.paths(r, n, o[0], o[1]), Dt != a && (d.globalAlpha = Dt = a);
+	function Ft() {
+		if (ft > 0) {
+			let e = v.some((e) => e._focus) && Ot != Qe.alpha;
+			e && (d.globalAlpha = Ot = Qe.alpha), v.forEach((e, n) => {
+				if (n > 0 && e.show && (I(n, !1), I(n, !0), e._paths == null)) {
+					let a = Ot;
+					Ot != e.alpha && (d.globalAlpha = Ot = e.alpha);
+					let o = i == 2 ? [0, t[n][0].length - 1] : Pt(t[n]);
+					e._paths = e.paths(r, n, o[0], o[1]), Ot != a && (d.globalAlpha = Ot = a);
 				}
 			}), v.forEach((e, t) => {
 				if (t > 0 && e.show) {
-					let n = Dt;
-					Dt != e.alpha && (d.globalAlpha = Dt = e.alpha), e._paths != null && Pt(t, !1);
+					let n = Ot;
+					Ot != e.alpha && (d.globalAlpha = Ot = e.alpha), e._paths != null && It(t, !1);
 					{
-						let n = e._paths == null ? null : e._paths.gaps, i = e.points.show(r, t, I, ft, n), a = e.points.filter(r, t, i, n);
-						(i || a) && (e.points._paths = e.points.paths(r, t, I, ft, a), Pt(t, !0));
+						let n = e._paths == null ? null : e._paths.gaps, i = e.points.show(r, t, pt, mt, n), a = e.points.filter(r, t, i, n);
+						(i || a) && (e.points._paths = e.points.paths(r, t, pt, mt, a), It(t, !0));
 					}
-					Dt != n && (d.globalAlpha = Dt = n), Qn("drawSeries", t);
+					Ot != n && (d.globalAlpha = Ot = n), $n("drawSeries", t);
 				}
-			}), e && (d.globalAlpha = Dt = 1);
+			}), e && (d.globalAlpha = Ot = 1);
 		}
 	}
-	function R(e, t) {
+	function I(e, t) {
 		let n = t ? v[e].points : v[e];
 		n._stroke = n.stroke(r, e), n._fill = n.fill(r, e);
 	}
-	function Pt(e, t) {
+	function It(e, t) {
 		let n = t ? v[e].points : v[e], { stroke: r, fill: i, clip: a, flags: o, _stroke: s = n._stroke, _fill: c = n._fill, _width: l = n.width } = n._paths;
-		l = Iu(l * wl, 3);
+		l = Gu(l * Ml, 3);
 		let u = null, f = l % 2 / 2;
 		t && c == null && (c = l > 0 ? "#fff" : s);
 		let p = n.pxAlign == 1 && f > 0;
 		if (p && d.translate(f, f), !t) {
-			let e = Ne - l / 2, t = Pe - l / 2, n = Fe + l, r = Ie + l;
+			let e = Pe - l / 2, t = Fe - l / 2, n = Ie + l, r = Le + l;
 			u = new Path2D(), u.rect(e, t, n, r);
 		}
-		t ? It(s, l, n.dash, n.cap, c, r, i, o, a) : Ft(e, s, l, n.dash, n.cap, c, r, i, o, u, a), p && d.translate(-f, -f);
+		t ? Lt(s, l, n.dash, n.cap, c, r, i, o, a) : L(e, s, l, n.dash, n.cap, c, r, i, o, u, a), p && d.translate(-f, -f);
 	}
-	function Ft(e, n, i, a, o, s, c, l, u, d, f) {
+	function L(e, n, i, a, o, s, c, l, u, d, f) {
 		let p = !1;
 		u != 0 && x.forEach((m, h) => {
 			if (m.series[0] == e) {
-				let e = v[m.series[1]], g = t[m.series[1]], _ = (e._paths || Bu).band;
-				Uu(_) && (_ = m.dir == 1 ? _[0] : _[1]);
+				let e = v[m.series[1]], g = t[m.series[1]], _ = (e._paths || Yu).band;
+				Qu(_) && (_ = m.dir == 1 ? _[0] : _[1]);
 				let y, b = null;
-				e.show && _ && ru(g, I, ft) ? (b = m.fill(r, h) || s, y = e._paths.clip) : _ = null, It(n, i, a, o, b, c, l, u, d, f, y, _), p = !0;
+				e.show && _ && du(g, pt, mt) ? (b = m.fill(r, h) || s, y = e._paths.clip) : _ = null, Lt(n, i, a, o, b, c, l, u, d, f, y, _), p = !0;
 			}
-		}), p || It(n, i, a, o, s, c, l, u, d, f);
+		}), p || Lt(n, i, a, o, s, c, l, u, d, f);
 	}
-	function It(e, t, n, r, i, a, o, s, c, l, u, f) {
-		Ot(e, t, n, r, i), (c || l || f) && (d.save(), c && d.clip(c), l && d.clip(l)), f ? (s & 3) == 3 ? (d.clip(f), u && d.clip(u), Rt(i, o), Lt(e, a, t)) : s & Gf ? (Rt(i, o), d.clip(f), Lt(e, a, t)) : s & Wf && (d.save(), d.clip(f), u && d.clip(u), Rt(i, o), d.restore(), Lt(e, a, t)) : (Rt(i, o), Lt(e, a, t)), (c || l || f) && d.restore();
+	function Lt(e, t, n, r, i, a, o, s, c, l, u, f) {
+		kt(e, t, n, r, i), (c || l || f) && (d.save(), c && d.clip(c), l && d.clip(l)), f ? (s & 3) == 3 ? (d.clip(f), u && d.clip(u), zt(i, o), Rt(e, a, t)) : s & ep ? (zt(i, o), d.clip(f), Rt(e, a, t)) : s & $f && (d.save(), d.clip(f), u && d.clip(u), zt(i, o), d.restore(), Rt(e, a, t)) : (zt(i, o), Rt(e, a, t)), (c || l || f) && d.restore();
 	}
-	function Lt(e, t, n) {
+	function Rt(e, t, n) {
 		n > 0 && (t instanceof Map ? t.forEach((e, t) => {
-			d.strokeStyle = vt = t, d.stroke(e);
+			d.strokeStyle = yt = t, d.stroke(e);
 		}) : t != null && e && d.stroke(t));
 	}
-	function Rt(e, t) {
+	function zt(e, t) {
 		t instanceof Map ? t.forEach((e, t) => {
-			d.fillStyle = yt = t, d.fill(e);
+			d.fillStyle = bt = t, d.fill(e);
 		}) : t != null && e && d.fill(t);
 	}
-	function zt(e, t, n, i) {
+	function Bt(e, t, n, i) {
 		let a = y[e], o;
 		if (i <= 0) o = [0, 0];
 		else {
 			let s = a._space = a.space(r, e, t, n, i);
-			o = Ip(t, n, a._incrs = a.incrs(r, e, t, n, i, s), i, s);
+			o = Gp(t, n, a._incrs = a.incrs(r, e, t, n, i, s), i, s);
 		}
 		return a._found = o;
 	}
-	function Bt(e, t, n, r, i, a, o, s, c, l) {
+	function Vt(e, t, n, r, i, a, o, s, c, l) {
 		let u = o % 2 / 2;
-		h == 1 && d.translate(u, u), Ot(s, o, c, l, s), d.beginPath();
+		h == 1 && d.translate(u, u), kt(s, o, c, l, s), d.beginPath();
 		let f, p, m, g, _ = i + (r == 0 || r == 3 ? -a : a);
 		n == 0 ? (p = i, g = _) : (f = i, m = _);
 		for (let r = 0; r < e.length; r++) t[r] != null && (n == 0 ? f = m = e[r] : p = g = e[r], d.moveTo(f, p), d.lineTo(m, g));
 		d.stroke(), h == 1 && d.translate(-u, -u);
 	}
-	function Vt(e) {
+	function Ht(e) {
 		let t = !0;
 		return y.forEach((n, i) => {
 			if (!n.show) return;
 			let a = b[n.scale];
 			if (a.min == null) {
-				n._show && (t = !1, n._show = !1, Wt(!1));
+				n._show && (t = !1, n._show = !1, Gt(!1));
 				return;
 			}
-			n._show || (t = !1, n._show = !0, Wt(!1));
-			let o = n.side, s = o % 2, { min: c, max: l } = a, [u, d] = zt(i, c, l, s == 0 ? N : P);
+			n._show || (t = !1, n._show = !0, Gt(!1));
+			let o = n.side, s = o % 2, { min: c, max: l } = a, [u, d] = Bt(i, c, l, s == 0 ? M : N);
 			if (d == 0) return;
-			let f = a.distr == 2, p = n._splits = n.splits(r, i, c, l, u, d, f), m = a.distr == 2 ? p.map((e) => mt[e]) : p, h = a.distr == 2 ? mt[p[1]] - mt[p[0]] : u, g = n._values = n.values(r, n.filter(r, m, i, d, h), i, d, h);
+			let f = a.distr == 2, p = n._splits = n.splits(r, i, c, l, u, d, f), m = a.distr == 2 ? p.map((e) => ht[e]) : p, h = a.distr == 2 ? ht[p[1]] - ht[p[0]] : u, g = n._values = n.values(r, n.filter(r, m, i, d, h), i, d, h);
 			n._rotate = o == 2 ? n.rotate(r, g, i, d) : 0;
 			let _ = n._size;
-			n._size = fu(n.size(r, g, i, e)), _ != null && n._size != _ && (t = !1);
+			n._size = bu(n.size(r, g, i, e)), _ != null && n._size != _ && (t = !1);
 		}), t;
 	}
-	function Ht(e) {
+	function Ut(e) {
 		let t = !0;
-		return lt.forEach((n, i) => {
-			let a = n(r, i, ot, e);
-			a != ut[i] && (t = !1), ut[i] = a;
+		return ut.forEach((n, i) => {
+			let a = n(r, i, P, e);
+			a != dt[i] && (t = !1), dt[i] = a;
 		}), t;
 	}
-	function Ut() {
+	function Wt() {
 		for (let e = 0; e < y.length; e++) {
 			let t = y[e];
 			if (!t.show || !t._show) continue;
 			let n = t.side, i = n % 2, a, o, c = t.stroke(r, e), l = n == 0 || n == 3 ? -1 : 1, [u, f] = t._found;
 			if (t.label != null) {
-				let s = t.labelGap * l, p = du((t._lpos + s) * wl);
-				kt(t.labelFont[0], c, "center", n == 2 ? rl : il), d.save(), i == 1 ? (a = o = 0, d.translate(p, du(Pe + Ie / 2)), d.rotate((n == 3 ? -cu : cu) / 2)) : (a = du(Ne + Fe / 2), o = p);
-				let m = wu(t.label) ? t.label(r, e, u, f) : t.label;
+				let s = t.labelGap * l, p = yu((t._lpos + s) * Ml);
+				At(t.labelFont[0], c, "center", n == 2 ? dl : fl), d.save(), i == 1 ? (a = o = 0, d.translate(p, yu(Fe + Le / 2)), d.rotate((n == 3 ? -gu : gu) / 2)) : (a = yu(Pe + Ie / 2), o = p);
+				let m = Mu(t.label) ? t.label(r, e, u, f) : t.label;
 				d.fillText(m, a, o), d.restore();
 			}
 			if (f == 0) continue;
-			let p = b[t.scale], m = i == 0 ? Fe : Ie, h = i == 0 ? Ne : Pe, _ = t._splits, v = p.distr == 2 ? _.map((e) => mt[e]) : _, x = p.distr == 2 ? mt[_[1]] - mt[_[0]] : u, S = t.ticks, C = t.border, w = S.show ? S.size : 0, ee = du(w * wl), T = du((t.alignTo == 2 ? t._size - w - t.gap : t.gap) * wl), E = t._rotate * -cu / 180, D = g(t._pos * wl), te = D + (ee + T) * l;
-			o = i == 0 ? te : 0, a = i == 1 ? te : 0;
-			let ne = t.font[0];
-			kt(ne, c, t.align == 1 ? al : t.align == 2 ? ol : E > 0 ? al : E < 0 ? ol : i == 0 ? "center" : n == 3 ? ol : al, E || i == 1 ? "middle" : n == 2 ? rl : il);
-			let re = t.font[1] * t.lineGap, ie = _.map((e) => g(s(e, p, m, h))), ae = t._values;
-			for (let e = 0; e < ae.length; e++) {
-				let t = ae[e];
+			let p = b[t.scale], m = i == 0 ? Ie : Le, h = i == 0 ? Pe : Fe, _ = t._splits, v = p.distr == 2 ? _.map((e) => ht[e]) : _, x = p.distr == 2 ? ht[_[1]] - ht[_[0]] : u, S = t.ticks, C = t.border, w = S.show ? S.size : 0, ee = yu(w * Ml), T = yu((t.alignTo == 2 ? t._size - w - t.gap : t.gap) * Ml), E = t._rotate * -gu / 180, te = g(t._pos * Ml), ne = te + (ee + T) * l;
+			o = i == 0 ? ne : 0, a = i == 1 ? ne : 0;
+			let re = t.font[0];
+			At(re, c, t.align == 1 ? pl : t.align == 2 ? ml : E > 0 ? pl : E < 0 ? ml : i == 0 ? "center" : n == 3 ? ml : pl, E || i == 1 ? "middle" : n == 2 ? dl : fl);
+			let ie = t.font[1] * t.lineGap, ae = _.map((e) => g(s(e, p, m, h))), oe = t._values;
+			for (let e = 0; e < oe.length; e++) {
+				let t = oe[e];
 				if (t != null) {
-					i == 0 ? a = ie[e] : o = ie[e], t = "" + t;
+					i == 0 ? a = ae[e] : o = ae[e], t = "" + t;
 					let n = t.indexOf("\n") == -1 ? [t] : t.split(/\n/gm);
 					for (let e = 0; e < n.length; e++) {
 						let t = n[e];
-						E ? (d.save(), d.translate(a, o + e * re), d.rotate(E), d.fillText(t, 0, 0), d.restore()) : d.fillText(t, a, o + e * re);
+						E ? (d.save(), d.translate(a, o + e * ie), d.rotate(E), d.fillText(t, 0, 0), d.restore()) : d.fillText(t, a, o + e * ie);
 					}
 				}
 			}
-			S.show && Bt(ie, S.filter(r, v, e, f, x), i, n, D, ee, Iu(S.width * wl, 3), S.stroke(r, e), S.dash, S.cap);
-			let oe = t.grid;
-			oe.show && Bt(ie, oe.filter(r, v, e, f, x), i, i == 0 ? 2 : 1, i == 0 ? Pe : Ne, i == 0 ? Ie : Fe, Iu(oe.width * wl, 3), oe.stroke(r, e), oe.dash, oe.cap), C.show && Bt([D], [1], +(i == 0), i == 0 ? 1 : 2, i == 1 ? Pe : Ne, i == 1 ? Ie : Fe, Iu(C.width * wl, 3), C.stroke(r, e), C.dash, C.cap);
+			S.show && Vt(ae, S.filter(r, v, e, f, x), i, n, te, ee, Gu(S.width * Ml, 3), S.stroke(r, e), S.dash, S.cap);
+			let se = t.grid;
+			se.show && Vt(ae, se.filter(r, v, e, f, x), i, i == 0 ? 2 : 1, i == 0 ? Fe : Pe, i == 0 ? Le : Ie, Gu(se.width * Ml, 3), se.stroke(r, e), se.dash, se.cap), C.show && Vt([te], [1], +(i == 0), i == 0 ? 1 : 2, i == 1 ? Fe : Pe, i == 1 ? Le : Ie, Gu(C.width * Ml, 3), C.stroke(r, e), C.dash, C.cap);
 		}
-		Qn("drawAxes");
+		$n("drawAxes");
 	}
-	function Wt(e) {
+	function Gt(e) {
 		v.forEach((t, n) => {
 			n > 0 && (t._paths = null, e && (i == 1 ? (t.min = null, t.max = null) : t.facets.forEach((e) => {
 				e.min = null, e.max = null;
 			})));
 		});
 	}
-	let Gt = !1, Kt = !1, qt = [];
-	function Jt() {
-		Kt = !1;
-		for (let e = 0; e < qt.length; e++) Qn(...qt[e]);
-		qt.length = 0;
-	}
+	let Kt = !1, qt = !1, Jt = [];
 	function Yt() {
-		Gt ||= (id(Zt), !0);
+		qt = !1;
+		for (let e = 0; e < Jt.length; e++) $n(...Jt[e]);
+		Jt.length = 0;
 	}
-	function Xt(e, t = !1) {
-		Gt = !0, Kt = t, e(r), Zt(), t && qt.length > 0 && queueMicrotask(Jt);
+	function Xt() {
+		Kt ||= (pd(Qt), !0);
 	}
-	r.batch = Xt;
-	function Zt() {
-		if (Le &&= (Mt(), !1), ze &&= (Ge(), !1), Re) {
-			if (kl(p, al, De), kl(p, rl, Oe), kl(p, tl, N), kl(p, nl, P), kl(m, al, De), kl(m, rl, Oe), kl(m, tl, N), kl(m, nl, P), kl(f, tl, Te), kl(f, nl, Ee), u.width = du(Te * wl), u.height = du(Ee * wl), y.forEach(({ _el: e, _show: t, _size: n, _pos: r, side: i }) => {
+	function Zt(e, t = !1) {
+		Kt = !0, qt = t, e(r), Qt(), t && Jt.length > 0 && queueMicrotask(Yt);
+	}
+	r.batch = Zt;
+	function Qt() {
+		if (Re &&= (Nt(), !1), Be &&= (Ke(), !1), ze) {
+			if (Ll(p, pl, Oe), Ll(p, dl, ke), Ll(p, ll, M), Ll(p, ul, N), Ll(m, pl, Oe), Ll(m, dl, ke), Ll(m, ll, M), Ll(m, ul, N), Ll(f, ll, Ee), Ll(f, ul, De), u.width = yu(Ee * Ml), u.height = yu(De * Ml), y.forEach(({ _el: e, _show: t, _size: n, _pos: r, side: i }) => {
 				if (e != null) {
 					if (t) {
 						let t = i === 3 || i === 0 ? n : 0, a = i % 2 == 1;
-						kl(e, a ? "left" : "top", r - t), kl(e, a ? "width" : "height", n), kl(e, a ? "top" : "left", a ? Oe : De), kl(e, a ? "height" : "width", a ? P : N), Ol(e, Uc);
-					} else Dl(e, Uc);
+						Ll(e, a ? "left" : "top", r - t), Ll(e, a ? "width" : "height", n), Ll(e, a ? "top" : "left", a ? ke : Oe), Ll(e, a ? "height" : "width", a ? N : M), Il(e, Zc);
+					} else Fl(e, Zc);
 				}
-			}), vt = yt = bt = St = Ct = wt = Tt = Et = xt = null, Dt = 1, In(!0), De != ke || Oe != Ae || N != je || P != Me) {
-				Wt(!1);
-				let e = N / je, t = P / Me;
-				if (de && !Be && O.left >= 0) {
-					O.left *= e, O.top *= t, V && Nl(V, du(O.left), 0, N, P), $t && Nl($t, 0, du(O.top), N, P);
-					for (let n = 0; n < et.length; n++) {
-						let r = et[n];
-						r != null && (tt[n] *= e, nt[n] *= t, Nl(r, fu(tt[n]), fu(nt[n]), N, P));
+			}), yt = bt = xt = Ct = wt = Tt = Et = Dt = St = null, Ot = 1, Ln(!0), Oe != Ae || ke != je || M != Me || N != Ne) {
+				Gt(!1);
+				let e = M / Me, t = N / Ne;
+				if (O && !Ve && D.left >= 0) {
+					D.left *= e, D.top *= t, z && Vl(z, yu(D.left), 0, M, N), B && Vl(B, 0, yu(D.top), M, N);
+					for (let n = 0; n < tt.length; n++) {
+						let r = tt[n];
+						r != null && (nt[n] *= e, rt[n] *= t, Vl(r, bu(nt[n]), bu(rt[n]), M, N));
 					}
 				}
-				if (pn.show && !Ve && pn.left >= 0 && pn.width > 0) {
-					pn.left *= e, pn.width *= e, pn.top *= t, pn.height *= t;
-					for (let e in zn) kl(mn, e, pn[e]);
+				if (H.show && !He && H.left >= 0 && H.width > 0) {
+					H.left *= e, H.width *= e, H.top *= t, H.height *= t;
+					for (let e in Bn) Ll(pn, e, H[e]);
 				}
-				ke = De, Ae = Oe, je = N, Me = P;
+				Ae = Oe, je = ke, Me = M, Ne = N;
 			}
-			Qn("setSize"), Re = !1;
+			$n("setSize"), ze = !1;
 		}
-		Te > 0 && Ee > 0 && (d.clearRect(0, 0, u.width, u.height), Qn("drawClear"), w.forEach((e) => e()), Qn("draw")), pn.show && Ve && (hn(pn), Ve = !1), de && Be && (W(null, !0, !1), Be = !1), ue.show && ue.live && He && (Nn(), He = !1), c || (c = !0, r.status = 1, Qn("ready")), ht = !1, Gt = !1;
+		Ee > 0 && De > 0 && (d.clearRect(0, 0, u.width, u.height), $n("drawClear"), w.forEach((e) => e()), $n("draw")), H.show && He && (mn(H), He = !1), O && Ve && (Fn(null, !0, !1), Ve = !1), de.show && de.live && Ue && (Nn(), Ue = !1), c || (c = !0, r.status = 1, $n("ready")), gt = !1, Kt = !1;
 	}
 	r.redraw = (e, t) => {
-		ze = t || !1, e === !1 ? Yt() : H(S, E.min, E.max);
+		Be = t || !1, e === !1 ? Xt() : gn(S, E.min, E.max);
 	};
-	function z(e, n) {
+	function $t(e, n) {
 		let i = b[e];
 		if (i.from == null) {
-			if (dt == 0) {
+			if (ft == 0) {
 				let t = i.range(r, n.min, n.max, e);
 				n.min = t[0], n.max = t[1];
 			}
@@ -5689,181 +5821,181 @@ function zp(e, t, n) {
 				let e = n.min;
 				n.min = n.max, n.max = e;
 			}
-			if (dt > 1 && n.min != null && n.max != null && n.max - n.min < 1e-16) return;
-			e == S && i.distr == 2 && dt > 0 && (n.min = Hl(n.min, t[0]), n.max = Hl(n.max, t[0]), n.min == n.max && n.max++), re[e] = n, Le = !0, Yt();
+			if (ft > 1 && n.min != null && n.max != null && n.max - n.min < 1e-16) return;
+			e == S && i.distr == 2 && ft > 0 && (n.min = Xl(n.min, t[0]), n.max = Xl(n.max, t[0]), n.min == n.max && n.max++), ie[e] = n, Re = !0, Xt();
 		}
 	}
-	r.setScale = z;
-	let Qt, B, V, $t, en, tn, nn, rn, an, on, sn, cn, ln = !1, un = O.drag, dn = un.x, fn = un.y;
-	de && (O.x && (Qt = jl(Gc, m)), O.y && (B = jl(Kc, m)), E.ori == 0 ? (V = Qt, $t = B) : (V = B, $t = Qt), sn = O.left, cn = O.top);
-	let pn = r.select = Qu({
+	r.setScale = $t;
+	let en, R, z, B, V, tn, nn, rn, an, on, sn, cn, ln = !1, un = D.drag, dn = un.x, fn = un.y;
+	O && (D.x && (en = zl($c, m)), D.y && (R = zl(el, m)), E.ori == 0 ? (z = en, B = R) : (z = R, B = en), sn = D.left, cn = D.top);
+	let H = r.select = sd({
 		show: !0,
 		over: !0,
 		left: 0,
 		width: 0,
 		top: 0,
 		height: 0
-	}, e.select), mn = pn.show ? jl(Wc, pn.over ? m : p) : null;
-	function hn(e, t) {
-		if (pn.show) {
-			for (let t in e) pn[t] = e[t], t in zn && kl(mn, t, e[t]);
-			t !== !1 && Qn("setSelect");
+	}, e.select), pn = H.show ? zl(Qc, H.over ? m : p) : null;
+	function mn(e, t) {
+		if (H.show) {
+			for (let t in e) H[t] = e[t], t in Bn && Ll(pn, t, e[t]);
+			t !== !1 && $n("setSelect");
 		}
 	}
-	r.setSelect = hn;
-	function gn(e) {
-		if (v[e].show) k && Ol(A[e], Uc);
-		else if (k && Dl(A[e], Uc), de) {
-			let t = $e ? et[0] : et[e];
-			t != null && Nl(t, -10, -10, N, P);
+	r.setSelect = mn;
+	function hn(e) {
+		if (v[e].show) fe && Il(_e[e], Zc);
+		else if (fe && Fl(_e[e], Zc), O) {
+			let t = et ? tt[0] : tt[e];
+			t != null && Vl(t, -10, -10, M, N);
 		}
 	}
-	function H(e, t, n) {
-		z(e, {
+	function gn(e, t, n) {
+		$t(e, {
 			min: t,
 			max: n
 		});
 	}
 	function _n(e, t, n, a) {
-		t.focus != null && En(e), t.show != null && v.forEach((n, r) => {
-			r > 0 && (e == r || e == null) && (n.show = t.show, gn(r), i == 2 ? (H(n.facets[0].scale, null, null), H(n.facets[1].scale, null, null)) : H(n.scale, null, null), Yt());
-		}), n !== !1 && Qn("setSeries", e, t), a && nr("setSeries", r, e, t);
+		t.focus != null && Tn(e), t.show != null && v.forEach((n, r) => {
+			r > 0 && (e == r || e == null) && (n.show = t.show, hn(r), i == 2 ? (gn(n.facets[0].scale, null, null), gn(n.facets[1].scale, null, null)) : gn(n.scale, null, null), Xt());
+		}), n !== !1 && $n("setSeries", e, t), a && W("setSeries", r, e, t);
 	}
 	r.setSeries = _n;
+	function U(e, t) {
+		sd(x[e], t);
+	}
 	function vn(e, t) {
-		Qu(x[e], t);
+		e.fill = Nu(e.fill || null), e.dir = uu(e.dir, -1), t ??= x.length, x.splice(t, 0, e);
 	}
-	function yn(e, t) {
-		e.fill = $(e.fill || null), e.dir = nu(e.dir, -1), t ??= x.length, x.splice(t, 0, e);
-	}
-	function bn(e) {
+	function yn(e) {
 		e == null ? x.length = 0 : x.splice(e, 1);
 	}
-	r.addBand = yn, r.setBand = vn, r.delBand = bn;
-	function xn(e, t) {
-		v[e].alpha = t, de && et[e] != null && (et[e].style.opacity = t), k && A[e] && (A[e].style.opacity = t);
+	r.addBand = vn, r.setBand = U, r.delBand = yn;
+	function bn(e, t) {
+		v[e].alpha = t, O && tt[e] != null && (tt[e].style.opacity = t), fe && _e[e] && (_e[e].style.opacity = t);
 	}
-	let Sn, Cn, wn, Tn = { focus: !0 };
-	function En(e) {
-		if (e != wn) {
-			let t = e == null, n = Ze.alpha != 1;
+	let xn, Sn, Cn, wn = { focus: !0 };
+	function Tn(e) {
+		if (e != Cn) {
+			let t = e == null, n = Qe.alpha != 1;
 			v.forEach((r, a) => {
 				if (i == 1 || a > 0) {
 					let i = t || a == 0 || a == e;
-					r._focus = t ? null : i, n && xn(a, i ? 1 : Ze.alpha);
+					r._focus = t ? null : i, n && bn(a, i ? 1 : Qe.alpha);
 				}
-			}), wn = e, n && Yt();
+			}), Cn = e, n && Xt();
 		}
 	}
-	k && Qe && Ce(pl, pe, (e) => {
-		O._lock || (Ye(e), wn != null && _n(null, Tn, !0, er.setSeries));
+	fe && $e && we(xl, me, (e) => {
+		D._lock || (Xe(e), Cn != null && _n(null, wn, !0, tr.setSeries));
 	});
-	function Dn(e, t, n) {
+	function En(e, t, n) {
 		let r = b[t];
-		n && (e = e / wl - (r.ori == 1 ? Oe : De));
-		let i = N;
-		r.ori == 1 && (i = P, e = i - e), r.dir == -1 && (e = i - e);
+		n && (e = e / Ml - (r.ori == 1 ? ke : Oe));
+		let i = M;
+		r.ori == 1 && (i = N, e = i - e), r.dir == -1 && (e = i - e);
 		let a = r._min, o = r._max, s = e / i, c = a + (o - a) * s, l = r.distr;
-		return l == 3 ? hu(10, c) : l == 4 ? yu(c, r.asinh) : l == 100 ? r.bwd(c) : c;
+		return l == 3 ? Cu(10, c) : l == 4 ? Du(c, r.asinh) : l == 100 ? r.bwd(c) : c;
 	}
-	function On(e, n) {
-		return Hl(Dn(e, S, n), t[0], I, ft);
+	function Dn(e, n) {
+		return Xl(En(e, S, n), t[0], pt, mt);
 	}
-	r.valToIdx = (e) => Hl(e, t[0]), r.posToIdx = On, r.posToVal = Dn, r.valToPos = (e, t, n) => b[t].ori == 0 ? a(e, b[t], n ? Fe : N, n ? Ne : 0) : o(e, b[t], n ? Ie : P, n ? Pe : 0), r.setCursor = (e, t, n) => {
-		sn = e.left, cn = e.top, W(null, t, n);
+	r.valToIdx = (e) => Xl(e, t[0]), r.posToIdx = Dn, r.posToVal = En, r.valToPos = (e, t, n) => b[t].ori == 0 ? a(e, b[t], n ? Ie : M, n ? Pe : 0) : o(e, b[t], n ? Le : N, n ? Fe : 0), r.setCursor = (e, t, n) => {
+		sn = e.left, cn = e.top, Fn(null, t, n);
 	};
+	function On(e, t) {
+		Ll(pn, pl, H.left = e), Ll(pn, ll, H.width = t);
+	}
 	function kn(e, t) {
-		kl(mn, al, pn.left = e), kl(mn, tl, pn.width = t);
+		Ll(pn, dl, H.top = e), Ll(pn, ul, H.height = t);
 	}
-	function An(e, t) {
-		kl(mn, rl, pn.top = e), kl(mn, nl, pn.height = t);
-	}
-	let jn = E.ori == 0 ? kn : An, Mn = E.ori == 1 ? kn : An;
-	function U() {
-		if (k && ue.live) for (let e = +(i == 2); e < v.length; e++) {
-			if (e == 0 && _e) continue;
-			let t = ue.values[e], n = 0;
-			for (let r in t) ge[e][n++].firstChild.nodeValue = t[r];
+	let An = E.ori == 0 ? On : kn, jn = E.ori == 1 ? On : kn;
+	function Mn() {
+		if (fe && de.live) for (let e = +(i == 2); e < v.length; e++) {
+			if (e == 0 && A) continue;
+			let t = de.values[e], n = 0;
+			for (let r in t) k[e][n++].firstChild.nodeValue = t[r];
 		}
 	}
 	function Nn(e, t) {
 		if (e != null && (e.idxs ? e.idxs.forEach((e, t) => {
-			le[t] = e;
-		}) : Gu(e.idx) || le.fill(e.idx), ue.idx = le[0]), k && ue.live) {
-			for (let e = 0; e < v.length; e++) (e > 0 || i == 1 && !_e) && Pn(e, le[e]);
-			U();
+			ue[t] = e;
+		}) : ed(e.idx) || ue.fill(e.idx), de.idx = ue[0]), fe && de.live) {
+			for (let e = 0; e < v.length; e++) (e > 0 || i == 1 && !A) && Pn(e, ue[e]);
+			Mn();
 		}
-		He = !1, t !== !1 && Qn("setLegend");
+		Ue = !1, t !== !1 && $n("setLegend");
 	}
 	r.setLegend = Nn;
 	function Pn(e, n) {
-		let i = v[e], a = e == 0 && D == 2 ? mt : t[e], o;
-		_e ? o = i.values(r, e, n) ?? ve : (o = i.value(r, n == null ? null : a[n], e, n), o = o == null ? ve : { _: o }), ue.values[e] = o;
+		let i = v[e], a = e == 0 && te == 2 ? ht : t[e], o;
+		A ? o = i.values(r, e, n) ?? ye : (o = i.value(r, n == null ? null : a[n], e, n), o = o == null ? ye : { _: o }), de.values[e] = o;
 	}
-	function W(e, n, a) {
-		an = sn, on = cn, [sn, cn] = O.move(r, sn, cn), O.left = sn, O.top = cn, de && (V && Nl(V, du(sn), 0, N, P), $t && Nl($t, 0, du(cn), N, P));
-		let o, s = I > ft;
-		Sn = xu, Cn = null;
-		let c = E.ori == 0 ? N : P, l = E.ori == 1 ? N : P;
-		if (sn < 0 || dt == 0 || s) {
-			o = O.idx = null;
+	function Fn(e, n, a) {
+		an = sn, on = cn, [sn, cn] = D.move(r, sn, cn), D.left = sn, D.top = cn, O && (z && Vl(z, yu(sn), 0, M, N), B && Vl(B, 0, yu(cn), M, N));
+		let o, s = pt > mt;
+		xn = ku, Sn = null;
+		let c = E.ori == 0 ? M : N, l = E.ori == 1 ? M : N;
+		if (sn < 0 || ft == 0 || s) {
+			o = D.idx = null;
 			for (let e = 0; e < v.length; e++) {
-				let t = et[e];
-				t != null && Nl(t, -10, -10, N, P);
+				let t = tt[e];
+				t != null && Vl(t, -10, -10, M, N);
 			}
-			Qe && _n(null, Tn, !0, e == null && er.setSeries), ue.live && (le.fill(o), He = !0);
+			$e && _n(null, wn, !0, e == null && tr.setSeries), de.live && (ue.fill(o), Ue = !0);
 		} else {
 			let e, n, a;
-			i == 1 && (e = E.ori == 0 ? sn : cn, n = Dn(e, S), o = O.idx = Hl(n, t[0], I, ft), a = te(t[0][o], E, c, 0));
+			i == 1 && (e = E.ori == 0 ? sn : cn, n = En(e, S), o = D.idx = Xl(n, t[0], pt, mt), a = ne(t[0][o], E, c, 0));
 			let s = -10, u = -10, d = 0, f = 0, p = !0, m = "", h = "";
 			for (let e = +(i == 2); e < v.length; e++) {
-				let g = v[e], _ = le[e], y = _ == null ? null : i == 1 ? t[e][_] : t[e][1][_], x = O.dataIdx(r, e, o, n), S = x == null ? null : i == 1 ? t[e][x] : t[e][1][x];
-				if (He = He || S != y || x != _, le[e] = x, e > 0 && g.show) {
-					let n = x == null ? -10 : x == o ? a : te(i == 1 ? t[0][x] : t[e][0][x], E, c, 0), _ = S == null ? -10 : ne(S, i == 1 ? b[g.scale] : b[g.facets[1].scale], l, 0);
-					if (Qe && S != null) {
-						let t = E.ori == 1 ? sn : cn, n = lu(Ze.dist(r, e, x, _, t));
-						if (n < Sn) {
-							let r = Ze.bias;
+				let g = v[e], _ = ue[e], y = _ == null ? null : i == 1 ? t[e][_] : t[e][1][_], x = D.dataIdx(r, e, o, n), S = x == null ? null : i == 1 ? t[e][x] : t[e][1][x];
+				if (Ue = Ue || S != y || x != _, ue[e] = x, e > 0 && g.show) {
+					let n = x == null ? -10 : x == o ? a : ne(i == 1 ? t[0][x] : t[e][0][x], E, c, 0), _ = S == null ? -10 : re(S, i == 1 ? b[g.scale] : b[g.facets[1].scale], l, 0);
+					if ($e && S != null) {
+						let t = E.ori == 1 ? sn : cn, n = _u(Qe.dist(r, e, x, _, t));
+						if (n < xn) {
+							let r = Qe.bias;
 							if (r != 0) {
-								let i = Dn(t, g.scale), a = S >= 0 ? 1 : -1, o = i >= 0 ? 1 : -1;
-								o == a && (o == 1 ? r == 1 ? S >= i : S <= i : r == 1 ? S <= i : S >= i) && (Sn = n, Cn = e);
-							} else Sn = n, Cn = e;
+								let i = En(t, g.scale), a = S >= 0 ? 1 : -1, o = i >= 0 ? 1 : -1;
+								o == a && (o == 1 ? r == 1 ? S >= i : S <= i : r == 1 ? S <= i : S >= i) && (xn = n, Sn = e);
+							} else xn = n, Sn = e;
 						}
 					}
-					if (He || $e) {
+					if (Ue || et) {
 						let t, i;
 						E.ori == 0 ? (t = n, i = _) : (t = _, i = n);
-						let a, o, c, l, g, v, y = !0, b = Xe.bbox;
+						let a, o, c, l, g, v, y = !0, b = Ze.bbox;
 						if (b != null) {
 							y = !1;
 							let t = b(r, e);
 							c = t.left, l = t.top, a = t.width, o = t.height;
-						} else c = t, l = i, a = o = Xe.size(r, e);
-						if (v = Xe.fill(r, e), g = Xe.stroke(r, e), $e) e == Cn && Sn <= Ze.prox && (s = c, u = l, d = a, f = o, p = y, m = v, h = g);
+						} else c = t, l = i, a = o = Ze.size(r, e);
+						if (v = Ze.fill(r, e), g = Ze.stroke(r, e), et) e == Sn && xn <= Qe.prox && (s = c, u = l, d = a, f = o, p = y, m = v, h = g);
 						else {
-							let t = et[e];
-							t != null && (tt[e] = c, nt[e] = l, Ll(t, a, o, y), Fl(t, v, g), Nl(t, fu(c), fu(l), N, P));
+							let t = tt[e];
+							t != null && (nt[e] = c, rt[e] = l, Gl(t, a, o, y), Ul(t, v, g), Vl(t, bu(c), bu(l), M, N));
 						}
 					}
 				}
 			}
-			if ($e) {
-				let e = Ze.prox;
-				if (He || (wn == null ? Sn <= e : Sn > e || Cn != wn)) {
-					let e = et[0];
-					e != null && (tt[0] = s, nt[0] = u, Ll(e, d, f, p), Fl(e, m, h), Nl(e, fu(s), fu(u), N, P));
+			if (et) {
+				let e = Qe.prox;
+				if (Ue || (Cn == null ? xn <= e : xn > e || Sn != Cn)) {
+					let e = tt[0];
+					e != null && (nt[0] = s, rt[0] = u, Gl(e, d, f, p), Ul(e, m, h), Vl(e, bu(s), bu(u), M, N));
 				}
 			}
 		}
-		if (pn.show && ln) {
+		if (H.show && ln) {
 			if (e != null) {
-				let [t, n] = er.scales, [r, i] = er.match, [a, o] = e.cursor.sync.scales, s = e.cursor.drag;
+				let [t, n] = tr.scales, [r, i] = tr.match, [a, o] = e.cursor.sync.scales, s = e.cursor.drag;
 				if (dn = s._x, fn = s._y, dn || fn) {
 					let { left: s, top: u, width: d, height: f } = e.select, p = e.scales[a].ori, m = e.posToVal, h, g, _, v, y, x = t != null && r(t, a), S = n != null && i(n, o);
-					x && dn ? (p == 0 ? (h = s, g = d) : (h = u, g = f), _ = b[t], v = te(m(h, a), _, c, 0), y = te(m(h + g, a), _, c, 0), jn(pu(v, y), lu(y - v))) : jn(0, c), S && fn ? (p == 1 ? (h = s, g = d) : (h = u, g = f), _ = b[n], v = ne(m(h, o), _, l, 0), y = ne(m(h + g, o), _, l, 0), Mn(pu(v, y), lu(y - v))) : Mn(0, l);
-				} else Bn();
+					x && dn ? (p == 0 ? (h = s, g = d) : (h = u, g = f), _ = b[t], v = ne(m(h, a), _, c, 0), y = ne(m(h + g, a), _, c, 0), An(xu(v, y), _u(y - v))) : An(0, c), S && fn ? (p == 1 ? (h = s, g = d) : (h = u, g = f), _ = b[n], v = re(m(h, o), _, l, 0), y = re(m(h + g, o), _, l, 0), jn(xu(v, y), _u(y - v))) : jn(0, l);
+				} else Vn();
 			} else {
-				let e = lu(an - en), t = lu(on - tn);
+				let e = _u(an - V), t = _u(on - tn);
 				if (E.ori == 1) {
 					let n = e;
 					e = t, t = n;
@@ -5872,163 +6004,163 @@ function zp(e, t, n) {
 				let n = un.uni;
 				n == null ? un.x && un.y && (dn || fn) && (dn = fn = !0) : dn && fn && (dn = e >= n, fn = t >= n, !dn && !fn && (t > e ? fn = !0 : dn = !0));
 				let r, i;
-				dn && (E.ori == 0 ? (r = nn, i = sn) : (r = rn, i = cn), jn(pu(r, i), lu(i - r)), fn || Mn(0, l)), fn && (E.ori == 1 ? (r = nn, i = sn) : (r = rn, i = cn), Mn(pu(r, i), lu(i - r)), dn || jn(0, c)), !dn && !fn && (jn(0, 0), Mn(0, 0));
+				dn && (E.ori == 0 ? (r = nn, i = sn) : (r = rn, i = cn), An(xu(r, i), _u(i - r)), fn || jn(0, l)), fn && (E.ori == 1 ? (r = nn, i = sn) : (r = rn, i = cn), jn(xu(r, i), _u(i - r)), dn || An(0, c)), !dn && !fn && (An(0, 0), jn(0, 0));
 			}
 		}
 		if (un._x = dn, un._y = fn, e == null) {
 			if (a) {
-				if (G != null) {
-					let [e, t] = er.scales;
-					er.values[0] = e == null ? null : Dn(E.ori == 0 ? sn : cn, e), er.values[1] = t == null ? null : Dn(E.ori == 1 ? sn : cn, t);
+				if (nr != null) {
+					let [e, t] = tr.scales;
+					tr.values[0] = e == null ? null : En(E.ori == 0 ? sn : cn, e), tr.values[1] = t == null ? null : En(E.ori == 1 ? sn : cn, t);
 				}
-				nr(ll, r, sn, cn, N, P, o);
+				W(_l, r, sn, cn, M, N, o);
 			}
-			if (Qe) {
-				let e = a && er.setSeries, t = Ze.prox;
-				wn == null ? Sn <= t && _n(Cn, Tn, !0, e) : Sn > t ? _n(null, Tn, !0, e) : Cn != wn && _n(Cn, Tn, !0, e);
+			if ($e) {
+				let e = a && tr.setSeries, t = Qe.prox;
+				Cn == null ? xn <= t && _n(Sn, wn, !0, e) : xn > t ? _n(null, wn, !0, e) : Sn != Cn && _n(Sn, wn, !0, e);
 			}
 		}
-		He && (ue.idx = o, Nn()), n !== !1 && Qn("setCursor");
+		Ue && (de.idx = o, Nn()), n !== !1 && $n("setCursor");
 	}
-	let Fn = null;
+	let In = null;
 	Object.defineProperty(r, "rect", { get() {
-		return Fn ?? In(!1), Fn;
+		return In ?? Ln(!1), In;
 	} });
-	function In(e = !1) {
-		e ? Fn = null : (Fn = m.getBoundingClientRect(), Qn("syncRect", Fn));
+	function Ln(e = !1) {
+		e ? In = null : (In = m.getBoundingClientRect(), $n("syncRect", In));
 	}
-	function Ln(e, t, n, r, i, a, o) {
-		O._lock || ln && e != null && e.movementX == 0 && e.movementY == 0 || (Rn(e, t, n, r, i, a, o, !1, e != null), e == null ? W(t, !0, !1) : W(null, !0, !0));
+	function Rn(e, t, n, r, i, a, o) {
+		D._lock || ln && e != null && e.movementX == 0 && e.movementY == 0 || (zn(e, t, n, r, i, a, o, !1, e != null), e == null ? Fn(t, !0, !1) : Fn(null, !0, !0));
 	}
-	function Rn(e, t, n, i, a, o, c, l, u) {
-		if (Fn ?? In(!1), Ye(e), e != null) n = e.clientX - Fn.left, i = e.clientY - Fn.top;
+	function zn(e, t, n, i, a, o, c, l, u) {
+		if (In ?? Ln(!1), Xe(e), e != null) n = e.clientX - In.left, i = e.clientY - In.top;
 		else {
 			if (n < 0 || i < 0) {
 				sn = -10, cn = -10;
 				return;
 			}
-			let [e, r] = er.scales, c = t.cursor.sync, [l, u] = c.values, [d, f] = c.scales, [p, m] = er.match, h = t.axes[0].side % 2 == 1, g = E.ori == 0 ? N : P, _ = E.ori == 1 ? N : P, v = h ? o : a, y = h ? a : o, x = h ? i : n, S = h ? n : i;
+			let [e, r] = tr.scales, c = t.cursor.sync, [l, u] = c.values, [d, f] = c.scales, [p, m] = tr.match, h = t.axes[0].side % 2 == 1, g = E.ori == 0 ? M : N, _ = E.ori == 1 ? M : N, v = h ? o : a, y = h ? a : o, x = h ? i : n, S = h ? n : i;
 			if (n = d == null ? x / v * g : p(e, d) ? s(l, b[e], g, 0) : -10, i = f == null ? S / y * _ : m(r, f) ? s(u, b[r], _, 0) : -10, E.ori == 1) {
 				let e = n;
 				n = i, i = e;
 			}
 		}
-		u && (t == null || t.cursor.event.type == ll) && ((n <= 1 || n >= N - 1) && (n = Nu(n, N)), (i <= 1 || i >= P - 1) && (i = Nu(i, P))), l ? (en = n, tn = i, [nn, rn] = O.move(r, n, i)) : (sn = n, cn = i);
+		u && (t == null || t.cursor.event.type == _l) && ((n <= 1 || n >= M - 1) && (n = Hu(n, M)), (i <= 1 || i >= N - 1) && (i = Hu(i, N))), l ? (V = n, tn = i, [nn, rn] = D.move(r, n, i)) : (sn = n, cn = i);
 	}
-	let zn = {
+	let Bn = {
 		width: 0,
 		height: 0,
 		left: 0,
 		top: 0
 	};
-	function Bn() {
-		hn(zn, !1);
+	function Vn() {
+		mn(Bn, !1);
 	}
-	let Vn, Hn, Un, Wn;
-	function Gn(e, t, n, i, a, o, s) {
-		ln = !0, dn = fn = un._x = un._y = !1, Rn(e, t, n, i, a, o, s, !0, !1), e != null && (Ce(dl, xl, Kn, !1), nr(ul, r, nn, rn, N, P, null));
-		let { left: c, top: l, width: u, height: d } = pn;
-		Vn = c, Hn = l, Un = u, Wn = d;
-	}
+	let Hn, Un, Wn, Gn;
 	function Kn(e, t, n, i, a, o, s) {
-		ln = un._x = un._y = !1, Rn(e, t, n, i, a, o, s, !1, !0);
-		let { left: c, top: l, width: u, height: d } = pn, f = u > 0 || d > 0, p = Vn != c || Hn != l || Un != u || Wn != d;
-		if (f && p && hn(pn), un.setScale && f && p) {
-			let e = c, t = u, n = l, r = d;
-			if (E.ori == 1 && (e = l, t = d, n = c, r = u), dn && H(S, Dn(e, S), Dn(e + t, S)), fn) for (let e in b) {
-				let t = b[e];
-				e != S && t.from == null && t.min != xu && H(e, Dn(n + r, e), Dn(n, e));
-			}
-			Bn();
-		} else O.lock && (O._lock = !O._lock, W(t, !0, e != null));
-		e != null && (we(dl, xl), nr(dl, r, sn, cn, N, P, null));
+		ln = !0, dn = fn = un._x = un._y = !1, zn(e, t, n, i, a, o, s, !0, !1), e != null && (we(yl, kl, qn, !1), W(vl, r, nn, rn, M, N, null));
+		let { left: c, top: l, width: u, height: d } = H;
+		Hn = c, Un = l, Wn = u, Gn = d;
 	}
-	function qn(e, t, n, r, i, a, o) {
-		if (O._lock) return;
-		Ye(e);
+	function qn(e, t, n, i, a, o, s) {
+		ln = un._x = un._y = !1, zn(e, t, n, i, a, o, s, !1, !0);
+		let { left: c, top: l, width: u, height: d } = H, f = u > 0 || d > 0, p = Hn != c || Un != l || Wn != u || Gn != d;
+		if (f && p && mn(H), un.setScale && f && p) {
+			let e = c, t = u, n = l, r = d;
+			if (E.ori == 1 && (e = l, t = d, n = c, r = u), dn && gn(S, En(e, S), En(e + t, S)), fn) for (let e in b) {
+				let t = b[e];
+				e != S && t.from == null && t.min != ku && gn(e, En(n + r, e), En(n, e));
+			}
+			Vn();
+		} else D.lock && (D._lock = !D._lock, Fn(t, !0, e != null));
+		e != null && (Te(yl, kl), W(yl, r, sn, cn, M, N, null));
+	}
+	function Jn(e, t, n, r, i, a, o) {
+		if (D._lock) return;
+		Xe(e);
 		let s = ln;
 		if (ln) {
 			let e = !0, t = !0, n, r;
-			E.ori == 0 ? (n = dn, r = fn) : (n = fn, r = dn), n && r && (e = sn <= 10 || sn >= N - 10, t = cn <= 10 || cn >= P - 10), n && e && (sn = sn < nn ? 0 : N), r && t && (cn = cn < rn ? 0 : P), W(null, !0, !0), ln = !1;
+			E.ori == 0 ? (n = dn, r = fn) : (n = fn, r = dn), n && r && (e = sn <= 10 || sn >= M - 10, t = cn <= 10 || cn >= N - 10), n && e && (sn = sn < nn ? 0 : M), r && t && (cn = cn < rn ? 0 : N), Fn(null, !0, !0), ln = !1;
 		}
-		sn = -10, cn = -10, le.fill(null), W(null, !0, !0), s && (ln = s);
+		sn = -10, cn = -10, ue.fill(null), Fn(null, !0, !0), s && (ln = s);
 	}
-	function Jn(e, t, n, i, a, o, s) {
-		O._lock || (Ye(e), _t(), Bn(), e != null && nr(ml, r, sn, cn, N, P, null));
+	function Yn(e, t, n, i, a, o, s) {
+		D._lock || (Xe(e), vt(), Vn(), e != null && W(Sl, r, sn, cn, M, N, null));
 	}
-	function Yn() {
-		y.forEach(Rp), Ue(r.width, r.height, !0);
+	function Xn() {
+		y.forEach(qp), We(r.width, r.height, !0);
 	}
-	Bl(vl, Sl, Yn);
-	let Xn = {};
-	Xn.mousedown = Gn, Xn.mousemove = Ln, Xn.mouseup = Kn, Xn.dblclick = Jn, Xn.setSeries = (e, t, n, i) => {
-		let a = er.match[2];
+	Jl(El, Al, Xn);
+	let Zn = {};
+	Zn.mousedown = Kn, Zn.mousemove = Rn, Zn.mouseup = qn, Zn.dblclick = Yn, Zn.setSeries = (e, t, n, i) => {
+		let a = tr.match[2];
 		n = a(r, t, n), n != -1 && _n(n, i, !0, !1);
-	}, de && (Ce(ul, m, Gn), Ce(ll, m, Ln), Ce(fl, m, (e) => {
-		Ye(e), In(!1);
-	}), Ce(pl, m, qn), Ce(ml, m, Jn), Sp.add(r), r.syncRect = In);
-	let Zn = r.hooks = e.hooks || {};
-	function Qn(e, t, n) {
-		Kt ? qt.push([
+	}, O && (we(vl, m, Kn), we(_l, m, Rn), we(bl, m, (e) => {
+		Xe(e), Ln(!1);
+	}), we(xl, m, Jn), we(Sl, m, Yn), jp.add(r), r.syncRect = Ln);
+	let Qn = r.hooks = e.hooks || {};
+	function $n(e, t, n) {
+		qt ? Jt.push([
 			e,
 			t,
 			n
-		]) : e in Zn && Zn[e].forEach((e) => {
+		]) : e in Qn && Qn[e].forEach((e) => {
 			e.call(null, r, t, n);
 		});
 	}
 	(e.plugins || []).forEach((e) => {
-		for (let t in e.hooks) Zn[t] = (Zn[t] || []).concat(e.hooks[t]);
+		for (let t in e.hooks) Qn[t] = (Qn[t] || []).concat(e.hooks[t]);
 	});
-	let $n = (e, t, n) => n, er = Qu({
+	let er = (e, t, n) => n, tr = sd({
 		key: null,
 		setSeries: !1,
 		filters: {
-			pub: ku,
-			sub: ku
+			pub: Ru,
+			sub: Ru
 		},
 		scales: [S, v[1] ? v[1].scale : null],
 		match: [
-			Au,
-			Au,
-			$n
+			zu,
+			zu,
+			er
 		],
 		values: [null, null]
-	}, O.sync);
-	er.match.length == 2 && er.match.push($n), O.sync = er;
-	let G = er.key, tr = Uf(G);
-	function nr(e, t, n, r, i, a, o) {
-		er.filters.pub(e, t, n, r, i, a, o) && tr.pub(e, t, n, r, i, a, o);
+	}, D.sync);
+	tr.match.length == 2 && tr.match.push(er), D.sync = tr;
+	let nr = tr.key, rr = Qf(nr);
+	function W(e, t, n, r, i, a, o) {
+		tr.filters.pub(e, t, n, r, i, a, o) && rr.pub(e, t, n, r, i, a, o);
 	}
-	tr.sub(r);
-	function rr(e, t, n, r, i, a, o) {
-		er.filters.sub(e, t, n, r, i, a, o) && Xn[e](null, t, n, r, i, a, o);
+	rr.sub(r);
+	function ir(e, t, n, r, i, a, o) {
+		tr.filters.sub(e, t, n, r, i, a, o) && Zn[e](null, t, n, r, i, a, o);
 	}
-	r.pub = rr;
-	function ir() {
-		tr.unsub(r), Sp.delete(r), Se.clear(), Vl(vl, Sl, Yn), l.remove(), pe?.remove(), Qn("destroy");
-	}
-	r.destroy = ir;
+	r.pub = ir;
 	function ar() {
-		Qn("init", e, t), gt(t || e.data, !1), re[S] ? z(S, re[S]) : _t(), Ve = pn.show && (pn.width > 0 || pn.height > 0), Be = He = !0, Ue(e.width, e.height);
+		rr.unsub(r), jp.delete(r), Ce.clear(), Yl(El, Al, Xn), l.remove(), me?.remove(), $n("destroy");
 	}
-	return v.forEach(it), y.forEach(st), n ? n instanceof HTMLElement ? (n.appendChild(l), ar()) : n(r, ar) : ar(), r;
+	r.destroy = ar;
+	function or() {
+		$n("init", e, t), _t(t || e.data, !1), ie[S] ? $t(S, ie[S]) : vt(), He = H.show && (H.width > 0 || H.height > 0), Ve = Ue = !0, We(e.width, e.height);
+	}
+	return v.forEach(at), y.forEach(ct), n ? n instanceof HTMLElement ? (n.appendChild(l), or()) : n(r, or) : or(), r;
 }
-zp.assign = Qu, zp.fmtNum = ou, zp.rangeNum = tu, zp.rangeLog = Yl, zp.rangeAsinh = Xl, zp.orient = Kf, zp.pxRatio = wl, zp.join = rd, zp.fmtDate = gd, zp.tzDate = vd, zp.sync = Uf;
+Jp.assign = sd, Jp.fmtNum = mu, Jp.rangeNum = lu, Jp.rangeLog = ru, Jp.rangeAsinh = iu, Jp.orient = tp, Jp.pxRatio = Ml, Jp.join = fd, Jp.fmtDate = Td, Jp.tzDate = Dd, Jp.sync = Qf;
 {
-	zp.addGap = Zf, zp.clipGaps = Xf;
-	let e = zp.paths = { points: dp };
-	e.linear = hp, e.stepped = gp, e.bars = vp, e.spline = bp;
+	Jp.addGap = op, Jp.clipGaps = ap;
+	let e = Jp.paths = { points: bp };
+	e.linear = wp, e.stepped = Tp, e.bars = Dp, e.spline = kp;
 }
 // src/roles.ts
-var Bp = /^(f16|bf16|f32|f64)\[/;
-function Vp(e) {
+var Yp = /^(f16|bf16|f32|f64)\[/;
+function Xp(e) {
 	let t = e.type ?? "", n = e.name.toLowerCase();
 	if (t === "binary") return "bytes";
-	if (Qs(t) || /^(date|timestamp|duration)/.test(t)) return "number";
+	if (rc(t) || /^(date|timestamp|duration)/.test(t)) return "number";
 	if (t === "utf8" || t === "categorical") return "text";
 	let r = /\[([\d,?]*)\]$/.exec(t)?.[1].split(",") ?? [];
-	if (Bp.test(t)) {
+	if (Yp.test(t)) {
 		if (r.length === 2 && /^[34]$/.test(r[0]) && r[1] === "4" || r.length === 1 && r[0] === "3" && /position|translation|xyz|location/.test(n)) return "pose";
 		let e = Number(r[1]);
 		if (r.length === 2 && e >= 7 && e <= 10 && /box|cuboid|object|annotation/.test(n)) return "boxes";
@@ -6037,13 +6169,13 @@ function Vp(e) {
 	return /\[[\d,?]+\]$/.test(t) ? "tensor" : "other";
 }
 // src/along.ts
-var Hp = 6;
-function Up(e, t) {
+var Zp = 6;
+function Qp(e, t) {
 	if (e == null) return null;
-	let n = t === "bf16" ? oc(Number(e)) : Number(e);
+	let n = t === "bf16" ? fc(Number(e)) : Number(e);
 	return Number.isFinite(n) ? n : null;
 }
-function Wp(e, t) {
+function $p(e, t) {
 	let n = e.rows.map((e) => e ?? 0), r = {
 		rows: n,
 		plots: [],
@@ -6051,9 +6183,9 @@ function Wp(e, t) {
 	}, i = new Map();
 	for (let a of t) {
 		if (!e.types.has(a.name)) continue;
-		if (Vp(a) === "pose") {
+		if (Xp(a) === "pose") {
 			let t = n.flatMap((t, n) => {
-				let r = cc(e.value(a.name, n), a.type ?? "");
+				let r = mc(e.value(a.name, n), a.type ?? "");
 				if (!r) return [];
 				let [i, o] = r.shape.length === 2 ? [r.values[3], r.values[7]] : [r.values[0], r.values[1]];
 				return [{
@@ -6068,7 +6200,7 @@ function Wp(e, t) {
 			});
 			continue;
 		}
-		let t = n.map((t, n) => Up(e.value(a.name, n), a.type)), o = {
+		let t = n.map((t, n) => Qp(e.value(a.name, n), a.type)), o = {
 			name: a.name,
 			type: a.type,
 			unit: a.unit,
@@ -6077,26 +6209,26 @@ function Wp(e, t) {
 		}, s = a.unit ?? a.name;
 		i.has(s) || i.set(s, []), i.get(s).push(o);
 	}
-	return r.plots = [...i.values()].slice(0, Hp), r;
+	return r.plots = [...i.values()].slice(0, Zp), r;
 }
 // src/Plot.svelte
-var Gp = K("<span><i></i> <b> </b></span>"), Kp = K("<figure class=\"plot\"><div class=\"canvas\"></div> <figcaption></figcaption></figure>");
-function qp(e, t) {
-	Fe(t, !0);
-	let n = L(void 0), r = L(null), i = [
+var em = K("<span><i></i> <b> </b></span>"), tm = K("<figure class=\"plot\"><div class=\"canvas\"></div> <figcaption></figcaption></figure>");
+function nm(e, t) {
+	Re(t, !0);
+	let n = I(void 0), r = I(null), i = [
 		"--line-1",
 		"--line-2",
 		"--line-3",
 		"--line-4",
 		"--line-5",
 		"--line-6"
-	], a = matchMedia("(prefers-color-scheme: dark)"), o = F(() => t.series.every((e) => e.isFlag) ? 66 : 116), s = L(Vt(a.matches));
-	dn(() => {
-		let e = () => R(s, a.matches, !0);
+	], a = matchMedia("(prefers-color-scheme: dark)"), o = P(() => t.series.every((e) => e.isFlag) ? 66 : 116), s = I(Wt(a.matches));
+	H(() => {
+		let e = () => L(s, a.matches, !0);
 		return a.addEventListener("change", e), () => a.removeEventListener("change", e);
-	}), dn(() => {
-		if (G(s), !G(n)) return;
-		let e = getComputedStyle(G(n)), a = (t) => e.getPropertyValue(t).trim(), c = {
+	}), H(() => {
+		if (W(s), !W(n)) return;
+		let e = getComputedStyle(W(n)), a = (t) => e.getPropertyValue(t).trim(), c = {
 			stroke: a("--soft"),
 			grid: {
 				stroke: a("--line"),
@@ -6104,9 +6236,9 @@ function qp(e, t) {
 			},
 			ticks: { show: !1 },
 			font: "11px system-ui"
-		}, l = new zp({
-			width: G(n).clientWidth || 300,
-			height: G(o),
+		}, l = new Jp({
+			width: W(n).clientWidth || 300,
+			height: W(o),
 			legend: { show: !1 },
 			cursor: {
 				drag: {
@@ -6131,54 +6263,54 @@ function qp(e, t) {
 				...c,
 				size: 58,
 				splits: t.series.every((e) => e.isFlag) ? () => [0, 1] : void 0,
-				values: (e, t) => t.map((e) => e === null ? "" : qs(e))
+				values: (e, t) => t.map((e) => e === null ? "" : Qs(e))
 			}],
 			series: [{}, ...t.series.map((e, n) => ({
-				paths: e.isFlag ? zp.paths.stepped({ align: 1 }) : void 0,
+				paths: e.isFlag ? Jp.paths.stepped({ align: 1 }) : void 0,
 				stroke: a(i[n % i.length]),
 				width: 1.5,
 				points: { show: t.rows.length < 3 }
 			}))],
 			hooks: { draw: [(e) => {
-				let t = e.valToPos(Q.row, "x", !0), { ctx: n, bbox: r } = e;
+				let t = e.valToPos($.row, "x", !0), { ctx: n, bbox: r } = e;
 				n.save(), n.strokeStyle = a("--accent"), n.lineWidth = 2 * devicePixelRatio, n.beginPath(), n.moveTo(t, r.top), n.lineTo(t, r.top + r.height), n.stroke(), n.restore();
 			}] }
-		}, [t.rows, ...t.series.map((e) => e.values)], G(n)), u = new ResizeObserver(() => G(n) && l.setSize({
-			width: G(n).clientWidth,
-			height: G(o)
+		}, [t.rows, ...t.series.map((e) => e.values)], W(n)), u = new ResizeObserver(() => W(n) && l.setSize({
+			width: W(n).clientWidth,
+			height: W(o)
 		}));
-		return u.observe(G(n)), l.over.addEventListener("click", () => {
+		return u.observe(W(n)), l.over.addEventListener("click", () => {
 			let e = l.posToVal(l.cursor.left ?? 0, "x");
-			Q.step(Math.min(t.end - 1, Math.max(t.start, Math.round(e))));
-		}), R(r, l), () => {
-			u.disconnect(), l.destroy(), R(r, null);
+			$.step(Math.min(t.end - 1, Math.max(t.start, Math.round(e))));
+		}), L(r, l), () => {
+			u.disconnect(), l.destroy(), L(r, null);
 		};
-	}), dn(() => {
-		Q.row, G(r)?.redraw(!1);
+	}), H(() => {
+		$.row, W(r)?.redraw(!1);
 	});
-	let c = (e) => t.batch ? Up(t.batch.value(e.name, 0), e.type) : null;
-	var l = Kp(), u = z(l);
-	Si(u, (e) => R(n, e), () => G(n));
+	let c = (e) => t.batch ? Qp(t.batch.value(e.name, 0), e.type) : null;
+	var l = tm(), u = R(l);
+	Ci(u, (e) => L(n, e), () => W(n));
 	var d = V(u, 2);
-	Br(d, 21, () => t.series, Ir, (e, t, n) => {
-		let r = F(() => c(G(t)));
-		var i = Gp(), a = z(i);
-		Zr(a, 1, `key-${n % 6 + 1}`);
+	X(d, 21, () => t.series, Rr, (e, t, n) => {
+		let r = P(() => c(W(t)));
+		var i = em(), a = R(i);
+		Qr(a, 1, `key-${n % 6 + 1}`);
 		var o = V(a), s = B(V(o), !0);
-		M(i), H((e) => {
-			J(o, `${G(t).name ?? ""}${G(t).unit ? ` (${G(t).unit})` : ""} `), J(s, e);
-		}, [() => G(r) === null ? "null" : qs(G(r))]), q(e, i);
-	}), M(d), M(l), q(e, l), Ie();
+		j(i), U((e) => {
+			J(o, `${W(t).name ?? ""}${W(t).unit ? ` (${W(t).unit})` : ""} `), J(s, e);
+		}, [() => W(r) === null ? "null" : Qs(W(r))]), q(e, i);
+	}), j(d), j(l), q(e, l), ze();
 }
 // \0vite/preload-helper.js
-var Jp = (function() {
+var rm = (function() {
 	let e = typeof document < "u" && document.createElement("link").relList;
 	return e && e.supports && e.supports("modulepreload") ? "modulepreload" : "preload";
-})(), Yp = function(e) {
+})(), im = function(e) {
 	return "/" + e;
-}, Xp = {}, Zp = function(e) {
+}, am = {}, om = function(e) {
 	return e.pathname.endsWith(".css");
-}, Qp = function(e, t, n) {
+}, sm = function(e, t, n) {
 	if (t in e) return e[t];
 	let r = n();
 	if (!r) {
@@ -6191,7 +6323,7 @@ var Jp = (function() {
 		throw e[t] = void 0, n;
 	});
 	return e[t] = i, i;
-}, $p = function(e, t, n) {
+}, cm = function(e, t, n) {
 	let r = Promise.resolve();
 	if (t && t.length > 0) {
 		let e, i = document.querySelector("meta[property=csp-nonce]"), a = i?.nonce || i?.getAttribute("nonce");
@@ -6208,9 +6340,9 @@ var Jp = (function() {
 			return import.meta.resolve ? new URL(import.meta.resolve(e)) : new URL(e, import.meta.url);
 		}
 		r = o(t.map((t) => {
-			t = Yp(t, n);
-			let r = s(t), i = Zp(r);
-			return Qp(Xp, r.href, () => {
+			t = im(t, n);
+			let r = s(t), i = om(r);
+			return sm(am, r.href, () => {
 				if (e === void 0) {
 					e = {
 						all: new Set(),
@@ -6224,7 +6356,7 @@ var Jp = (function() {
 				}
 				if ((i ? e.styles : e.all).has(r.href)) return;
 				let t = document.createElement("link");
-				if (t.rel = i ? "stylesheet" : Jp, i || (t.as = "script"), t.crossOrigin = "", t.href = r.href, a && t.setAttribute("nonce", a), document.head.appendChild(t), i) return new Promise((e, n) => {
+				if (t.rel = i ? "stylesheet" : rm, i || (t.as = "script"), t.crossOrigin = "", t.href = r.href, a && t.setAttribute("nonce", a), document.head.appendChild(t), i) return new Promise((e, n) => {
 					let i = (a) => {
 						t.removeEventListener("load", i), t.removeEventListener("error", i), a.type === "error" ? n(Error(`Unable to preload CSS for ${r}`)) : e(a);
 					};
@@ -6241,135 +6373,135 @@ var Jp = (function() {
 		for (let e of t || []) e.status === "rejected" && i(e.reason);
 		return e().catch(i);
 	});
-}, em = K("<p class=\"failure\"> </p>"), tm = K("<canvas role=\"img\"></canvas> <div class=\"over\" role=\"group\"><button class=\"quiet\">3-D</button> <button class=\"quiet\">From above</button></div>", 1), nm = K("<figure class=\"points\"><!> <figcaption><span> </span> <span> </span></figcaption></figure>");
-function rm(e, t) {
-	Fe(t, !0);
-	let n = L(void 0), r = L(!1), i = L(""), a = L(null);
-	dn(() => {
-		if (!G(n)) return;
-		let e = G(n), t = !1, r = new ResizeObserver(() => G(a)?.size());
-		return $p(async () => {
+}, lm = K("<p class=\"failure\"> </p>"), um = K("<canvas role=\"img\"></canvas> <div class=\"over\" role=\"group\"><button class=\"quiet\">3-D</button> <button class=\"quiet\">From above</button></div>", 1), dm = K("<figure class=\"points\"><!> <figcaption><span> </span> <span> </span></figcaption></figure>");
+function fm(e, t) {
+	Re(t, !0);
+	let n = I(void 0), r = I(!1), i = I(""), a = I(null);
+	H(() => {
+		if (!W(n)) return;
+		let e = W(n), t = !1, r = new ResizeObserver(() => W(a)?.size());
+		return cm(async () => {
 			let { Scene3: e } = await import("./points.js");
 			return { Scene3: e };
 		}, []).then(({ Scene3: n }) => {
-			t || (R(a, new n(e)), r.observe(e));
-		}).catch((e) => R(i, `This browser draws no points: ${e.message}`)), () => {
-			t = !0, r.disconnect(), G(a)?.close(), R(a, null);
+			t || (L(a, new n(e)), r.observe(e));
+		}).catch((e) => L(i, `This browser draws no points: ${e.message}`)), () => {
+			t = !0, r.disconnect(), W(a)?.close(), L(a, null);
 		};
-	}), dn(() => {
-		G(a) && G(n) && G(a).show({
+	}), H(() => {
+		W(a) && W(n) && W(a).show({
 			points: t.points,
 			boxes: t.boxes
-		}, getComputedStyle(G(n)).getPropertyValue("--box").trim() || "#d9822b");
-	}), dn(() => G(a)?.look(G(r)));
-	var o = nm(), s = z(o), c = (e) => {
-		var t = em(), n = B(t, !0);
-		H(() => J(n, G(i))), q(e, t);
+		}, getComputedStyle(W(n)).getPropertyValue("--box").trim() || "#d9822b");
+	}), H(() => W(a)?.look(W(r)));
+	var o = dm(), s = R(o), c = (e) => {
+		var t = lm(), n = B(t, !0);
+		U(() => J(n, W(i))), q(e, t);
 	}, l = (e) => {
-		var i = tm(), a = Qt(i);
-		Si(a, (e) => R(n, e), () => G(n));
-		var o = V(a, 2), s = z(o), c = V(s, 2);
-		M(o), H((e) => {
-			X(a, "aria-label", `${t.name ?? ""}: ${e ?? ""} ${t.boxes ? `${t.boxes.shape[0]} boxes` : ""}`), X(o, "aria-label", `View of ${t.name ?? ""}`), X(s, "aria-pressed", !G(r)), X(c, "aria-pressed", G(r));
-		}, [() => t.points ? Gs(t.points.shape[0], "point") : ""]), fr("click", s, () => R(r, !1)), fr("click", c, () => R(r, !0)), q(e, i);
+		var i = um(), a = z(i);
+		Ci(a, (e) => L(n, e), () => W(n));
+		var o = V(a, 2), s = R(o), c = V(s, 2);
+		j(o), U((e) => {
+			Z(a, "aria-label", `${t.name ?? ""}: ${e ?? ""} ${t.boxes ? `${t.boxes.shape[0]} boxes` : ""}`), Z(o, "aria-label", `View of ${t.name ?? ""}`), Z(s, "aria-pressed", !W(r)), Z(c, "aria-pressed", W(r));
+		}, [() => t.points ? Ys(t.points.shape[0], "point") : ""]), G("click", s, () => L(r, !1)), G("click", c, () => L(r, !0)), q(e, i);
 	};
 	Y(s, (e) => {
-		G(i) ? e(c) : e(l, -1);
+		W(i) ? e(c) : e(l, -1);
 	});
-	var u = V(s, 2), d = z(u), f = B(d, !0), p = B(V(d, 2));
-	M(u), M(o), H((e, n) => {
+	var u = V(s, 2), d = R(u), f = B(d, !0), p = B(V(d, 2));
+	j(u), j(o), U((e, n) => {
 		J(f, t.name), J(p, `${e ?? ""}${n ?? ""} · coloured by height`);
-	}, [() => t.points ? Gs(t.points.shape[0], "point") : "", () => t.boxes ? ` · ${Ws(t.boxes.shape[0])} boxes` : ""]), q(e, o), Ie();
+	}, [() => t.points ? Ys(t.points.shape[0], "point") : "", () => t.boxes ? ` · ${Js(t.boxes.shape[0])} boxes` : ""]), q(e, o), ze();
 }
-pr(["click"]);
+hr(["click"]);
 // src/Tensor.svelte
-var im = K("<p class=\"absent\">no elements</p>"), am = K("<td> </td>"), om = K("<tr></tr>"), sm = K("<p class=\"more\"> </p>"), cm = K("<table><tbody></tbody></table> <!>", 1), lm = K("<canvas role=\"img\"></canvas>"), um = K("<div><dt>NaN</dt><dd> </dd></div>"), dm = K("<!> <dl><div><dt>least</dt><dd> </dd></div> <div><dt>mean</dt><dd> </dd></div> <div><dt>most</dt><dd> </dd></div> <!></dl>", 1), fm = K("<div class=\"tensor\"><p class=\"label\"><span> </span><span> </span></p> <!></div>");
-function pm(e, t) {
-	Fe(t, !0);
-	let n = L(void 0), r = F(() => lc(t.tensor.values)), i = F(() => t.tensor.values.length), a = F(() => {
+var pm = K("<p class=\"absent\">no elements</p>"), mm = K("<td> </td>"), hm = K("<tr></tr>"), gm = K("<p class=\"more\"> </p>"), _m = K("<table><tbody></tbody></table> <!>", 1), vm = K("<canvas role=\"img\"></canvas>"), ym = K("<div><dt>NaN</dt><dd> </dd></div>"), bm = K("<!> <dl><div><dt>least</dt><dd> </dd></div> <div><dt>mean</dt><dd> </dd></div> <div><dt>most</dt><dd> </dd></div> <!></dl>", 1), xm = K("<div class=\"tensor\"><p class=\"label\"><span> </span><span> </span></p> <!></div>");
+function Sm(e, t) {
+	Re(t, !0);
+	let n = I(void 0), r = P(() => hc(t.tensor.values)), i = P(() => t.tensor.values.length), a = P(() => {
 		let e = t.tensor.shape.filter((e) => e !== 1);
 		return e.length >= 2 ? [e[e.length - 2], e[e.length - 1]] : [1, e[0] ?? 1];
-	}), o = F(() => G(a)[0] > 1 && G(a)[1] > 6 && G(a)[0] <= 2048 && G(a)[1] <= 2048), s = F(() => G(a)[0] > 1 ? G(a)[1] : Math.min(G(i), 5)), c = F(() => G(i) <= 16 || t.tensor.shape.length < 3 && G(s) <= 6);
-	dn(() => {
-		if (!G(n) || !G(o)) return;
-		let [e, i] = G(a);
-		G(n).width = i, G(n).height = e;
-		let s = G(n).getContext("2d"), c = s.createImageData(i, e), l = Math.max(1e-300, G(r).most - G(r).least);
+	}), o = P(() => W(a)[0] > 1 && W(a)[1] > 6 && W(a)[0] <= 2048 && W(a)[1] <= 2048), s = P(() => W(a)[0] > 1 ? W(a)[1] : Math.min(W(i), 5)), c = P(() => W(i) <= 16 || t.tensor.shape.length < 3 && W(s) <= 6);
+	H(() => {
+		if (!W(n) || !W(o)) return;
+		let [e, i] = W(a);
+		W(n).width = i, W(n).height = e;
+		let s = W(n).getContext("2d"), c = s.createImageData(i, e), l = Math.max(1e-300, W(r).most - W(r).least);
 		for (let n = 0; n < e * i; n++) {
-			let e = Number(t.tensor.values[n]), i = (e - G(r).least) / l;
+			let e = Number(t.tensor.values[n]), i = (e - W(r).least) / l;
 			c.data[4 * n] = 20 + 230 * i ** 1.2, c.data[4 * n + 1] = 28 + 190 * i ** .9, c.data[4 * n + 2] = 84 + 120 * i * (1 - i) * 2 - 30 * i, c.data[4 * n + 3] = Number.isNaN(e) ? 0 : 255;
 		}
 		s.putImageData(c, 0, 0);
 	});
-	let l = F(() => {
-		if (!G(c) || !G(i)) return [];
-		let e = Array.from({ length: Math.min(G(i), 8 * G(s)) }, (e, n) => Number(t.tensor.values[n]));
-		return Array.from({ length: Math.ceil(e.length / G(s)) }, (t, n) => e.slice(n * G(s), (n + 1) * G(s)));
+	let l = P(() => {
+		if (!W(c) || !W(i)) return [];
+		let e = Array.from({ length: Math.min(W(i), 8 * W(s)) }, (e, n) => Number(t.tensor.values[n]));
+		return Array.from({ length: Math.ceil(e.length / W(s)) }, (t, n) => e.slice(n * W(s), (n + 1) * W(s)));
 	});
-	var u = fm(), d = z(u), f = z(d), p = B(f, !0), m = B(V(f));
-	M(d);
+	var u = xm(), d = R(u), f = R(d), p = B(f, !0), m = B(V(f));
+	j(d);
 	var h = V(d, 2), g = (e) => {
-		q(e, im());
+		q(e, pm());
 	}, _ = (e) => {
-		var n = cm(), r = Qt(n), a = z(r);
-		Br(a, 21, () => G(l), Ir, (e, t) => {
-			var n = om();
-			Br(n, 21, () => G(t), Ir, (e, t) => {
-				var n = am(), r = B(n, !0);
-				H((e) => J(r, e), [() => qs(G(t))]), q(e, n);
-			}), M(n), q(e, n);
-		}), M(a), M(r);
+		var n = _m(), r = z(n), a = R(r);
+		X(a, 21, () => W(l), Rr, (e, t) => {
+			var n = hm();
+			X(n, 21, () => W(t), Rr, (e, t) => {
+				var n = mm(), r = B(n, !0);
+				U((e) => J(r, e), [() => Qs(W(t))]), q(e, n);
+			}), j(n), q(e, n);
+		}), j(a), j(r);
 		var o = V(r, 2), c = (e) => {
-			var t = sm(), n = B(t);
-			H(() => J(n, `the first ${8 * G(s)} of ${G(i) ?? ""} values`)), q(e, t);
+			var t = gm(), n = B(t);
+			U(() => J(n, `the first ${8 * W(s)} of ${W(i) ?? ""} values`)), q(e, t);
 		};
 		Y(o, (e) => {
-			G(i) > 8 * G(s) && e(c);
-		}), H(() => X(r, "aria-label", t.name)), q(e, n);
+			W(i) > 8 * W(s) && e(c);
+		}), U(() => Z(r, "aria-label", t.name)), q(e, n);
 	}, v = (e) => {
-		var i = dm(), a = Qt(i), s = (e) => {
-			var r = lm();
-			Si(r, (e) => R(n, e), () => G(n)), H(() => X(r, "aria-label", `${t.name ?? ""} as a heat map`)), q(e, r);
+		var i = bm(), a = z(i), s = (e) => {
+			var r = vm();
+			Ci(r, (e) => L(n, e), () => W(n)), U(() => Z(r, "aria-label", `${t.name ?? ""} as a heat map`)), q(e, r);
 		};
 		Y(a, (e) => {
-			G(o) && e(s);
+			W(o) && e(s);
 		});
-		var c = V(a, 2), l = z(c), u = B(V(z(l)), !0);
-		M(l);
-		var d = V(l, 2), f = B(V(z(d)), !0);
-		M(d);
-		var p = V(d, 2), m = B(V(z(p)), !0);
-		M(p);
+		var c = V(a, 2), l = R(c), u = B(V(R(l)), !0);
+		j(l);
+		var d = V(l, 2), f = B(V(R(d)), !0);
+		j(d);
+		var p = V(d, 2), m = B(V(R(p)), !0);
+		j(p);
 		var h = V(p, 2), g = (e) => {
-			var t = um(), n = B(V(z(t)), !0);
-			M(t), H(() => J(n, G(r).nan)), q(e, t);
+			var t = ym(), n = B(V(R(t)), !0);
+			j(t), U(() => J(n, W(r).nan)), q(e, t);
 		};
 		Y(h, (e) => {
-			G(r).nan && e(g);
-		}), M(c), H((e, t, n) => {
+			W(r).nan && e(g);
+		}), j(c), U((e, t, n) => {
 			J(u, e), J(f, t), J(m, n);
 		}, [
-			() => qs(G(r).least),
-			() => qs(G(r).mean),
-			() => qs(G(r).most)
+			() => Qs(W(r).least),
+			() => Qs(W(r).mean),
+			() => Qs(W(r).most)
 		]), q(e, i);
 	};
 	Y(h, (e) => {
-		G(i) ? G(c) ? e(_, 1) : e(v, -1) : e(g);
-	}), M(u), H((e) => {
+		W(i) ? W(c) ? e(_, 1) : e(v, -1) : e(g);
+	}), j(u), U((e) => {
 		J(p, t.name), J(m, `${e ?? ""}${t.unit ? ` · ${t.unit}` : ""}`);
-	}, [() => t.tensor.shape.join(" × ")]), q(e, u), Ie();
+	}, [() => t.tensor.shape.join(" × ")]), q(e, u), ze();
 }
 // src/Card.svelte
-var mm = K("<div class=\"damaged\" role=\"alert\"><b>This group cannot be read here.</b> <p> </p></div>"), hm = K("<p class=\"absent tall\" role=\"status\">reading …</p>"), gm = K("<p class=\"absent tall\">The other table of this merge has no row here.</p>"), _m = K("<div></div>"), vm = K("<!> <!>", 1), ym = K("<small> </small>"), bm = K("<div><dt> </dt> <dd> <!></dd></div>"), xm = K("<dl class=\"pairs\"></dl>"), Sm = K("<div class=\"long\"><p class=\"label\"><span> </span></p> <pre tabindex=\"0\"> </pre></div>"), Cm = K("<p class=\"absent\">null</p>"), wm = K("<pre class=\"hex\" tabindex=\"0\"> </pre>"), Tm = K("<div class=\"long\"><p class=\"label\"><span> </span><span> </span></p> <!></div>"), Em = K("<!> <!> <!> <!> <!> <!> <!> <!>", 1), Dm = K("<section><h2> <small> </small></h2> <!></section>");
-function Om(e, t) {
-	Fe(t, !0);
-	let n = F(() => t.batch ? t.group.columns.map((e) => {
-		let n = t.batch.value(e.name, 0), r = Vp(e);
+var Cm = K("<div class=\"damaged\" role=\"alert\"><b>This group cannot be read here.</b> <p> </p></div>"), wm = K("<p class=\"absent tall\" role=\"status\">reading …</p>"), Tm = K("<p class=\"absent tall\">The other table of this merge has no row here.</p>"), Em = K("<div></div>"), Dm = K("<!> <!>", 1), Om = K("<small> </small>"), km = K("<div><dt> </dt> <dd> <!></dd></div>"), Am = K("<dl class=\"pairs\"></dl>"), jm = K("<div class=\"long\"><p class=\"label\"><span> </span></p> <pre tabindex=\"0\"> </pre></div>"), Mm = K("<p class=\"absent\">null</p>"), Nm = K("<pre class=\"hex\" tabindex=\"0\"> </pre>"), Pm = K("<div class=\"long\"><p class=\"label\"><span> </span><span> </span></p> <!></div>"), Fm = K("<!> <!> <!> <!> <!> <!> <!> <!>", 1), Im = K("<section><h2> <small> </small></h2> <!></section>");
+function Lm(e, t) {
+	Re(t, !0);
+	let n = P(() => t.batch ? t.group.columns.map((e) => {
+		let n = t.batch.value(e.name, 0), r = Xp(e);
 		return r === "bytes" ? {
 			column: e,
 			value: n,
-			kind: sc(n) || n === null && t.strip ? "picture" : "bytes"
+			kind: pc(n) || n === null && t.strip ? "picture" : "bytes"
 		} : n !== null && (r === "points" || r === "boxes") ? {
 			column: e,
 			value: n,
@@ -6387,7 +6519,7 @@ function Om(e, t) {
 			value: n,
 			kind: "pair"
 		};
-	}) : []), r = (e) => G(n).filter((t) => t.kind === e), i = F(() => r("points").filter((e) => Vp(e.column) === "points")), a = F(() => r("points").find((e) => Vp(e.column) === "boxes")), o = F(() => t.batch !== null && t.group.columns.length > 0 && !t.batch.there(t.group.columns[0].name, 0) && t.batch.rows[0] !== null), s = F(() => r("picture").length > 1);
+	}) : []), r = (e) => W(n).filter((t) => t.kind === e), i = P(() => r("points").filter((e) => Xp(e.column) === "points")), a = P(() => r("points").find((e) => Xp(e.column) === "boxes")), o = P(() => t.batch !== null && t.group.columns.length > 0 && !t.batch.there(t.group.columns[0].name, 0) && t.batch.rows[0] !== null), s = P(() => r("picture").length > 1);
 	function c(e) {
 		let t = String(e);
 		if (!/^\s*[[{]/.test(t) || t.length > 1e6) return t.slice(0, 2e4);
@@ -6408,29 +6540,29 @@ function Om(e, t) {
 	function u(e, t) {
 		if (Array.isArray(e) || ArrayBuffer.isView(e)) {
 			let n = Array.from(e);
-			return `[${n.slice(0, 12).map((e) => ec(e, t.startsWith("bf16[") ? "bf16" : "")).join(", ")}${n.length > 12 ? `, … ${n.length}` : ""}]`;
+			return `[${n.slice(0, 12).map((e) => ac(e, t.startsWith("bf16[") ? "bf16" : "")).join(", ")}${n.length > 12 ? `, … ${n.length}` : ""}]`;
 		}
-		return ec(e, t);
+		return ac(e, t);
 	}
-	var d = Dm();
+	var d = Im();
 	let f;
-	var p = z(d), m = z(p), h = B(V(m), !0);
-	M(p);
+	var p = R(d), m = R(p), h = B(V(m), !0);
+	j(p);
 	var g = V(p, 2), _ = (e) => {
-		var n = mm(), r = B(V(z(n), 2), !0);
-		M(n), H(() => J(r, t.failure)), q(e, n);
+		var n = Cm(), r = B(V(R(n), 2), !0);
+		j(n), U(() => J(r, t.failure)), q(e, n);
 	}, v = (e) => {
-		q(e, hm());
+		q(e, wm());
 	}, y = (e) => {
-		q(e, gm());
+		q(e, Tm());
 	}, b = (e) => {
-		var n = Em(), o = Qt(n), d = (e) => {
-			var n = _m();
+		var n = Fm(), o = z(n), d = (e) => {
+			var n = Em();
 			let i;
-			Br(n, 21, () => r("picture"), (e) => e.column.name, (e, n) => {
-				Nc(e, {
+			X(n, 21, () => r("picture"), (e) => e.column.name, (e, n) => {
+				Vc(e, {
 					get name() {
-						return G(n).column.name;
+						return W(n).column.name;
 					},
 					get batch() {
 						return t.batch;
@@ -6445,68 +6577,68 @@ function Om(e, t) {
 						return t.before;
 					}
 				});
-			}), M(n), H(() => i = Zr(n, 1, "pictures", null, i, { several: G(s) })), q(e, n);
-		}, f = F(() => r("picture").length);
+			}), j(n), U(() => i = Qr(n, 1, "pictures", null, i, { several: W(s) })), q(e, n);
+		}, f = P(() => r("picture").length);
 		Y(o, (e) => {
-			G(f) && e(d);
+			W(f) && e(d);
 		});
 		var p = V(o, 2);
-		Br(p, 17, () => G(i), (e) => e.column.name, (e, n) => {
+		X(p, 17, () => W(i), (e) => e.column.name, (e, n) => {
 			{
-				let r = F(() => cc(G(n).value, G(n).column.type ?? "")), i = F(() => G(a) ? cc(G(a).value, G(a).column.type ?? "") : t.boxes);
-				rm(e, {
+				let r = P(() => mc(W(n).value, W(n).column.type ?? "")), i = P(() => W(a) ? mc(W(a).value, W(a).column.type ?? "") : t.boxes);
+				fm(e, {
 					get name() {
-						return G(n).column.name;
+						return W(n).column.name;
 					},
 					get points() {
-						return G(r);
+						return W(r);
 					},
 					get boxes() {
-						return G(i);
+						return W(i);
 					}
 				});
 			}
 		});
 		var m = V(p, 2), h = (e) => {
 			{
-				let t = F(() => cc(G(a).value, G(a).column.type ?? ""));
-				pm(e, {
+				let t = P(() => mc(W(a).value, W(a).column.type ?? ""));
+				Sm(e, {
 					get name() {
-						return G(a).column.name;
+						return W(a).column.name;
 					},
 					get tensor() {
-						return G(t);
+						return W(t);
 					},
 					get unit() {
-						return G(a).column.unit;
+						return W(a).column.unit;
 					}
 				});
 			}
 		};
 		Y(m, (e) => {
-			G(a) && !G(i).length && e(h);
+			W(a) && !W(i).length && e(h);
 		});
 		var g = V(m, 2), _ = (e) => {
-			var n = vm(), r = Qt(n);
-			Br(r, 17, () => t.along.paths, (e) => e.name, (e, t) => {
-				Sc(e, {
+			var n = Dm(), r = z(n);
+			X(r, 17, () => t.along.paths, (e) => e.name, (e, t) => {
+				Ac(e, {
 					get name() {
-						return G(t).name;
+						return W(t).name;
 					},
 					get places() {
-						return G(t).places;
+						return W(t).places;
 					},
 					get row() {
-						return Q.row;
+						return $.row;
 					}
 				});
-			}), Br(V(r, 2), 17, () => t.along.plots, Ir, (e, n) => {
-				qp(e, {
+			}), X(V(r, 2), 17, () => t.along.plots, Rr, (e, n) => {
+				nm(e, {
 					get rows() {
 						return t.along.rows;
 					},
 					get series() {
-						return G(n);
+						return W(n);
 					},
 					get batch() {
 						return t.batch;
@@ -6524,95 +6656,161 @@ function Om(e, t) {
 			t.along && e(_);
 		});
 		var v = V(g, 2);
-		Br(v, 17, () => r("tensor"), (e) => e.column.name, (e, t) => {
-			let n = F(() => cc(G(t).value, G(t).column.type ?? ""));
-			var r = wr(), i = Qt(r), a = (e) => {
-				pm(e, {
+		X(v, 17, () => r("tensor"), (e) => e.column.name, (e, t) => {
+			let n = P(() => mc(W(t).value, W(t).column.type ?? ""));
+			var r = Er(), i = z(r), a = (e) => {
+				Sm(e, {
 					get name() {
-						return G(t).column.name;
+						return W(t).column.name;
 					},
 					get tensor() {
-						return G(n);
+						return W(n);
 					},
 					get unit() {
-						return G(t).column.unit;
+						return W(t).column.unit;
 					}
 				});
 			};
 			Y(i, (e) => {
-				G(n) && e(a);
+				W(n) && e(a);
 			}), q(e, r);
 		});
 		var y = V(v, 2), b = (e) => {
-			var t = xm();
-			Br(t, 21, () => r("pair"), (e) => e.column.name, (e, t) => {
-				var n = bm(), r = z(n), i = B(r, !0), a = V(r, 2);
+			var t = Am();
+			X(t, 21, () => r("pair"), (e) => e.column.name, (e, t) => {
+				var n = km(), r = R(n), i = B(r, !0), a = V(r, 2);
 				let o;
-				var s = z(a, !0), c = V(s), l = (e) => {
-					var n = ym(), r = B(n);
-					H(() => J(r, ` ${G(t).column.unit ?? ""}`)), q(e, n);
+				var s = R(a, !0), c = V(s), l = (e) => {
+					var n = Om(), r = B(n);
+					U(() => J(r, ` ${W(t).column.unit ?? ""}`)), q(e, n);
 				};
 				Y(c, (e) => {
-					G(t).column.unit && G(t).value !== null && e(l);
-				}), M(a), M(n), H((e) => {
-					J(i, G(t).column.name), o = Zr(a, 1, "", null, o, { null: G(t).value === null }), J(s, e);
-				}, [() => u(G(t).value, G(t).column.type ?? "")]), q(e, n);
-			}), M(t), q(e, t);
-		}, x = F(() => r("pair").length);
+					W(t).column.unit && W(t).value !== null && e(l);
+				}), j(a), j(n), U((e) => {
+					J(i, W(t).column.name), o = Qr(a, 1, "", null, o, { null: W(t).value === null }), J(s, e);
+				}, [() => u(W(t).value, W(t).column.type ?? "")]), q(e, n);
+			}), j(t), q(e, t);
+		}, x = P(() => r("pair").length);
 		Y(y, (e) => {
-			G(x) && e(b);
+			W(x) && e(b);
 		});
 		var S = V(y, 2);
-		Br(S, 17, () => r("text"), (e) => e.column.name, (e, t) => {
-			var n = Sm(), r = z(n), i = B(z(r), !0);
-			M(r);
+		X(S, 17, () => r("text"), (e) => e.column.name, (e, t) => {
+			var n = jm(), r = R(n), i = B(R(r), !0);
+			j(r);
 			var a = V(r, 2), o = B(a, !0);
-			M(n), H((e) => {
-				J(i, G(t).column.name), X(a, "aria-label", G(t).column.name), J(o, e);
-			}, [() => c(G(t).value)]), q(e, n);
-		}), Br(V(S, 2), 17, () => r("bytes"), (e) => e.column.name, (e, t) => {
-			var n = Tm(), r = z(n), i = z(r), a = B(i, !0), o = B(V(i), !0);
-			M(r);
+			j(n), U((e) => {
+				J(i, W(t).column.name), Z(a, "aria-label", W(t).column.name), J(o, e);
+			}, [() => c(W(t).value)]), q(e, n);
+		}), X(V(S, 2), 17, () => r("bytes"), (e) => e.column.name, (e, t) => {
+			var n = Pm(), r = R(n), i = R(r), a = B(i, !0), o = B(V(i), !0);
+			j(r);
 			var s = V(r, 2), c = (e) => {
-				q(e, Cm());
+				q(e, Mm());
 			}, u = (e) => {
-				var n = wm(), r = B(n, !0);
-				H((e) => {
-					X(n, "aria-label", `${G(t).column.name ?? ""} in hexadecimal`), J(r, e);
-				}, [() => l(G(t).value)]), q(e, n);
+				var n = Nm(), r = B(n, !0);
+				U((e) => {
+					Z(n, "aria-label", `${W(t).column.name ?? ""} in hexadecimal`), J(r, e);
+				}, [() => l(W(t).value)]), q(e, n);
 			};
 			Y(s, (e) => {
-				G(t).value === null ? e(c) : e(u, -1);
-			}), M(n), H((e) => {
-				J(a, G(t).column.name), J(o, e);
-			}, [() => G(t).value === null ? "" : Ks(G(t).value.length)]), q(e, n);
+				W(t).value === null ? e(c) : e(u, -1);
+			}), j(n), U((e) => {
+				J(a, W(t).column.name), J(o, e);
+			}, [() => W(t).value === null ? "" : Xs(W(t).value.length)]), q(e, n);
 		}), q(e, n);
 	};
 	Y(g, (e) => {
-		t.failure ? e(_) : t.batch ? G(o) ? e(y, 2) : e(b, -1) : e(v, 1);
-	}), M(d), H((e) => {
-		f = Zr(d, 1, "card", null, f, { wide: G(s) }), X(d, "aria-label", t.group.name), X(d, "aria-busy", !t.batch && !t.failure), J(m, `${t.group.name ?? ""} `), J(h, e);
-	}, [() => Gs(t.group.columns.length, "column")]), q(e, d), Ie();
+		t.failure ? e(_) : t.batch ? W(o) ? e(y, 2) : e(b, -1) : e(v, 1);
+	}), j(d), U((e) => {
+		f = Qr(d, 1, "card", null, f, { wide: W(s) }), Z(d, "aria-label", t.group.name), Z(d, "aria-busy", !t.batch && !t.failure), J(m, `${t.group.name ?? ""} `), J(h, e);
+	}, [() => Ys(t.group.columns.length, "column")]), q(e, d), ze();
 }
+// src/Player.svelte
+var Rm = K("<b> </b> ", 1), zm = K("<small> </small>"), Bm = K("<section class=\"player\" aria-label=\"Sequence\"><div class=\"buttons\"><button class=\"quiet\" aria-label=\"Row before\">←</button> <button class=\"primary\"> </button> <button class=\"quiet\" aria-label=\"Row after\">→</button></div> <input type=\"range\" aria-label=\"Row of the sequence\"/> <p class=\"number\" role=\"status\"><!> <!></p> <button class=\"quiet flagger\"> </button></section>");
+function Vm(e, t) {
+	Re(t, !0);
+	let n = Ei(t, "playing", 15), r = Ei(t, "keys", 19, () => ({})), i = P(() => $.info), a = P(() => W(i).rows - 1), o = (e) => Math.min(Math.max(0, e), W(a)), s = {
+		ArrowRight: () => $.step(o($.row + 1)),
+		ArrowLeft: () => $.step(o($.row - 1)),
+		PageDown: () => $.step(o($.row + 10)),
+		PageUp: () => $.step(o($.row - 10)),
+		Home: () => t.isKnown && $.step(t.sequence.start),
+		End: () => t.isKnown && $.step(Math.max(t.sequence.start, t.sequence.end - 1)),
+		f: () => $.flag($.row),
+		" ": c,
+		Escape: () => $.show("rows")
+	};
+	function c() {
+		n(!n()), n() && $.step($.row + 1 < t.sequence.end ? $.row + 1 : t.sequence.start);
+	}
+	function l(e) {
+		if (e.altKey || e.ctrlKey || e.metaKey || document.querySelector("dialog[open]")) return;
+		let t = e.target;
+		if (t.matches("input, select, textarea") || t.matches("button") && [" ", "Enter"].includes(e.key)) return;
+		let n = r()[e.key] ?? s[e.key];
+		n && (e.preventDefault(), n());
+	}
+	var u = Bm();
+	mr("keydown", qt, l);
+	var d = R(u), f = R(d), p = V(f, 2), m = B(p, !0), h = V(p, 2);
+	j(d);
+	var g = V(d, 2);
+	di(g);
+	var _ = V(g, 2), v = R(_), y = (e) => {
+		var n = Rm(), r = z(n), i = B(r, !0), a = V(r);
+		U((e, t) => {
+			J(i, e), J(a, ` of ${t ?? ""} in its sequence`);
+		}, [() => Js($.row - t.sequence.start + 1), () => Js(t.sequence.end - t.sequence.start)]), q(e, n);
+	}, b = (e) => {
+		var t = Rm(), n = z(t), r = B(n, !0), a = V(n);
+		U((e, t) => {
+			J(r, e), J(a, ` of ${t ?? ""}`);
+		}, [() => Js($.row + 1), () => Js(W(i).rows)]), q(e, t);
+	};
+	Y(v, (e) => {
+		t.sequence.end - t.sequence.start < W(i).rows ? e(y) : e(b, -1);
+	});
+	var x = V(v, 2), S = (e) => {
+		var n = zm(), r = B(n);
+		U((e) => J(r, `${e ?? ""} ms`), [() => t.took.toFixed(0)]), q(e, n);
+	};
+	Y(x, (e) => {
+		t.took !== null && e(S);
+	}), j(_);
+	var C = V(_, 2), w = B(C);
+	j(u), U((e, r, i) => {
+		f.disabled = $.row <= 0, Z(p, "aria-pressed", n()), J(m, n() ? "Stop" : "Play"), h.disabled = $.row >= W(a), Z(g, "min", t.sequence.start), Z(g, "max", e), fi(g, $.row), Z(C, "aria-pressed", r), J(w, `⚑ ${i ?? ""}`);
+	}, [
+		() => Math.max(t.sequence.start, t.sequence.end - 1),
+		() => $.flags.includes($.row),
+		() => $.flags.includes($.row) ? "Flagged" : "Flag"
+	]), G("click", f, function(...e) {
+		s.ArrowLeft?.apply(this, e);
+	}), G("click", p, c), G("click", h, function(...e) {
+		s.ArrowRight?.apply(this, e);
+	}), G("input", g, (e) => $.step(Number(e.currentTarget.value))), G("click", C, () => $.flag($.row)), q(e, u), ze();
+}
+hr(["click", "input"]);
 // src/Row.svelte
-var km = K("<b> </b> ", 1), Am = K("<small> </small>"), jm = K("<p class=\"failure\" role=\"alert\"> </p>"), Mm = K("<button class=\"same\">=</button>"), Nm = K("<div><dt> </dt> <dd> <!> <!></dd></div>"), Pm = K("<dl class=\"pairs\"></dl>"), Fm = K("<section class=\"player\" aria-label=\"Sequence\"><div class=\"buttons\"><button class=\"quiet\" aria-label=\"Row before\">←</button> <button class=\"primary\"> </button> <button class=\"quiet\" aria-label=\"Row after\">→</button></div> <input type=\"range\" aria-label=\"Row of the sequence\"/> <p class=\"number\" role=\"status\"><!> <!></p> <button class=\"quiet flagger\"> </button></section> <!> <div class=\"cards\"><section class=\"card index\" aria-labelledby=\"index-card\"><h2 id=\"index-card\">Index <small> </small></h2> <!> <!></section> <div class=\"groups\"></div></div> <p class=\"keys\"><kbd>←</kbd> <kbd>→</kbd> step · <kbd>space</kbd> plays · <kbd>f</kbd> flags · <kbd>Home</kbd> <kbd>End</kbd> of the sequence · <kbd>Esc</kbd> rows</p>", 1);
-function Im(e, t) {
-	Fe(t, !0);
-	let n = L({}), r = L(null), i = L(null), a = L({
+var Hm = K("<p class=\"failure\" role=\"alert\"> </p>"), Um = K("<small> </small>"), Wm = K("<button class=\"same\">=</button>"), Gm = K("<div><dt> </dt> <dd> <!> <!></dd></div>"), Km = K("<dl class=\"pairs\"></dl>"), qm = K("<!> <!> <div class=\"cards\"><section class=\"card index\" aria-labelledby=\"index-card\"><h2 id=\"index-card\">Index <small> </small></h2> <!> <!></section> <div class=\"groups\"></div></div> <p class=\"keys\"><kbd>←</kbd> <kbd>→</kbd> step · <kbd>space</kbd> plays · <kbd>f</kbd> flags · <kbd>Home</kbd> <kbd>End</kbd> of the sequence · <kbd>Esc</kbd> rows</p>", 1);
+function Jm(e, t) {
+	Re(t, !0);
+	let n = I({}), r = I(null), i = I(null), a = I({
 		start: 0,
-		end: Q.info?.rows ?? 0
-	}), o = L(""), s = L(!1), c = L(null), l = F(() => Q.info), u = F(() => G(l).rows - 1), d = F(() => G(l).index.filter((e) => $s(e.type) && !G(l).sequence_by.includes(e.name) && !G(l).order_by.includes(e.name) && !/^([mun]s|µs)$/.test(e.unit ?? "")).map((e) => e.name)), f = (e, t) => R(n, {
-		...G(n),
+		end: $.info?.rows ?? 0
+	}), o = I(""), s = I(!1), c = I(null), l = P(() => $.info), u = P(() => W(l).rows - 1), d = P(() => W(l).index.filter((e) => ic(e.type) && !W(l).sequence_by.includes(e.name) && !W(l).order_by.includes(e.name) && !/^([mun]s|µs)$/.test(e.unit ?? "")).map((e) => e.name)), f = (e, t) => L(n, {
+		...W(n),
 		[e]: {
-			...G(n)[e] ?? { row: -1 },
+			...W(n)[e] ?? { row: -1 },
 			...t
 		}
 	}), p = new Map();
 	function h(e, t) {
 		let n = `${e}/${t.name}`, r = p.get(n);
 		if (r) return r.batch;
-		let i = new AbortController(), a = zs("row", [
-			["table", Q.table],
+		let i = new AbortController(), a = Us("row", [
+			["table", $.table],
 			["row", e],
 			...t.columns.map((e) => ["columns", e.name])
 		], i.signal), o = {
@@ -6623,388 +6821,349 @@ function Im(e, t) {
 		};
 		p.set(n, o), a.then(() => o.isDone = !0, () => p.get(n) === o && p.delete(n));
 		let s = p.keys().next().value;
-		return p.size > 8 * Math.max(1, G(l).groups.length) && s && p.delete(s), a;
+		return p.size > 8 * Math.max(1, W(l).groups.length) && s && p.delete(s), a;
 	}
 	let g = -1;
-	dn(() => {
-		let e = Math.min(Q.row, G(u));
+	H(() => {
+		let e = Math.min($.row, W(u));
 		g = e;
 		let t = performance.now();
-		R(o, "");
+		L(o, "");
 		let n = new AbortController();
 		for (let [t, n] of p) n.row !== e && n.row !== e + 1 && (n.stop.abort(), n.isDone || p.delete(t));
-		zs("rows", [["table", Q.table], ["rows", e]], n.signal).then((t) => g === e && R(r, t)).catch((t) => g === e && ((e) => {
+		Us("rows", [["table", $.table], ["rows", e]], n.signal).then((t) => g === e && L(r, t)).catch((t) => g === e && ((e) => {
 			var t = m(e, 2);
-			return R(r, t[0]), R(o, t[1], !0), e;
+			return L(r, t[0]), L(o, t[1], !0), e;
 		})([null, t.message]));
-		let i = G(l).groups.map((t) => h(e, t).then((n) => g === e && f(t.name, {
-			batch: n,
-			failure: void 0,
-			row: e
-		}), (n) => g === e && f(t.name, {
+		let i = W(l).groups.map((t) => h(e, t).then((n) => {
+			g === e && ($.took(e, t.name, n.taken), f(t.name, {
+				batch: n,
+				failure: void 0,
+				row: e
+			}));
+		}, (n) => g === e && f(t.name, {
 			batch: void 0,
 			strip: void 0,
 			failure: n.message,
 			row: e
 		}))), d;
 		return Promise.allSettled(i).then(() => {
-			if (g === e && (R(c, performance.now() - t), G(s) ? e + 1 >= G(a).end ? R(s, !1) : d = setTimeout(() => Q.step(e + 1), Math.max(20, 100 - G(c))) : d = setTimeout(() => _(e, n.signal), 60), e + 1 < G(a).end)) for (let t of G(l).groups) h(e + 1, t).catch(() => {});
+			if (g === e && (L(c, performance.now() - t), W(s) ? e + 1 >= W(a).end ? L(s, !1) : d = setTimeout(() => $.step(e + 1), Math.max(20, 100 - W(c))) : d = setTimeout(() => _(e, n.signal), 60), e + 1 < W(a).end)) for (let t of W(l).groups) h(e + 1, t).catch(() => {});
 		}), () => {
 			clearTimeout(d), n.abort();
 		};
 	});
 	function _(e, t) {
-		for (let n of G(l).groups) {
-			let r = n.columns.filter((e) => Vp(e) === "bytes");
-			r.length && zs("row", [
-				["table", Q.table],
+		for (let n of W(l).groups) {
+			let r = n.columns.filter((e) => Xp(e) === "bytes");
+			r.length && Us("row", [
+				["table", $.table],
 				["row", e],
 				["before", 3],
 				["after", 3],
 				...r.map((e) => ["columns", e.name])
-			], t).then((t) => g === e && f(n.name, {
-				strip: t,
-				stripOf: e
-			})).catch(() => g === e && f(n.name, { strip: void 0 }));
+			], t).then((t) => {
+				if (g !== e) return;
+				let i = r.map((e) => e.name);
+				$.took(e, n.name, t.taken, i, 3), f(n.name, {
+					strip: t,
+					stripOf: e
+				});
+			}).catch(() => g === e && f(n.name, { strip: void 0 }));
 		}
 	}
-	let v = "", y = new AbortController();
-	dn(() => {
-		let e = Math.min(Q.row, G(u));
-		if (v && e >= G(a).start && e < G(a).end) return;
+	let v = I(!1), y = new AbortController();
+	H(() => {
+		let e = Math.min($.row, W(u));
+		if (or(() => W(v)) && e >= or(() => W(a).start) && e < or(() => W(a).end)) return;
 		y.abort();
 		let { signal: t } = y = new AbortController();
-		R(i, null), R(n, Object.fromEntries(Object.entries(rr(() => G(n))).map(([e, t]) => [e, {
+		L(i, null), L(n, Object.fromEntries(Object.entries(or(() => W(n))).map(([e, t]) => [e, {
 			...t,
 			along: void 0
-		}]))), Rs("sequence", [["table", Q.table], ["row", e]], t).then((e) => {
-			R(a, e), v = `${e.start}`;
+		}]))), Hs("sequence", [["table", $.table], ["row", e]], t).then((e) => {
+			L(a, e), L(v, !0);
 			let n = [
-				["table", Q.table],
+				["table", $.table],
 				["start", e.start],
 				["end", e.end],
 				["points", 500]
 			];
-			G(d).length && zs("series", [...n, ...G(d).map((e) => ["index", e])], t).then((e) => R(i, Wp(e, G(l).index)), () => {});
-			for (let e of G(l).groups) {
-				let r = e.columns.filter((e) => ["number", "pose"].includes(Vp(e))).map((e) => e.name);
-				r.length && zs("series", [...n, ...r.map((e) => ["columns", e])], t).then((t) => f(e.name, { along: Wp(t, e.columns) }), () => {});
+			W(d).length && Us("series", [...n, ...W(d).map((e) => ["index", e])], t).then((e) => L(i, $p(e, W(l).index)), () => {});
+			for (let e of W(l).groups) {
+				let r = e.columns.filter((e) => ["number", "pose"].includes(Xp(e))).map((e) => e.name);
+				r.length && Us("series", [...n, ...r.map((e) => ["columns", e])], t).then((t) => f(e.name, { along: $p(t, e.columns) }), () => {});
 			}
-		}).catch((e) => t.aborted || R(o, e.message, !0));
+		}).catch((e) => t.aborted || L(o, e.message, !0));
 	});
-	let b = F(() => {
-		for (let e of G(l).groups) for (let t of e.columns) {
-			let r = G(n)[e.name]?.batch;
-			if (r && Vp(t) === "boxes") return cc(r.value(t.name, 0), t.type ?? "");
+	let b = P(() => {
+		for (let e of W(l).groups) for (let t of e.columns) {
+			let r = W(n)[e.name]?.batch;
+			if (r && Xp(t) === "boxes") return mc(r.value(t.name, 0), t.type ?? "");
 		}
 		return null;
-	}), x = (e) => Math.min(Math.max(0, e), G(u)), S = {
-		ArrowRight: () => Q.step(x(Q.row + 1)),
-		ArrowLeft: () => Q.step(x(Q.row - 1)),
-		PageDown: () => Q.step(x(Q.row + 10)),
-		PageUp: () => Q.step(x(Q.row - 10)),
-		Home: () => v && Q.step(G(a).start),
-		End: () => v && Q.step(Math.max(G(a).start, G(a).end - 1)),
-		f: () => Q.flag(Q.row),
-		" ": C,
-		Escape: () => Q.show("rows")
-	};
-	function C() {
-		R(s, !G(s)), G(s) && Q.step(Q.row + 1 < G(a).end ? Q.row + 1 : G(a).start);
-	}
-	function w(e) {
-		if (e.altKey || e.ctrlKey || e.metaKey || document.querySelector("dialog[open]")) return;
-		let t = e.target;
-		if (t.matches("input, select, textarea") || t.matches("button") && [" ", "Enter"].includes(e.key)) return;
-		let n = S[e.key];
-		n && (e.preventDefault(), n());
-	}
-	dn(() => () => {
+	});
+	H(() => () => {
 		((e) => {
 			var t = m(e, 2);
-			R(s, t[0], !0), g = t[1];
+			L(s, t[0], !0), g = t[1];
 		})([!1, -1]);
 		for (let e of p.values()) e.stop.abort();
 		y.abort();
 	});
-	var ee = Fm();
-	dr("keydown", Wt, w);
-	var T = Qt(ee), E = z(T), D = z(E), te = V(D, 2), ne = B(te, !0), re = V(te, 2);
-	M(E);
-	var ie = V(E, 2);
-	ui(ie);
-	var ae = V(ie, 2), oe = z(ae), se = (e) => {
-		var t = km(), n = Qt(t), r = B(n, !0), i = V(n);
-		H((e, t) => {
-			J(r, e), J(i, ` of ${t ?? ""} in its sequence`);
-		}, [() => Ws(Q.row - G(a).start + 1), () => Ws(G(a).end - G(a).start)]), q(e, t);
-	}, ce = (e) => {
-		var t = km(), n = Qt(t), r = B(n, !0), i = V(n);
-		H((e, t) => {
-			J(r, e), J(i, ` of ${t ?? ""}`);
-		}, [() => Ws(Q.row + 1), () => Ws(G(l).rows)]), q(e, t);
-	};
-	Y(oe, (e) => {
-		G(a).end - G(a).start < G(l).rows ? e(se) : e(ce, -1);
+	var x = qm(), S = z(x);
+	Vm(S, {
+		get sequence() {
+			return W(a);
+		},
+		get isKnown() {
+			return W(v);
+		},
+		get took() {
+			return W(c);
+		},
+		get playing() {
+			return W(s);
+		},
+		set playing(e) {
+			L(s, e, !0);
+		}
 	});
-	var le = V(oe, 2), ue = (e) => {
-		var t = Am(), n = B(t);
-		H((e) => J(n, `${e ?? ""} ms`), [() => G(c).toFixed(0)]), q(e, t);
+	var C = V(S, 2), w = (e) => {
+		var t = Hm(), n = B(t, !0);
+		U(() => J(n, W(o))), q(e, t);
 	};
-	Y(le, (e) => {
-		G(c) !== null && e(ue);
-	}), M(ae);
-	var O = V(ae, 2), k = B(O);
-	M(T);
-	var de = V(T, 2), fe = (e) => {
-		var t = jm(), n = B(t, !0);
-		H(() => J(n, G(o))), q(e, t);
-	};
-	Y(de, (e) => {
-		G(o) && e(fe);
+	Y(C, (e) => {
+		W(o) && e(w);
 	});
-	var pe = V(de, 2), me = z(pe), he = z(me), A = B(V(z(he)));
-	M(he);
-	var ge = V(he, 2), j = (e) => {
-		var t = Pm();
-		Br(t, 21, () => G(l).index, (e) => e.name, (e, t) => {
-			let n = F(() => G(r).value(G(t).name, 0)), i = F(() => G(r).types.get(G(t).name) ?? ""), a = F(() => nc(G(n), G(i)));
-			var o = Nm(), s = z(o), c = B(s, !0), l = V(s, 2);
+	var ee = V(C, 2), T = R(ee), E = R(T), te = B(V(R(E)));
+	j(E);
+	var ne = V(E, 2), re = (e) => {
+		var t = Km();
+		X(t, 21, () => W(l).index, (e) => e.name, (e, t) => {
+			let n = P(() => W(r).value(W(t).name, 0)), i = P(() => W(r).types.get(W(t).name) ?? ""), a = P(() => cc(W(n), W(i)));
+			var o = Gm(), s = R(o), c = B(s, !0), l = V(s, 2);
 			let u;
-			var d = z(l, !0), f = V(d), p = (e) => {
-				var n = Am(), r = B(n);
-				H(() => J(r, ` ${G(t).unit ?? ""}`)), q(e, n);
+			var d = R(l, !0), f = V(d), p = (e) => {
+				var n = Um(), r = B(n);
+				U(() => J(r, ` ${W(t).unit ?? ""}`)), q(e, n);
 			};
 			Y(f, (e) => {
-				G(t).unit && G(n) !== null && e(p);
+				W(t).unit && W(n) !== null && e(p);
 			});
 			var m = V(f, 2), h = (e) => {
-				var r = Mm();
-				H(() => {
-					X(r, "aria-label", `Rows with the same ${G(t).name ?? ""}`), X(r, "title", `Rows with the same ${G(t).name ?? ""}`);
-				}), fr("click", r, () => {
-					Q.where = [...Q.where, `${rc(G(t).name)} ${G(n) === null ? "IS NULL" : `= ${G(a)}`}`], Q.show("rows");
+				var r = Wm();
+				U(() => {
+					Z(r, "aria-label", `Rows with the same ${W(t).name ?? ""}`), Z(r, "title", `Rows with the same ${W(t).name ?? ""}`);
+				}), G("click", r, () => {
+					$.where = [...$.where, `${lc(W(t).name)} ${W(n) === null ? "IS NULL" : `= ${W(a)}`}`], $.show("rows");
 				}), q(e, r);
 			};
 			Y(m, (e) => {
-				(G(a) !== null || G(n) === null) && e(h);
-			}), M(l), M(o), H((e) => {
-				J(c, G(t).name), u = Zr(l, 1, "", null, u, { null: G(n) === null }), J(d, e);
-			}, [() => ec(G(n), G(i))]), q(e, o);
-		}), M(t), q(e, t);
+				(W(a) !== null || W(n) === null) && e(h);
+			}), j(l), j(o), U((e) => {
+				J(c, W(t).name), u = Qr(l, 1, "", null, u, { null: W(n) === null }), J(d, e);
+			}, [() => ac(W(n), W(i))]), q(e, o);
+		}), j(t), q(e, t);
 	};
-	Y(ge, (e) => {
-		G(r) && e(j);
+	Y(ne, (e) => {
+		W(r) && e(re);
 	});
-	var _e = V(ge, 2), ve = (e) => {
-		var t = wr();
-		Br(Qt(t), 17, () => G(i).plots, Ir, (e, t) => {
-			qp(e, {
+	var ie = V(ne, 2), ae = (e) => {
+		var t = Er();
+		X(z(t), 17, () => W(i).plots, Rr, (e, t) => {
+			nm(e, {
 				get rows() {
-					return G(i).rows;
+					return W(i).rows;
 				},
 				get series() {
-					return G(t);
+					return W(t);
 				},
 				get batch() {
-					return G(r);
+					return W(r);
 				},
 				get start() {
-					return G(a).start;
+					return W(a).start;
 				},
 				get end() {
-					return G(a).end;
+					return W(a).end;
 				}
 			});
 		}), q(e, t);
 	};
-	Y(_e, (e) => {
-		G(i) && e(ve);
-	}), M(me);
-	var be = V(me, 2);
-	Br(be, 21, () => G(l).groups, (e) => e.name, (e, t) => {
-		let r = F(() => G(n)[G(t).name]);
+	Y(ie, (e) => {
+		W(i) && e(ae);
+	}), j(T);
+	var oe = V(T, 2);
+	X(oe, 21, () => W(l).groups, (e) => e.name, (e, t) => {
+		let r = P(() => W(n)[W(t).name]);
 		{
-			let n = F(() => G(r)?.batch ?? null), i = F(() => G(r)?.strip ?? null), o = F(() => G(r)?.stripOf !== Math.min(Q.row, G(u))), s = F(() => G(r)?.failure ?? null), c = F(() => G(r)?.along ?? null);
-			Om(e, {
+			let n = P(() => W(r)?.batch ?? null), i = P(() => W(r)?.strip ?? null), o = P(() => W(r)?.stripOf !== Math.min($.row, W(u))), s = P(() => W(r)?.failure ?? null), c = P(() => W(r)?.along ?? null);
+			Lm(e, {
 				get group() {
-					return G(t);
+					return W(t);
 				},
 				get batch() {
-					return G(n);
+					return W(n);
 				},
 				get strip() {
-					return G(i);
+					return W(i);
 				},
 				get isStale() {
-					return G(o);
+					return W(o);
 				},
 				before: 3,
 				get failure() {
-					return G(s);
+					return W(s);
 				},
 				get along() {
-					return G(c);
+					return W(c);
 				},
 				get boxes() {
-					return G(b);
+					return W(b);
 				},
 				get sequence() {
-					return G(a);
+					return W(a);
 				}
 			});
 		}
-	}), M(be), M(pe), ye(2), H((e, t, n, r) => {
-		D.disabled = Q.row <= 0, X(te, "aria-pressed", G(s)), J(ne, G(s) ? "Stop" : "Play"), re.disabled = Q.row >= G(u), X(ie, "min", G(a).start), X(ie, "max", e), di(ie, Q.row), X(O, "aria-pressed", t), J(k, `⚑ ${n ?? ""}`), J(A, `row ${r ?? ""}`);
-	}, [
-		() => Math.max(G(a).start, G(a).end - 1),
-		() => Q.flags.includes(Q.row),
-		() => Q.flags.includes(Q.row) ? "Flagged" : "Flag",
-		() => Ws(Q.row)
-	]), fr("click", D, function(...e) {
-		S.ArrowLeft?.apply(this, e);
-	}), fr("click", te, C), fr("click", re, function(...e) {
-		S.ArrowRight?.apply(this, e);
-	}), fr("input", ie, (e) => Q.step(Number(e.currentTarget.value))), fr("click", O, () => Q.flag(Q.row)), q(e, ee), Ie();
+	}), j(oe), j(ee), xe(2), U((e) => J(te, `row ${e ?? ""}`), [() => Js($.row)]), q(e, x), ze();
 }
-pr(["click", "input"]);
+hr(["click"]);
 // src/Head.svelte
-var Lm = Sr("<rect></rect>"), Rm = K("<span> </span><span> </span>", 1), zm = K("<span> </span>"), Bm = K("<svg preserveAspectRatio=\"none\" aria-hidden=\"true\"></svg> <p class=\"range\"><!></p>", 1), Vm = K("<li><button><span class=\"share\"></span><span class=\"text\"> </span> <span class=\"times\"> </span></button></li>"), Hm = K("<span>too many different to count</span>"), Um = K("<ul class=\"values\"></ul> <p class=\"range\"><!></p>", 1), Wm = K("<button> </button>"), Gm = K("<p class=\"nulls\"><!> <!> <!></p>"), Km = K("<div class=\"head\" role=\"columnheader\"><button class=\"sort\"><span class=\"text\"> </span> <span class=\"arrow\" aria-hidden=\"true\"> </span></button> <p class=\"type\"> </p> <!> <!></div>");
-function qm(e, t) {
-	Fe(t, !0);
-	let n = F(() => t.column.type ?? ""), r = F(() => t.head?.counts ?? []), i = F(() => G(r).reduce((e, t) => Math.max(e, t), 1)), a = F(() => 128 / Math.max(1, G(r).length)), o = L(null), s = L(null);
+var Ym = wr("<rect></rect>"), Xm = K("<span> </span><span> </span>", 1), Zm = K("<span> </span>"), Qm = K("<svg preserveAspectRatio=\"none\" aria-hidden=\"true\"></svg> <p class=\"range\"><!></p>", 1), $m = K("<li><button><span class=\"share\"></span><span class=\"text\"> </span> <span class=\"times\"> </span></button></li>"), eh = K("<span>too many different to count</span>"), th = K("<ul class=\"values\"></ul> <p class=\"range\"><!></p>", 1), nh = K("<button> </button>"), rh = K("<p class=\"nulls\"><!> <!> <!></p>"), ih = K("<div class=\"head\" role=\"columnheader\"><button class=\"sort\"><span class=\"text\"> </span> <span class=\"arrow\" aria-hidden=\"true\"> </span></button> <p class=\"type\"> </p> <!> <!></div>");
+function ah(e, t) {
+	Re(t, !0);
+	let n = P(() => t.column.type ?? ""), r = P(() => t.head?.counts ?? []), i = P(() => W(r).reduce((e, t) => Math.max(e, t), 1)), a = P(() => 128 / Math.max(1, W(r).length)), o = I(null), s = I(null);
 	function c(e) {
-		if (t.head?.start === void 0 || t.head.width === void 0) return null;
-		if (t.head.whole) return String(BigInt(t.head.start) + BigInt(t.head.width) * BigInt(e));
-		let r = Number(t.head.start) + Number(t.head.width) * e;
-		return G(n) === "u64" ? String(BigInt(Math.max(0, Math.ceil(r)))) : r;
+		return t.head?.start === void 0 || t.head.width === void 0 ? null : t.head.whole ? String(BigInt(t.head.start) + BigInt(t.head.width) * BigInt(e)) : Number(t.head.start) + Number(t.head.width) * e;
 	}
 	function l(e) {
-		return e == null ? "" : typeof e == "number" ? qs(e) : G(n) === "date" ? ec(Number(e), G(n)) : Ys(G(n)) || G(n).startsWith("duration") ? ec(BigInt(e), G(n)) : e.replace("-", "−");
+		return e == null ? "" : typeof e == "number" ? Qs(e) : W(n) === "date" ? ac(Number(e), W(n)) : ec(W(n)) || W(n).startsWith("duration") ? ac(BigInt(e), W(n)) : e.replace("-", "−");
 	}
-	let u = F(() => G(r).length > 1 && !/^(timestamp|date|duration)/.test(G(n)));
+	let u = P(() => W(r).length > 1 && !/^(timestamp|date|duration)/.test(W(n)));
 	function d(e) {
-		if (!G(u) || G(s) === null) return;
-		let [i, a] = [Math.min(G(s), e), Math.max(G(s), e)];
-		R(s, null);
-		let o = rc(t.column.name), l = a === G(r).length - 1 ? t.head?.whole || typeof t.head?.most == "number" && G(n) !== "u64" ? ` AND ${o} <= ${t.head.most}` : "" : ` AND ${o} < ${c(a + 1)}`;
-		Q.filter(`${o} >= ${c(i)}${l}`, `${o} >= `);
+		if (!W(u) || W(s) === null) return;
+		let [n, i] = [Math.min(W(s), e), Math.max(W(s), e)];
+		L(s, null);
+		let a = lc(t.column.name), o = i === W(r).length - 1, l = (e) => typeof e == "number" ? sc(e) : e, d = o ? ` AND ${a} <= ${l(t.head?.most)}` : ` AND ${a} < ${l(c(i + 1))}`;
+		$.filter(`${a} >= ${l(c(n))}${d}`, `${a} >= `);
 	}
 	function f(e) {
 		let t = e.currentTarget.getBoundingClientRect();
-		return Math.min(G(r).length - 1, Math.max(0, Math.floor((e.clientX - t.left) / t.width * G(r).length)));
+		return Math.min(W(r).length - 1, Math.max(0, Math.floor((e.clientX - t.left) / t.width * W(r).length)));
 	}
-	let p = (e) => `${rc(t.column.name)} = ${G(n) === "bool" ? e : `'${e.replaceAll("'", "''")}'`}`, h = (e) => Math.max(2, Math.round(100 * e / Math.max(1, t.head?.rows ?? 1))), g = F(() => Q.sort === t.column.name ? Q.descending ? "descending" : "ascending" : "none"), _ = F(() => t.column.unit ? ` · ${t.column.unit}` : "");
-	var v = Km();
+	let p = (e) => `${lc(t.column.name)} = ${W(n) === "bool" ? e : `'${e.replaceAll("'", "''")}'`}`, h = (e) => Math.max(2, Math.round(100 * e / Math.max(1, t.head?.rows ?? 1))), g = P(() => $.sort === t.column.name ? $.descending ? "descending" : "ascending" : "none"), _ = P(() => t.column.unit ? ` · ${t.column.unit}` : "");
+	var v = ih();
 	let y;
-	var b = z(v), x = z(b), S = B(x, !0), C = B(V(x, 2), !0);
-	M(b);
+	var b = R(v), x = R(b), S = B(x, !0), C = B(V(x, 2), !0);
+	j(b);
 	var w = V(b, 2), ee = B(w), T = V(w, 2), E = (e) => {
-		var p = Bm(), h = Qt(p);
+		var p = Qm(), h = z(p);
 		let g;
-		X(h, "viewBox", "0 0 128 34"), Br(h, 21, () => G(r), Ir, (e, t, n) => {
-			let r = F(() => G(t) ? Math.max(1.5, G(t) / G(i) * 32) : 0), c = F(() => G(o) !== null && n >= Math.min(G(o), G(s) ?? G(o)) && n <= Math.max(G(o), G(s) ?? G(o)));
-			var l = Lm();
+		Z(h, "viewBox", "0 0 128 34"), X(h, 21, () => W(r), Rr, (e, t, n) => {
+			let r = P(() => W(t) ? Math.max(1.5, W(t) / W(i) * 32) : 0), c = P(() => W(o) !== null && n >= Math.min(W(o), W(s) ?? W(o)) && n <= Math.max(W(o), W(s) ?? W(o)));
+			var l = Ym();
 			let u;
-			H((e) => {
-				X(l, "x", n * G(a)), X(l, "y", 34 - G(r)), X(l, "width", e), X(l, "height", G(r)), u = Zr(l, 0, "", null, u, { chosen: G(c) });
-			}, [() => Math.max(.6, G(a) - .5)]), q(e, l);
-		}), M(h);
-		var _ = V(h, 2), v = z(_), y = (e) => {
-			var t = Rm(), n = Qt(t), i = B(n, !0), a = B(V(n), !0);
-			H((e, t) => {
+			U((e) => {
+				Z(l, "x", n * W(a)), Z(l, "y", 34 - W(r)), Z(l, "width", e), Z(l, "height", W(r)), u = Qr(l, 0, "", null, u, { chosen: W(c) });
+			}, [() => Math.max(.6, W(a) - .5)]), q(e, l);
+		}), j(h);
+		var _ = V(h, 2), v = R(_), y = (e) => {
+			var t = Xm(), n = z(t), i = B(n, !0), a = B(V(n), !0);
+			U((e, t) => {
 				J(i, e), J(a, t);
-			}, [() => l(c(G(o))), () => Ws(G(r)[G(o)])]), q(e, t);
+			}, [() => l(c(W(o))), () => Js(W(r)[W(o)])]), q(e, t);
 		}, b = (e) => {
-			var n = zm(), r = B(n);
-			H((e) => J(r, `all ${e ?? ""}`), [() => l(t.head.least)]), q(e, n);
+			var n = Zm(), r = B(n);
+			U((e) => J(r, `all ${e ?? ""}`), [() => l(t.head.least)]), q(e, n);
 		}, x = (e) => {
-			var n = zm(), r = B(n);
-			H((e, t, i) => {
-				X(n, "title", `${e ?? ""} to ${t ?? ""}`), J(r, `${i ?? ""} …`);
+			var n = Zm(), r = B(n);
+			U((e, t, i) => {
+				Z(n, "title", `${e ?? ""} to ${t ?? ""}`), J(r, `${i ?? ""} …`);
 			}, [
 				() => l(t.head.least),
 				() => l(t.head.most),
 				() => l(t.head.least).slice(0, 16)
 			]), q(e, n);
-		}, S = F(() => Ys(G(n)) || l(t.head.least).length + l(t.head.most).length > 20), C = (e) => {
-			var n = Rm(), r = Qt(n), i = B(r, !0), a = B(V(r), !0);
-			H((e, t) => {
+		}, S = P(() => ec(W(n)) || l(t.head.least).length + l(t.head.most).length > 20), C = (e) => {
+			var n = Xm(), r = z(n), i = B(r, !0), a = B(V(r), !0);
+			U((e, t) => {
 				J(i, e), J(a, t);
 			}, [() => l(t.head.least), () => l(t.head.most)]), q(e, n);
 		};
 		Y(v, (e) => {
-			G(o) === null ? t.head.least === t.head.most ? e(b, 1) : G(S) ? e(x, 2) : e(C, -1) : e(y);
-		}), M(_), H(() => g = Zr(h, 0, "histogram", null, g, { choosable: G(u) })), fr("pointerdown", h, (e) => R(s, f(e), !0)), fr("pointerup", h, (e) => d(f(e))), fr("pointermove", h, (e) => R(o, f(e), !0)), dr("pointerleave", h, () => ((e) => {
+			W(o) === null ? t.head.least === t.head.most ? e(b, 1) : W(S) ? e(x, 2) : e(C, -1) : e(y);
+		}), j(_), U(() => g = Qr(h, 0, "histogram", null, g, { choosable: W(u) })), G("pointerdown", h, (e) => L(s, f(e), !0)), G("pointerup", h, (e) => d(f(e))), G("pointermove", h, (e) => L(o, f(e), !0)), mr("pointerleave", h, () => ((e) => {
 			var t = m(e, 2);
-			return R(o, t[0], !0), R(s, t[1], !0), e;
+			return L(o, t[0], !0), L(s, t[1], !0), e;
 		})([null, null])), q(e, p);
-	}, D = (e) => {
-		var n = Um(), r = Qt(n);
-		Br(r, 21, () => (t.head.values ?? []).slice(0, 3), Ir, (e, n) => {
-			var r = F(() => m(G(n), 2));
-			let i = () => G(r)[0], a = () => G(r)[1];
-			var o = Vm(), s = z(o), c = z(s);
+	}, te = (e) => {
+		var n = th(), r = z(n);
+		X(r, 21, () => (t.head.values ?? []).slice(0, 3), Rr, (e, n) => {
+			var r = P(() => m(W(n), 2));
+			let i = () => W(r)[0], a = () => W(r)[1];
+			var o = $m(), s = R(o), c = R(s);
 			let l;
 			var u = V(c), d = B(u, !0), f = B(V(u, 2), !0);
-			M(s), M(o), H((e, t, n) => {
-				X(s, "title", `${i() ?? ""}: ${e ?? ""} rows`), l = $r(c, "", l, { width: t }), J(d, i() === "" ? "\"\"" : i()), J(f, n);
+			j(s), j(o), U((e, t, n) => {
+				Z(s, "title", `${i() ?? ""}: ${e ?? ""} rows`), l = ei(c, "", l, { width: t }), J(d, i() === "" ? "\"\"" : i()), J(f, n);
 			}, [
-				() => Ws(a()),
+				() => Js(a()),
 				() => `${h(a()) ?? ""}%`,
-				() => Ws(a())
-			]), fr("click", s, () => Q.filter(p(i()), `${rc(t.column.name)} = `)), q(e, o);
-		}), M(r);
-		var i = V(r, 2), a = z(i), o = (e) => {
-			q(e, Hm());
+				() => Js(a())
+			]), G("click", s, () => $.filter(p(i()), `${lc(t.column.name)} = `)), q(e, o);
+		}), j(r);
+		var i = V(r, 2), a = R(i), o = (e) => {
+			q(e, eh());
 		}, s = (e) => {
-			var n = zm(), r = B(n);
-			H((e) => J(r, `${e ?? ""} different`), [() => Ws(t.head.distinct ?? 0)]), q(e, n);
+			var n = Zm(), r = B(n);
+			U((e) => J(r, `${e ?? ""} different`), [() => Js(t.head.distinct ?? 0)]), q(e, n);
 		};
 		Y(a, (e) => {
 			t.head.distinct === null ? e(o) : (t.head.distinct ?? 0) > 3 && e(s, 1);
-		}), M(i), q(e, n);
+		}), j(i), q(e, n);
 	};
 	Y(T, (e) => {
-		t.head?.kind === "numbers" && G(r).length ? e(E) : t.head?.kind === "values" && e(D, 1);
+		t.head?.kind === "numbers" && W(r).length ? e(E) : t.head?.kind === "values" && e(te, 1);
 	});
-	var te = V(T, 2), ne = (e) => {
-		var n = Gm(), r = z(n), i = (e) => {
-			var n = Wm(), r = B(n);
-			H((e) => J(r, `${e ?? ""} null${t.head.nulls === 1 ? "" : "s"}`), [() => Ws(t.head.nulls)]), fr("click", n, () => Q.filter(`${rc(t.column.name)} IS NULL`)), q(e, n);
+	var ne = V(T, 2), re = (e) => {
+		var n = rh(), r = R(n), i = (e) => {
+			var n = nh(), r = B(n);
+			U((e) => J(r, `${e ?? ""} null${t.head.nulls === 1 ? "" : "s"}`), [() => Js(t.head.nulls)]), G("click", n, () => $.filter(`${lc(t.column.name)} IS NULL`)), q(e, n);
 		};
 		Y(r, (e) => {
 			t.head.nulls && e(i);
 		});
 		var a = V(r, 2), o = (e) => {
-			var n = zm(), r = B(n);
-			H((e) => J(r, `${e ?? ""} NaN`), [() => Ws(t.head.nan)]), q(e, n);
+			var n = Zm(), r = B(n);
+			U((e) => J(r, `${e ?? ""} NaN`), [() => Js(t.head.nan)]), q(e, n);
 		};
 		Y(a, (e) => {
 			t.head.nan && e(o);
 		});
 		var s = V(a, 2), c = (e) => {
-			var n = zm(), r = B(n);
-			H((e) => J(r, `${e ?? ""} infinite`), [() => Ws(t.head.infinite)]), q(e, n);
+			var n = Zm(), r = B(n);
+			U((e) => J(r, `${e ?? ""} infinite`), [() => Js(t.head.infinite)]), q(e, n);
 		};
 		Y(s, (e) => {
 			t.head.infinite && e(c);
-		}), M(n), q(e, n);
+		}), j(n), q(e, n);
 	};
-	Y(te, (e) => {
-		t.head && (t.head.nulls || t.head.nan || t.head.infinite) && e(ne);
-	}), M(v), H(() => {
-		X(v, "aria-sort", G(g)), y = $r(v, "", y, { width: `${t.width ?? ""}px` }), X(b, "title", `Sort by ${t.column.name ?? ""}`), J(S, t.column.name), J(C, G(g) === "ascending" ? "↑" : G(g) === "descending" ? "↓" : ""), J(ee, `${G(n) ?? ""}${G(_) ?? ""}`);
-	}), fr("click", b, () => Q.sortBy(t.column.name)), q(e, v), Ie();
+	Y(ne, (e) => {
+		t.head && (t.head.nulls || t.head.nan || t.head.infinite) && e(re);
+	}), j(v), U(() => {
+		Z(v, "aria-sort", W(g)), y = ei(v, "", y, { width: `${t.width ?? ""}px` }), Z(b, "title", `Sort by ${t.column.name ?? ""}`), J(S, t.column.name), J(C, W(g) === "ascending" ? "↑" : W(g) === "descending" ? "↓" : ""), J(ee, `${W(n) ?? ""}${W(_) ?? ""}`);
+	}), G("click", b, () => $.sortBy(t.column.name)), q(e, v), ze();
 }
-pr([
+hr([
 	"click",
 	"pointerdown",
 	"pointerup",
 	"pointermove"
 ]);
 // src/rows.ts
-var Jm = 128, Ym = 64, Xm = class {
+var oh = 128, sh = 64, ch = class {
 	pages = new Map();
 	wanted = [];
 	running = new Map();
@@ -7014,17 +7173,17 @@ var Jm = 128, Ym = 64, Xm = class {
 		this.parameters = e, this.changed = t;
 	}
 	look(e, t) {
-		let n = Math.floor(e / Jm), r = Math.floor(Math.max(e, t - 1) / Jm);
+		let n = Math.floor(e / oh), r = Math.floor(Math.max(e, t - 1) / oh);
 		this.wanted = [];
 		for (let e = n; e <= r; e++) this.wanted.push(e);
 		for (let [e, t] of this.running) (e < n - 1 || e > r + 1) && (t.abort(), this.running.delete(e));
 		for (let e of this.wanted) this.read(e);
 	}
 	row(e) {
-		let t = Math.floor(e / Jm), n = this.pages.get(t);
-		return n && e - t * Jm < n.rows.length ? {
+		let t = Math.floor(e / oh), n = this.pages.get(t);
+		return n && e - t * oh < n.rows.length ? {
 			batch: n,
-			place: e - t * Jm
+			place: e - t * oh
 		} : null;
 	}
 	close() {
@@ -7035,12 +7194,12 @@ var Jm = 128, Ym = 64, Xm = class {
 		let t = new AbortController();
 		this.running.set(e, t);
 		try {
-			let n = await zs("rows", [
+			let n = await Us("rows", [
 				...this.parameters,
-				["start", e * Jm],
-				["count", Jm]
+				["start", e * oh],
+				["count", oh]
 			], t.signal);
-			if (this.pages.set(e, n), this.pages.size > Ym) {
+			if (this.pages.set(e, n), this.pages.size > sh) {
 				let e = [...this.pages.keys()].find((e) => !this.wanted.includes(e));
 				e !== void 0 && this.pages.delete(e);
 			}
@@ -7051,277 +7210,1532 @@ var Jm = 128, Ym = 64, Xm = class {
 			this.running.get(e) === t && this.running.delete(e);
 		}
 	}
-}, Zm = K("<b> </b> ", 1), Qm = K("<span class=\"busy\" aria-label=\"working\"></span>"), $m = K("<li><code> </code><button>×</button></li>"), eh = K("<li>by <code> </code> <button aria-label=\"Do not sort\">×</button></li>"), th = K("<li><label><input type=\"checkbox\"/> </label></li>"), nh = K("<ul class=\"chips\" aria-label=\"What is chosen\"><!> <!> <!></ul>"), rh = K("<p id=\"sql-failure\" class=\"failure\" role=\"alert\"> </p>"), ih = K("<span class=\"flag\" title=\"flagged\">⚑</span>"), ah = K("<div role=\"gridcell\"> </div>"), oh = K("<div class=\"line\" role=\"row\"><div class=\"cell name\" role=\"gridcell\"> <!></div> <!></div>"), sh = K("<p class=\"empty\">No row fits these conditions.</p>"), ch = K("<p class=\"progress\"> </p>"), lh = K("<section class=\"filters\" aria-label=\"Filter\"><form><label for=\"sql\">WHERE</label> <input id=\"sql\" placeholder=\"a condition in SQL, such as speed > 10\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"sql-failure\"/> <button class=\"primary\" type=\"submit\">Filter</button></form> <p class=\"number\" role=\"status\"><!> <!></p> <!> <!></section> <div role=\"grid\" tabindex=\"0\"><div class=\"heads\" role=\"rowgroup\"><div role=\"row\" aria-rowindex=\"1\"><div class=\"corner\" role=\"columnheader\">row</div> <!></div></div> <div class=\"layer\" role=\"rowgroup\"></div> <div class=\"spacer\" role=\"presentation\"></div></div> <!> <!>", 1);
-function uh(e, t) {
-	Fe(t, !0);
-	let n = 15e6, r = L(null), i = L(null), a = L(null), o = null, s = L(0), c = L(0), l = L(0), u = L(600), d = L(""), f = L(!1), p = L(void 0), m = F(() => (Q.info?.index ?? []).filter((e) => !Q.hidden.includes(e.name))), h = F(() => G(m).map((e) => Math.min(290, Math.max(148, 26 + 8.2 * Math.max(e.name.length + (e.unit ? 2 + e.unit.length : 0), /timestamp/.test(e.type ?? "") ? 30 : /^[iu]64$/.test(e.type ?? "") && e.unit ? 20 : 0))))), g = F(() => G(h).reduce((e, t) => e + t, 0) + 88), _ = F(() => Math.max(1, Math.floor((G(u) - 132) / 30))), v = F(() => Math.max(0, (G(r) ?? 0) - G(_))), y = F(() => Math.min((G(r) ?? 0) * 30, n)), b = F(() => Math.max(1, G(y) - (G(u) - 132))), x = F(() => Math.floor(G(c))), S = F(() => Array.from({ length: Math.max(0, Math.min(G(_) + 2, (G(r) ?? 0) - G(x))) }, (e, t) => G(x) + t));
-	dn(() => {
-		let e = Q.parameters, t = new AbortController();
-		return R(i, null), R(f, !0), Rs("select", e, t.signal).then(async (n) => {
-			if (R(r, n.rows, !0), R(f, !1), await er(), t.signal.aborted) return;
-			o = new Xm(e, (e) => {
-				e ? R(i, e, !0) : Rt(s);
+}, lh = K("<b> </b> ", 1), uh = K("<span class=\"busy\" aria-label=\"working\"></span>"), dh = K("<li><code> </code><button>×</button></li>"), fh = K("<li>by <code> </code> <button aria-label=\"Do not sort\">×</button></li>"), ph = K("<li><label><input type=\"checkbox\"/> </label></li>"), mh = K("<ul class=\"chips\" aria-label=\"What is chosen\"><!> <!> <!></ul>"), hh = K("<p id=\"sql-failure\" class=\"failure\" role=\"alert\"> </p>"), gh = K("<span class=\"flag\" title=\"flagged\">⚑</span>"), _h = K("<div role=\"gridcell\"> </div>"), vh = K("<div class=\"line\" role=\"row\"><div class=\"cell name\" role=\"gridcell\"> <!></div> <!></div>"), yh = K("<p class=\"empty\">No row fits these conditions.</p>"), bh = K("<p class=\"progress\"> </p>"), xh = K("<section class=\"filters\" aria-label=\"Filter\"><form><label for=\"sql\">WHERE</label> <input id=\"sql\" placeholder=\"a condition in SQL, such as speed > 10\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"sql-failure\"/> <button class=\"primary\" type=\"submit\">Filter</button></form> <p class=\"number\" role=\"status\"><!> <!></p> <!> <!></section> <div role=\"grid\" tabindex=\"0\"><div class=\"heads\" role=\"rowgroup\"><div role=\"row\" aria-rowindex=\"1\"><div class=\"corner\" role=\"columnheader\">row</div> <!></div></div> <div class=\"layer\" role=\"rowgroup\"></div> <div class=\"spacer\" role=\"presentation\"></div></div> <!> <!>", 1);
+function Sh(e, t) {
+	Re(t, !0);
+	let n = 15e6, r = I(null), i = I(null), a = I(null), o = null, s = I(0), c = I(0), l = I(0), u = I(600), d = I(""), f = I(!1), p = I(void 0), m = P(() => ($.info?.index ?? []).filter((e) => !$.hidden.includes(e.name))), h = P(() => W(m).map((e) => Math.min(290, Math.max(148, 26 + 8.2 * Math.max(e.name.length + (e.unit ? 2 + e.unit.length : 0), /timestamp/.test(e.type ?? "") ? 30 : /^[iu]64$/.test(e.type ?? "") && e.unit ? 20 : 0))))), g = P(() => W(h).reduce((e, t) => e + t, 0) + 88), _ = P(() => Math.max(1, Math.floor((W(u) - 132) / 30))), v = P(() => Math.max(0, (W(r) ?? 0) - W(_))), y = P(() => Math.min((W(r) ?? 0) * 30, n)), b = P(() => Math.max(1, W(y) - (W(u) - 132))), x = P(() => Math.floor(W(c))), S = P(() => Array.from({ length: Math.max(0, Math.min(W(_) + 2, (W(r) ?? 0) - W(x))) }, (e, t) => W(x) + t));
+	H(() => {
+		let e = $.parameters, t = new AbortController();
+		return L(i, null), L(f, !0), Hs("select", e, t.signal).then(async (n) => {
+			if (L(r, n.rows, !0), L(f, !1), await rr(), t.signal.aborted) return;
+			o = new ch(e, (e) => {
+				e ? L(i, e, !0) : Vt(s);
 			});
-			let c = Math.min(Q.row, Math.max(0, n.rows - 1));
-			R(l, c, !0), ee(Q.where.length || Q.sort ? 0 : c), Rt(s), Bs("heads", e, (e) => R(a, e), t.signal).catch((e) => {
-				t.signal.aborted || R(i, e, !0);
+			let c = Math.min($.row, Math.max(0, n.rows - 1));
+			L(l, c, !0), ee($.where.length || $.sort ? 0 : c), Vt(s), Ws("heads", e, (e) => L(a, e), t.signal).catch((e) => {
+				t.signal.aborted || L(i, e, !0);
 			});
 		}).catch((e) => {
-			t.signal.aborted || (R(f, !1), R(i, e, !0));
+			t.signal.aborted || (L(f, !1), L(i, e, !0));
 		}), () => {
 			t.abort(), o?.close();
 		};
-	}), dn(() => {
-		G(s), G(r) && o?.look(G(x), Math.min(G(r), G(x) + G(_) + 2));
+	}), H(() => {
+		W(s), W(r) && o?.look(W(x), Math.min(W(r), W(x) + W(_) + 2));
 	});
-	let C = (e) => (G(s), o?.row(e) ?? null), w = -1;
+	let C = (e) => (W(s), o?.row(e) ?? null), w = -1;
 	function ee(e) {
-		R(c, Math.min(Math.max(0, e), G(v)), !0), G(p) && (w = G(v) ? Math.round(G(c) / G(v) * G(b)) : 0, G(p).scrollTop = w);
+		L(c, Math.min(Math.max(0, e), W(v)), !0), W(p) && (w = W(v) ? Math.round(W(c) / W(v) * W(b)) : 0, W(p).scrollTop = w);
 	}
 	function T() {
-		G(p) && (Math.abs(G(p).scrollTop - w) < 1.5 || (w = G(p).scrollTop, R(c, Math.min(G(v), w / G(b) * G(v)), !0)));
+		W(p) && (Math.abs(W(p).scrollTop - w) < 1.5 || (w = W(p).scrollTop, L(c, Math.min(W(v), w / W(b) * W(v)), !0)));
 	}
 	function E(e) {
-		e.ctrlKey || !e.deltaY || G(y) < n || (e.preventDefault(), ee(G(c) + (e.deltaMode ? e.deltaY : e.deltaY / 30)));
+		e.ctrlKey || !e.deltaY || W(y) < n || (e.preventDefault(), ee(W(c) + (e.deltaMode ? e.deltaY : e.deltaY / 30)));
 	}
-	function D(e) {
-		R(l, Math.min(Math.max(0, e), Math.max(0, (G(r) ?? 0) - 1)), !0), G(l) < G(c) ? ee(G(l)) : G(l) > G(c) + G(_) - 1 && ee(G(l) - G(_) + 1);
+	function te(e) {
+		L(l, Math.min(Math.max(0, e), Math.max(0, (W(r) ?? 0) - 1)), !0), W(l) < W(c) ? ee(W(l)) : W(l) > W(c) + W(_) - 1 && ee(W(l) - W(_) + 1);
 	}
-	let te = {
-		ArrowDown: () => D(G(l) + 1),
-		ArrowUp: () => D(G(l) - 1),
-		PageDown: () => D(G(l) + G(_)),
-		PageUp: () => D(G(l) - G(_)),
-		Home: () => D(0),
-		End: () => D((G(r) ?? 1) - 1),
-		Enter: () => re(G(l))
+	let ne = {
+		ArrowDown: () => te(W(l) + 1),
+		ArrowUp: () => te(W(l) - 1),
+		PageDown: () => te(W(l) + W(_)),
+		PageUp: () => te(W(l) - W(_)),
+		Home: () => te(0),
+		End: () => te((W(r) ?? 1) - 1),
+		Enter: () => ie(W(l))
 	};
-	function ne(e) {
-		if (e.target !== G(p) || e.altKey || e.ctrlKey || e.metaKey) return;
-		let t = te[e.key];
+	function re(e) {
+		if (e.target !== W(p) || e.altKey || e.ctrlKey || e.metaKey) return;
+		let t = ne[e.key];
 		t && (e.preventDefault(), t());
 	}
-	function re(e) {
-		let t = C(e);
-		t && Q.open(t.batch.rows[t.place]);
-	}
 	function ie(e) {
-		e.key === "/" && !(e.target instanceof HTMLInputElement) && (e.preventDefault(), document.getElementById("sql")?.focus());
+		let t = C(e);
+		t && $.open(t.batch.rows[t.place]);
 	}
 	function ae(e) {
-		e.preventDefault(), G(d).trim() && Q.filter(G(d).trim()), R(d, "");
+		e.key === "/" && !(e.target instanceof HTMLInputElement) && (e.preventDefault(), document.getElementById("sql")?.focus());
 	}
-	dn(() => {
-		let e = G(p);
+	function oe(e) {
+		e.preventDefault(), W(d).trim() && $.filter(W(d).trim()), L(d, "");
+	}
+	H(() => {
+		let e = W(p);
 		return e?.addEventListener("wheel", E, { passive: !1 }), () => e?.removeEventListener("wheel", E);
 	});
-	var oe = lh();
-	dr("keydown", Wt, ie);
-	var se = Qt(oe), ce = z(se), le = V(z(ce), 2);
-	ui(le), ye(2), M(ce);
-	var ue = V(ce, 2), O = z(ue), k = (e) => {
-		q(e, Cr("…"));
-	}, de = (e) => {
-		var t = Zm(), n = Qt(t), i = B(n, !0), a = V(n);
-		H((e, t) => {
+	var se = xh();
+	mr("keydown", qt, ae);
+	var ce = z(se), le = R(ce), ue = V(R(le), 2);
+	di(ue), xe(2), j(le);
+	var de = V(le, 2), D = R(de), fe = (e) => {
+		q(e, Tr("…"));
+	}, O = (e) => {
+		var t = lh(), n = z(t), i = B(n, !0), a = V(n);
+		U((e, t) => {
 			J(i, e), J(a, ` ${t ?? ""}`);
-		}, [() => Ws(G(r)), () => G(r) === Q.info?.rows ? G(r) === 1 ? "row" : "rows" : `of ${Gs(Q.info?.rows ?? 0, "row")}`]), q(e, t);
+		}, [() => Js(W(r)), () => W(r) === $.info?.rows ? W(r) === 1 ? "row" : "rows" : `of ${Ys($.info?.rows ?? 0, "row")}`]), q(e, t);
 	};
-	Y(O, (e) => {
-		G(r) === null ? e(k) : e(de, -1);
+	Y(D, (e) => {
+		W(r) === null ? e(fe) : e(O, -1);
 	});
-	var fe = V(O, 2), pe = (e) => {
-		q(e, Qm());
+	var pe = V(D, 2), me = (e) => {
+		q(e, uh());
 	};
-	Y(fe, (e) => {
-		G(f) && e(pe);
-	}), M(ue);
-	var me = V(ue, 2), he = (e) => {
-		var t = nh(), n = z(t);
-		Br(n, 17, () => Q.where, Ir, (e, t) => {
-			var n = $m(), r = z(n), i = B(r, !0), a = V(r);
-			M(n), H(() => {
-				J(i, G(t)), X(a, "aria-label", `Remove ${G(t) ?? ""}`);
-			}), fr("click", a, () => Q.drop(G(t))), q(e, n);
+	Y(pe, (e) => {
+		W(f) && e(me);
+	}), j(de);
+	var he = V(de, 2), ge = (e) => {
+		var t = mh(), n = R(t);
+		X(n, 17, () => $.where, Rr, (e, t) => {
+			var n = dh(), r = R(n), i = B(r, !0), a = V(r);
+			j(n), U(() => {
+				J(i, W(t)), Z(a, "aria-label", `Remove ${W(t) ?? ""}`);
+			}), G("click", a, () => $.drop(W(t))), q(e, n);
 		});
 		var r = V(n, 2), i = (e) => {
-			var t = eh(), n = V(z(t)), r = B(n, !0), i = V(n), a = V(i);
-			M(t), H(() => {
-				J(r, Q.sort), J(i, `${Q.descending ? " ↓" : " ↑"} `);
-			}), fr("click", a, () => {
-				Q.sort = null, Q.write(!0);
+			var t = fh(), n = V(R(t)), r = B(n, !0), i = V(n), a = V(i);
+			j(t), U(() => {
+				J(r, $.sort), J(i, `${$.descending ? " ↓" : " ↑"} `);
+			}), G("click", a, () => {
+				$.sort = null, $.write(!0);
 			}), q(e, t);
 		};
 		Y(r, (e) => {
-			Q.sort && e(i);
+			$.sort && e(i);
 		});
 		var a = V(r, 2), o = (e) => {
-			var t = th(), n = z(t), r = z(n);
-			ui(r);
+			var t = ph(), n = R(t), r = R(n);
+			di(r);
 			var i = V(r);
-			M(n), M(t), H((e) => {
-				fi(r, Q.flagged), J(i, ` only the ${e ?? ""}`);
-			}, [() => Gs(Q.flags.length, "flagged row")]), fr("change", r, (e) => {
-				Q.flagged = e.currentTarget.checked, Q.write(!0);
+			j(n), j(t), U((e) => {
+				pi(r, $.flagged), J(i, ` only the ${e ?? ""}`);
+			}, [() => Ys($.flags.length, "flagged row")]), G("change", r, (e) => {
+				$.flagged = e.currentTarget.checked, $.write(!0);
 			}), q(e, t);
 		};
 		Y(a, (e) => {
-			Q.flags.length && e(o);
-		}), M(t), q(e, t);
+			$.flags.length && e(o);
+		}), j(t), q(e, t);
 	};
-	Y(me, (e) => {
-		(Q.where.length || Q.flags.length || Q.sort) && e(he);
+	Y(he, (e) => {
+		($.where.length || $.flags.length || $.sort) && e(ge);
 	});
-	var A = V(me, 2), ge = (e) => {
-		var t = rh(), n = B(t, !0);
-		H(() => J(n, G(i).message)), q(e, t);
+	var _e = V(he, 2), k = (e) => {
+		var t = hh(), n = B(t, !0);
+		U(() => J(n, W(i).message)), q(e, t);
 	};
-	Y(A, (e) => {
-		G(i) && e(ge);
-	}), M(se);
-	var j = V(se, 2);
-	let _e;
-	var ve = z(j);
+	Y(_e, (e) => {
+		W(i) && e(k);
+	}), j(ce);
+	var ve = V(ce, 2);
+	let A;
+	var ye = R(ve);
 	let be;
-	var xe = z(ve);
-	Br(V(z(xe), 2), 19, () => G(m), (e) => e.name, (e, t, n) => {
+	var Se = R(ye);
+	X(V(R(Se), 2), 19, () => W(m), (e) => e.name, (e, t, n) => {
 		{
-			let r = F(() => G(a)?.columns[G(t).name] ?? null);
-			qm(e, {
+			let r = P(() => W(a)?.columns[W(t).name] ?? null);
+			ah(e, {
 				get column() {
-					return G(t);
+					return W(t);
 				},
 				get width() {
-					return G(h)[G(n)];
+					return W(h)[W(n)];
 				},
 				get head() {
-					return G(r);
+					return W(r);
 				}
 			});
 		}
-	}), M(xe), M(ve);
-	var Se = V(ve, 2);
-	let Ce;
-	Br(Se, 21, () => G(S), Ir, (e, t) => {
-		let n = F(() => C(G(t))), r = F(() => G(n)?.batch.rows[G(n).place]);
-		var i = oh();
+	}), j(Se), j(ye);
+	var Ce = V(ye, 2);
+	let we;
+	X(Ce, 21, () => W(S), Rr, (e, t) => {
+		let n = P(() => C(W(t))), r = P(() => W(n)?.batch.rows[W(n).place]);
+		var i = vh();
 		let a;
-		var o = z(i), s = z(o, !0), u = V(s), d = (e) => {
-			q(e, ih());
-		}, f = F(() => G(r) != null && Q.flags.includes(G(r)));
+		var o = R(i), s = R(o, !0), u = V(s), d = (e) => {
+			q(e, gh());
+		}, f = P(() => W(r) != null && $.flags.includes(W(r)));
 		Y(u, (e) => {
-			G(f) && e(d);
-		}), M(o), Br(V(o, 2), 19, () => G(m), (e) => e.name, (e, t, r) => {
-			let i = F(() => G(n)?.batch.value(G(t).name, G(n).place)), a = F(() => G(n)?.batch.types.get(G(t).name) ?? "");
-			var o = ah();
+			W(f) && e(d);
+		}), j(o), X(V(o, 2), 19, () => W(m), (e) => e.name, (e, t, r) => {
+			let i = P(() => W(n)?.batch.value(W(t).name, W(n).place)), a = P(() => W(n)?.batch.types.get(W(t).name) ?? "");
+			var o = _h();
 			let s, c;
 			var l = B(o, !0);
-			H((e, t) => {
-				s = Zr(o, 1, "cell", null, s, {
+			U((e, t) => {
+				s = Qr(o, 1, "cell", null, s, {
 					right: e,
-					null: G(n) && G(i) === null
-				}), c = $r(o, "", c, { width: `${G(h)[G(r)] ?? ""}px` }), J(l, t);
-			}, [() => Qs(G(t).type) && G(t).type !== "bool", () => G(n) ? ec(G(i), G(a)) : ""]), q(e, o);
-		}), M(i), H((e) => {
-			X(i, "id", `row-${G(t) ?? ""}`), X(i, "aria-rowindex", G(t) + 2), X(i, "aria-selected", G(t) === G(l)), a = $r(i, "", a, { transform: `translateY(${(G(t) - G(c)) * 30}px)` }), J(s, e);
-		}, [() => G(r) == null ? "" : Ws(G(r))]), fr("click", i, () => {
-			R(l, G(t), !0), re(G(t));
+					null: W(n) && W(i) === null
+				}), c = ei(o, "", c, { width: `${W(h)[W(r)] ?? ""}px` }), J(l, t);
+			}, [() => rc(W(t).type) && W(t).type !== "bool", () => W(n) ? ac(W(i), W(a)) : ""]), q(e, o);
+		}), j(i), U((e) => {
+			Z(i, "id", `row-${W(t) ?? ""}`), Z(i, "aria-rowindex", W(t) + 2), Z(i, "aria-selected", W(t) === W(l)), a = ei(i, "", a, { transform: `translateY(${(W(t) - W(c)) * 30}px)` }), J(s, e);
+		}, [() => W(r) == null ? "" : Js(W(r))]), G("click", i, () => {
+			L(l, W(t), !0), ie(W(t));
 		}), q(e, i);
-	}), M(Se);
-	var we = V(Se, 2);
-	let Te;
-	M(j), Si(j, (e) => R(p, e), () => G(p));
-	var Ee = V(j, 2), N = (e) => {
-		q(e, sh());
+	}), j(Ce);
+	var Te = V(Ce, 2);
+	let Ee;
+	j(ve), Ci(ve, (e) => L(p, e), () => W(p));
+	var De = V(ve, 2), M = (e) => {
+		q(e, yh());
 	};
-	Y(Ee, (e) => {
-		G(r) === 0 && e(N);
+	Y(De, (e) => {
+		W(r) === 0 && e(M);
 	});
-	var P = V(Ee, 2), De = (e) => {
-		var t = ch(), n = B(t);
-		H((e, t) => J(n, `heads: ${e ?? ""} of ${t ?? ""}`), [() => Ws(G(a).done), () => Gs(G(a).of, "row")]), q(e, t);
+	var N = V(De, 2), Oe = (e) => {
+		var t = bh(), n = B(t);
+		U((e, t) => J(n, `heads: ${e ?? ""} of ${t ?? ""}`), [() => Js(W(a).done), () => Ys(W(a).of, "row")]), q(e, t);
 	};
-	Y(P, (e) => {
-		G(a) && G(a).done < G(a).of && e(De);
-	}), H(() => {
-		_e = Zr(j, 1, "grid", null, _e, { stale: G(f) }), X(j, "aria-label", `Rows of ${Q.info?.name ?? ""}`), X(j, "aria-rowcount", (G(r) ?? 0) + 1), X(j, "aria-colcount", G(m).length + 1), X(j, "aria-activedescendant", G(r) ? `row-${G(l)}` : void 0), be = $r(ve, "", be, { width: `${G(g) ?? ""}px` }), Ce = $r(Se, "", Ce, { width: `${G(g) ?? ""}px` }), Te = $r(we, "", Te, { height: `${G(y) ?? ""}px` });
-	}), dr("submit", ce, ae), gi(le, () => G(d), (e) => R(d, e)), dr("scroll", j, T), fr("keydown", j, ne), bi(j, "clientHeight", (e) => R(u, e)), q(e, oe), Ie();
+	Y(N, (e) => {
+		W(a) && W(a).done < W(a).of && e(Oe);
+	}), U(() => {
+		A = Qr(ve, 1, "grid", null, A, { stale: W(f) }), Z(ve, "aria-label", `Rows of ${$.info?.name ?? ""}`), Z(ve, "aria-rowcount", (W(r) ?? 0) + 1), Z(ve, "aria-colcount", W(m).length + 1), Z(ve, "aria-activedescendant", W(r) ? `row-${W(l)}` : void 0), be = ei(ye, "", be, { width: `${W(g) ?? ""}px` }), we = ei(Ce, "", we, { width: `${W(g) ?? ""}px` }), Ee = ei(Te, "", Ee, { height: `${W(y) ?? ""}px` });
+	}), mr("submit", le, oe), _i(ue, () => W(d), (e) => L(d, e)), mr("scroll", ve, T), G("keydown", ve, re), xi(ve, "clientHeight", (e) => L(u, e)), q(e, se), ze();
 }
-pr([
+hr([
 	"click",
 	"change",
 	"keydown"
 ]);
-// src/App.svelte
-var dh = K("<option> </option>"), fh = K("<select aria-label=\"Table\"></select>"), ph = K("<h1><!></h1> <p class=\"about\"><!> </p> <nav aria-label=\"Pages\"><button class=\"tab\">Rows</button> <button class=\"tab\">Row<!></button></nav> <!>", 1), mh = K("<div class=\"notice\" role=\"alert\"><h1> </h1> <p> </p></div>"), hh = K("<p class=\"notice\" role=\"status\">Opening …</p>"), gh = K("<header class=\"top\"><a class=\"mark\" href=\"/\" aria-label=\"Tetrys, all rows\"><img src=\"/icon.svg\" alt=\"\" width=\"22\" height=\"22\"/></a> <!></header> <main><!></main> <div class=\"toast\" role=\"status\" aria-live=\"polite\"> </div>", 1);
-function _h(e, t) {
-	Fe(t, !0);
-	let n = L(null);
-	Q.load().catch((e) => R(n, e, !0)), dn(() => {
-		document.title = Q.info ? `${Q.info.name} · Tetrys` : "Tetrys";
+// src/scene.ts
+var Ch = (e) => Math.min(e.wide, e.high) / e.metres, wh = (...e) => e.every((e) => typeof e == "number" && Number.isFinite(e));
+function Th(e, t, n) {
+	let r = Math.PI / 2 - e.up, [i, a] = [t - e.x, n - e.y], [o, s] = [i * Math.cos(r) - a * Math.sin(r), i * Math.sin(r) + a * Math.cos(r)];
+	return [e.wide / 2 + o * Ch(e), e.high / 2 - s * Ch(e)];
+}
+function Eh(e, t, n, r, i) {
+	let [a, o] = [Math.sin(n), Math.cos(n)], s = (n, r) => [e + n * o - r * a, t + n * a + r * o];
+	return [
+		s(r / 2, i / 2),
+		s(r / 2, -i / 2),
+		s(-r / 2, -i / 2),
+		s(-r / 2, i / 2),
+		s(r / 2, 0)
+	];
+}
+function Dh(e, t, n, r) {
+	let i = null, a = 14;
+	return t.forEach((t, o) => {
+		if (!wh(t.x, t.y)) return;
+		let [s, c] = Th(e, t.x, t.y), l = Math.max(0, Math.hypot(s - n, c - r) - Math.max(t.extent[0] ?? 0, t.extent[1] ?? 0) / 2 * Ch(e)), u = Math.hypot(s - n, c - r) / 1e4;
+		l + u < a && ([a, i] = [l + u, o]);
+	}), i;
+}
+function Oh(e, t, n, r = !1) {
+	n.forEach(([n, r], i) => {
+		let [a, o] = Th(t, n, r);
+		i ? e.lineTo(a, o) : e.moveTo(a, o);
+	}), r && e.closePath();
+}
+function kh(e, t, n, r) {
+	e.fillStyle = r.lane;
+	for (let r of n.lanes) e.beginPath(), Oh(e, t, [...r.left, ...r.right.toReversed()], !0), e.fill();
+	e.strokeStyle = r.edge, e.lineWidth = 1, e.beginPath();
+	for (let r of n.lanes) Oh(e, t, r.left), Oh(e, t, r.right);
+	e.stroke(), e.strokeStyle = r.walk;
+	for (let r of n.crosswalks) {
+		let n = r.outline.map(([e, n]) => Th(t, e, n));
+		if (n.length < 3) continue;
+		let [i, a] = [n.map((e) => e[0]), n.map((e) => e[1])], [o, s, c, l] = [
+			Math.min(...i),
+			Math.max(...i),
+			Math.min(...a),
+			Math.max(...a)
+		];
+		if (s < 0 || o > t.wide || l < 0 || c > t.high) continue;
+		e.save(), e.beginPath(), Oh(e, t, r.outline, !0), e.lineWidth = 1, e.stroke(), e.clip();
+		let u = Math.max(4, 1.2 * Ch(t));
+		e.lineWidth = u / 2, e.beginPath();
+		let [d, f] = [Math.max(c, -u), Math.min(l, t.high + u)], p = Math.max(o, -u) - (d - c) % u;
+		for (let n = p - (f - d); n < Math.min(s, t.wide + u); n += u) e.moveTo(n, f), e.lineTo(n + (f - d), d);
+		e.stroke(), e.restore();
+	}
+}
+function Ah(e, t, n, r, i, a) {
+	let o = (e) => e.filter((e) => wh(e[1], e[2])).map((e) => [e[1], e[2]]);
+	e.strokeStyle = i, e.globalAlpha = a ? 1 : .55, e.lineWidth = a ? 2.5 : 1.25;
+	for (let [i, a] of [[[...o(r.filter((e) => e[0] < 0)), n], []], [[n, ...o(r.filter((e) => e[0] > 0))], [5, 4]]]) i.length < 2 || (e.setLineDash(a), e.beginPath(), Oh(e, t, i), e.stroke());
+	e.setLineDash([]), e.globalAlpha = 1;
+}
+function jh(e, t, n, r, i, a, o) {
+	let [s, c] = Th(t, n.x, n.y);
+	if (s < -80 || c < -80 || s > t.wide + 80 || c > t.high + 80) return;
+	let l = 5 / Ch(t), u = Eh(n.x, n.y, n.yaw, Math.max(n.extent[0] ?? 0, l), Math.max(n.extent[1] ?? 0, l)), d = u.pop();
+	if (e.beginPath(), Oh(e, t, u, !0), e.fillStyle = r, e.globalAlpha = o ? 1 : a ? .5 : .22, e.fill(), e.globalAlpha = 1, e.strokeStyle = r, e.lineWidth = a ? 2.5 : 1.5, i === 3 && e.setLineDash([3, 2]), e.stroke(), e.setLineDash([]), e.beginPath(), o || Oh(e, t, [[n.x, n.y], d]), e.stroke(), i === 1) {
+		let [r, i] = [Math.sin(n.yaw), Math.cos(n.yaw)], a = 5 / Ch(t);
+		e.beginPath(), Oh(e, t, [[n.x + a * r, n.y - a * i], [n.x - a * r, n.y + a * i]]), e.stroke();
+	}
+	i === 2 && (e.beginPath(), e.arc(s, c, 3, 0, 7), e.fill());
+}
+function Mh(e) {
+	let t = (e) => e.state === "active" ? 2 : +(e.state === "unknown"), n = new Map();
+	for (let r of e) for (let [e, i] of r.ends) {
+		let a = n.get(`${e},${i}`);
+		(!a || t(r) > t(a.light)) && n.set(`${e},${i}`, {
+			x: e,
+			y: i,
+			light: r
+		});
+	}
+	return [...n.values()];
+}
+function Nh(e, t, n, r, i) {
+	e.beginPath(), r.colour === "red" ? e.rect(t - 6, n - 6, 12, 12) : r.colour === "yellow" ? (e.moveTo(t, n - 6 - 1), e.lineTo(t + 6 + 1, n + 6), e.lineTo(t - 6 - 1, n + 6), e.closePath()) : e.arc(t, n, 6, 0, 7);
+	let a = r.state === "active";
+	e.fillStyle = a && r.colour ? i[r.colour] : i.ground, e.fill(), e.strokeStyle = a ? i.ink : i.soft, e.lineWidth = 1.5, r.state === "unknown" && e.setLineDash([2, 2]), e.stroke(), e.setLineDash([]);
+}
+function Ph(e, t, n) {
+	let r = [
+		1,
+		2,
+		5,
+		10,
+		20,
+		50,
+		100
+	].findLast((e) => e * Ch(t) <= 120) ?? 1, i = r * Ch(t);
+	e.strokeStyle = n.soft, e.fillStyle = n.soft, e.lineWidth = 1.5, e.beginPath(), e.moveTo(14, t.high - 18), e.lineTo(14, t.high - 14), e.lineTo(14 + i, t.high - 14), e.lineTo(14 + i, t.high - 18), e.stroke(), e.font = "12px system-ui, sans-serif", e.fillText(`${r} m`, 14, t.high - 24);
+	let [a, o] = [t.wide - 24, t.high - 26], s = t.up - Math.PI / 2, [c, l] = [Math.sin(s), -Math.cos(s)];
+	e.beginPath(), e.moveTo(a - 9 * c, o - 9 * l), e.lineTo(a + 9 * c, o + 9 * l), e.moveTo(a + 9 * c - 5 * c - 4 * l, o + 9 * l - 5 * l + 4 * c), e.lineTo(a + 9 * c, o + 9 * l), e.lineTo(a + 9 * c - 5 * c + 4 * l, o + 9 * l - 5 * l - 4 * c), e.stroke(), e.textAlign = "center", e.textBaseline = "middle", e.fillText("N", a + 17 * c, o + 17 * l), e.textAlign = "start", e.textBaseline = "alphabetic";
+}
+function Fh(e, t, n, r, i, a, o) {
+	e.fillStyle = i.ground, e.fillRect(0, 0, t.wide, t.high), e.lineJoin = "round", e.lineCap = "round", r && kh(e, t, r, i);
+	let s = (e) => e === a || e === o;
+	n.agents.forEach((r, a) => {
+		n.around && wh(r.x, r.y) && Ah(e, t, [r.x, r.y], n.around.tracks[a] ?? [], i.kinds[r.kind], s(a));
+	}), n.ego && n.around && wh(n.ego.x, n.ego.y) && Ah(e, t, [n.ego.x, n.ego.y], n.around.ego, i.ego, !0);
+	for (let r of Mh(n.lights)) {
+		let [n, a] = Th(t, r.x, r.y);
+		r.light.state !== "inactive" && n > -10 && a > -10 && n < t.wide + 10 && a < t.high + 10 && Nh(e, n, a, r.light, i);
+	}
+	n.agents.forEach((n, r) => {
+		wh(n.x, n.y, n.yaw) && jh(e, t, n, i.kinds[n.kind], n.kind, s(r), !1);
 	});
-	var r = gh(), i = Qt(r), a = V(z(i), 2), o = (e) => {
-		var t = ph(), n = Qt(t), r = z(n), i = (e) => {
-			var t = fh();
-			Br(t, 21, () => Q.tables, Ir, (e, t, n) => {
-				var r = dh(), i = B(r, !0);
-				r.value = r.__value = n, H(() => J(i, G(t).name)), q(e, r);
-			}), M(t);
-			var n;
-			ri(t), H(() => {
-				n !== (n = Q.table) && (t.value = (t.__value = n) ?? "", ni(t, n));
-			}), fr("change", t, (e) => Q.choose(Number(e.currentTarget.value))), q(e, t);
+	let { ego: c } = n;
+	if (c && wh(c.x, c.y, c.yaw)) {
+		jh(e, t, c, i.ego, 0, !0, !0);
+		let [n, r] = [Math.sin(c.yaw), Math.cos(c.yaw)], a = (e, t) => [c.x + e * r - t * n, c.y + e * n + t * r];
+		e.fillStyle = i.ground, e.beginPath(), Oh(e, t, [
+			a(c.extent[0] * .38, 0),
+			a(c.extent[0] * .05, c.extent[1] * .3),
+			a(c.extent[0] * .05, -c.extent[1] * .3)
+		], !0), e.fill();
+	}
+	Ph(e, t, i);
+}
+// src/Scene.svelte
+var Ih = (e, t = d) => {
+	var n = Vh(), r = R(n), i = V(r), a = (e) => {
+		q(e, Rh());
+	};
+	Y(i, (e) => {
+		t() !== 2 && e(a);
+	});
+	var o = V(i), s = (e) => {
+		q(e, zh());
+	};
+	Y(o, (e) => {
+		t() === 1 && e(s);
+	});
+	var c = V(o), l = (e) => {
+		q(e, Bh());
+	};
+	Y(c, (e) => {
+		t() === 2 && e(l);
+	}), j(n), U(() => {
+		Qr(n, 0, `sign kind-${t() ?? ""}`), Z(r, "stroke-dasharray", t() === 3 ? "3 2" : void 0);
+	}), q(e, n);
+}, Lh = (e, t = d) => {
+	var n = Gh(), r = R(n), i = (e) => {
+		q(e, Hh());
+	}, a = (e) => {
+		q(e, Uh());
+	}, o = (e) => {
+		q(e, Wh());
+	};
+	Y(r, (e) => {
+		t().colour === "red" ? e(i) : t().colour === "yellow" ? e(a, 1) : e(o, -1);
+	}), j(n), U(() => Qr(n, 0, `lamp ${t().colour ?? "none" ?? ""} ${t().state ?? ""}`)), q(e, n);
+}, Rh = wr("<path d=\"M11 7H20\"></path>"), zh = wr("<path d=\"M11 1V13\"></path>"), Bh = wr("<circle cx=\"11\" cy=\"7\" r=\"2.6\"></circle>"), Vh = wr("<svg width=\"22\" height=\"14\" aria-hidden=\"true\"><rect x=\"2\" y=\"2.5\" width=\"18\" height=\"9\" rx=\"1\"></rect><!><!><!></svg>"), Hh = wr("<rect x=\"2\" y=\"2\" width=\"12\" height=\"12\"></rect>"), Uh = wr("<path d=\"M8 1.5 15 14H1z\"></path>"), Wh = wr("<circle cx=\"8\" cy=\"8\" r=\"6\"></circle>"), Gh = wr("<svg width=\"16\" height=\"16\" aria-hidden=\"true\"><!></svg>"), Kh = K("<p class=\"damaged\" role=\"alert\"> </p>"), qh = K("<p class=\"failure\" role=\"alert\"> </p>"), Jh = K("<p class=\"absent veil\" role=\"status\"> </p>"), Yh = K("<li><!> <b> </b></li>"), Xh = K("<p class=\"soft note\"> </p>"), Zh = K("<p class=\"soft note\">There are too many places of tracks: those of the nearest rows are shown.</p>"), Qh = K("<p class=\"soft note\">There is too much map: what is nearest is shown.</p>"), $h = K("<!> <!> <!> <!> <!> <!> <!> <!>", 1), eg = K("<small> </small>"), tg = K("<div><dt>rows with it</dt><dd> </dd></div>"), ng = K("<dl class=\"pairs\"><div><dt>track</dt><dd> </dd></div> <div><dt>label</dt><dd> <!></dd></div> <div><dt>speed</dt><dd> <small>&nbsp;m/s</small></dd></div> <div><dt>velocity x, y</dt><dd> <small>&nbsp;m/s</small></dd></div> <div><dt>heading</dt><dd> <small>°</small></dd></div> <div><dt>size</dt><dd> <small>&nbsp;m</small></dd></div> <div><dt>place x, y</dt><dd> <small>&nbsp;m</small></dd></div> <div><dt>from the own car</dt><dd> <small>&nbsp;m</small></dd></div> <!></dl>"), rg = K("<p class=\"soft\"> </p>"), ig = K("<p class=\"soft\">Point at an agent, or choose one: <kbd>n</kbd> <kbd>p</kbd>.</p>"), ag = K("<li><button><!><span class=\"name\"> <small> </small></span><span> </span></button></li>"), og = K("<ul class=\"list\"></ul>"), sg = K("<p class=\"soft\">none</p>"), cg = K("<li class=\"light\"><!><span class=\"name\"> <small> </small></span><span> </span></li>"), lg = K("<ul class=\"list\" tabindex=\"0\" aria-label=\"Traffic light faces\"></ul> <p class=\"soft\"> </p>", 1), ug = K("<div><dt> </dt><dd> </dd></div>"), dg = K("<div><dt>own car x, y, z</dt><dd> <small>&nbsp;m</small></dd></div> <div><dt>heading</dt><dd> <small>°</small></dd></div>", 1), fg = K("<option> </option>"), pg = K("<dl class=\"pairs\"><!> <!> <div><dt>read</dt><dd> </dd></div> <div><dt><label for=\"around\">rows to each side</label></dt> <dd><select id=\"around\"></select></dd></div></dl>"), mg = K("<!> <!> <div class=\"scene\"><section class=\"card map\" aria-label=\"From above\"><div class=\"above\"><canvas role=\"img\"></canvas> <i class=\"probe\" aria-hidden=\"true\"></i> <!> <div class=\"tools\" role=\"group\" aria-label=\"View\"><button class=\"quiet\" aria-label=\"Closer\">+</button> <button class=\"quiet\" aria-label=\"Farther\">−</button> <button class=\"quiet\">Ahead up</button> <button class=\"quiet\">North up</button></div></div> <ul class=\"legend\" aria-label=\"Legend\"><li><svg class=\"sign own\" width=\"22\" height=\"14\" aria-hidden=\"true\"><rect x=\"2\" y=\"2.5\" width=\"18\" height=\"9\" rx=\"1\"></rect><path d=\"M11 4.5 17 7 11 9.5z\"></path></svg> own car</li> <!> <li><svg class=\"sign tracks\" width=\"52\" height=\"14\" aria-hidden=\"true\"><path d=\"M2 7H25\"></path><path d=\"M27 7H50\" stroke-dasharray=\"5 4\"></path></svg> past, future</li></ul> <!></section> <div class=\"aside\"><section class=\"card\" aria-labelledby=\"agent-card\"><h2 id=\"agent-card\">Agent <small> </small></h2> <!> <!> <!></section> <section class=\"card\" aria-labelledby=\"agents-card\"><h2 id=\"agents-card\">Agents <small> </small></h2> <!> <!> <!></section> <section class=\"card\" aria-labelledby=\"lights-card\"><h2 id=\"lights-card\">Traffic lights <small> </small></h2> <!> <!></section> <section class=\"card\" aria-labelledby=\"frame-card\"><h2 id=\"frame-card\">Row <small> </small></h2> <!></section></div></div> <p class=\"keys\"><kbd>←</kbd> <kbd>→</kbd> step · <kbd>space</kbd> plays · <kbd>+</kbd> <kbd>−</kbd> or wheel closer, farther · <kbd>u</kbd> ahead or north up · <kbd>n</kbd> <kbd>p</kbd> agents · <kbd>f</kbd> flags · <kbd>Home</kbd> <kbd>End</kbd> of the sequence · <kbd>Esc</kbd> rows</p>", 1);
+function hg(e, t) {
+	Re(t, !0);
+	let n = (e, t = d) => {
+		var n = Er(), i = z(n), a = (e) => {
+			var n = Kh(), i = B(n, !0);
+			U(() => J(i, W(r).failures[t()])), q(e, n);
+		};
+		Y(i, (e) => {
+			W(r)?.failures[t()] && e(a);
+		}), q(e, n);
+	}, r = I(null), i = I(""), a = I(null), o = I(""), s = I({
+		start: 0,
+		end: $.info?.rows ?? 0
+	}), c = I(!1), l = I(!1), u = I(null), f = I(null), p = I(void 0), h = I(void 0), g = I({
+		wide: 0,
+		high: 0
+	}), _ = P(() => $.info), v = P(() => Math.min($.row, W(_).rows - 1)), y = P(() => $.above), b = P(() => $.above.around), x = new Map();
+	function S(e) {
+		let t = `${e}/${W(b)}`, n = x.get(t);
+		if (n) return n.answer;
+		let r = new AbortController(), i = Hs("scene", [
+			["table", $.table],
+			["row", e],
+			["before", W(b)],
+			["after", W(b)]
+		], r.signal), a = {
+			row: e,
+			answer: i,
+			stop: r,
+			isDone: !1
+		};
+		x.set(t, a), i.then(() => a.isDone = !0, () => x.get(t) === a && x.delete(t));
+		let o = x.keys().next().value;
+		return x.size > 24 && o && x.delete(o), i;
+	}
+	let C = "";
+	H(() => {
+		let e = W(v), t = C = `${e}/${W(b)}`, n = performance.now();
+		for (let [t, n] of x) n.isDone || (n.row === e || n.row === e + 1) && t.endsWith(`/${W(b)}`) || (n.stop.abort(), x.delete(t));
+		let a;
+		return S(e).then((e) => {
+			C === t && (((e) => {
+				var t = m(e, 3);
+				L(r, t[0]), L(i, t[1], !0), L(f, t[2], !0);
+			})([
+				e,
+				"",
+				null
+			]), L(u, performance.now() - n));
+		}, (e) => {
+			C === t && ((e) => {
+				var t = m(e, 2);
+				L(r, t[0]), L(i, t[1], !0);
+			})([null, e.message]);
+		}).then(() => {
+			C === t && (W(l) && (e + 1 >= W(s).end ? L(l, !1) : a = setTimeout(() => $.step(e + 1), Math.max(20, 100 - (performance.now() - n)))), e + 1 < W(s).end && S(e + 1).catch(() => {}));
+		}), () => clearTimeout(a);
+	});
+	let w = new AbortController();
+	H(() => {
+		if (W(c) && W(v) >= W(s).start && W(v) < W(s).end) return;
+		w.abort();
+		let { signal: e } = w = new AbortController();
+		Hs("sequence", [["table", $.table], ["row", W(v)]], e).then((e) => ((e) => {
+			var t = m(e, 2);
+			return L(s, t[0]), L(c, t[1], !0), e;
+		})([e, !0])).catch((t) => e.aborted || L(i, t.message, !0));
+	});
+	let ee = {
+		x: 0,
+		y: 0,
+		yaw: Math.PI / 2
+	}, T = P(() => {
+		let { ego: e, agents: t } = W(r) ?? {};
+		if (e && e.x !== null && e.y !== null) ee = {
+			x: e.x,
+			y: e.y,
+			yaw: e.yaw ?? Math.PI / 2
+		};
+		else {
+			let e = (t ?? []).filter((e) => e.x !== null && e.y !== null);
+			e.length && (ee = {
+				x: e.reduce((e, t) => e + t.x, 0) / e.length,
+				y: e.reduce((e, t) => e + t.y, 0) / e.length,
+				yaw: Math.PI / 2
+			});
+		}
+		return ee;
+	}), E = P(() => W(r)?.map ? `${Math.round(W(T).x / 60) * 60},${Math.round(W(T).y / 60) * 60}` : "");
+	H(() => {
+		if (!W(E)) {
+			L(a, null);
+			return;
+		}
+		let [e, t] = W(E).split(","), n = new AbortController();
+		return Hs("ground", [
+			["table", $.table],
+			["x", e],
+			["y", t],
+			["radius", 330]
+		], n.signal).then((e) => ((e) => {
+			var t = m(e, 2);
+			return L(a, t[0]), L(o, t[1], !0), e;
+		})([e, ""]), (e) => n.signal.aborted || ((e) => {
+			var t = m(e, 2);
+			return L(a, t[0]), L(o, t[1], !0), e;
+		})([null, e.message])), () => n.abort();
+	});
+	let te = (e) => e.x === null || e.y === null ? null : Math.hypot(e.x - W(T).x, e.y - W(T).y), ne = P(() => {
+		let e = (W(r)?.agents ?? []).map((e) => te(e) ?? Infinity);
+		return e.map((e, t) => t).sort((t, n) => e[t] - e[n]);
+	}), re = P(() => {
+		let e = (W(r)?.agents ?? []).findIndex((e) => e.track === W(y).track);
+		return e < 0 ? null : e;
+	}), ie = P(() => W(f) ?? W(re)), ae = P(() => W(ie) === null ? null : W(r)?.agents[W(ie)] ?? null), oe = P(() => (W(r)?.kinds ?? []).map((e, t) => (W(r)?.agents ?? []).filter((e) => e.kind === t).length)), se = P(() => ({
+		...W(g),
+		metres: W(y).metres,
+		x: W(T).x,
+		y: W(T).y,
+		up: W(y).up === "north" ? Math.PI / 2 : W(T).yaw
+	})), ce = P(() => W(r) ? `Row ${W(v)} from above: ${W(r).ego ? "the own car, " : ""}${W(r).kinds.map((e, t) => `${W(oe)[t]} ${e}`).join(", ")}, ${Ys(W(r).lights.length, "traffic light face")}` : "A row from above"), le = matchMedia("(prefers-color-scheme: dark)"), ue = I(Wt(le.matches));
+	H(() => {
+		let e = () => L(ue, le.matches, !0);
+		return le.addEventListener("change", e), () => le.removeEventListener("change", e);
+	});
+	let de = P(() => {
+		if (W(ue), !W(h)) return null;
+		let e = W(h), t = (t) => (e.style.color = `var(--scene-${t})`, getComputedStyle(e).color);
+		return {
+			...Object.fromEntries([
+				"ground",
+				"lane",
+				"edge",
+				"walk",
+				"ink",
+				"soft",
+				"ego",
+				"red",
+				"yellow",
+				"green"
+			].map((e) => [e, t(e)])),
+			kinds: [
+				0,
+				1,
+				2,
+				3
+			].map((e) => t(`kind-${e}`))
+		};
+	});
+	H(() => {
+		if (!W(p)) return;
+		let e = W(p), t = new ResizeObserver(() => L(g, {
+			wide: e.clientWidth,
+			high: e.clientHeight
+		}));
+		return t.observe(e), () => t.disconnect();
+	}), H(() => {
+		if (!W(p) || !W(de) || !W(r) || !W(se).wide || !W(se).high) return;
+		let e = Math.min(3, devicePixelRatio || 1), [t, n] = [Math.round(W(se).wide * e), Math.round(W(se).high * e)];
+		(W(p).width !== t || W(p).height !== n) && Object.assign(W(p), {
+			width: t,
+			height: n
+		});
+		let i = W(p).getContext("2d");
+		i && (i.setTransform(e, 0, 0, e, 0, 0), Fh(i, W(se), W(r), W(a), W(de), W(re), W(f)));
+	});
+	let D = (e) => $.look({ metres: Math.min(320, Math.max(15, W(y).metres * e)) }), fe = () => $.look({ up: W(y).up === "ego" ? "north" : "ego" }), O = (e) => {
+		let t = e === null ? null : W(r)?.agents[e]?.track ?? null;
+		$.look({ track: t === W(y).track ? null : t });
+	};
+	function pe(e) {
+		if (!W(ne).length) return;
+		let t = W(re) === null ? e > 0 ? -1 : 0 : W(ne).indexOf(W(re));
+		$.look({ track: W(r).agents[W(ne)[(t + e + W(ne).length) % W(ne).length]].track });
+	}
+	let me = {
+		"+": () => D(.8),
+		"=": () => D(.8),
+		"-": () => D(1.25),
+		u: fe,
+		n: () => pe(1),
+		p: () => pe(-1),
+		Escape: () => W(y).track === null ? $.show("rows") : $.look({ track: null })
+	};
+	function he(e) {
+		let t = W(p).getBoundingClientRect();
+		L(f, Dh(W(se), W(r)?.agents ?? [], e.clientX - t.left, e.clientY - t.top), !0);
+	}
+	H(() => {
+		if (!W(p)) return;
+		let e = W(p), t = (e) => {
+			e.preventDefault(), D(Math.exp(Math.max(-.5, Math.min(.5, e.deltaY / 400))));
+		};
+		return e.addEventListener("wheel", t, { passive: !1 }), () => e.removeEventListener("wheel", t);
+	}), H(() => () => {
+		((e) => {
+			var t = m(e, 2);
+			L(l, t[0], !0), C = t[1];
+		})([!1, ""]);
+		for (let e of x.values()) e.stop.abort();
+		w.abort();
+	});
+	let ge = (e) => e === null ? null : e * 180 / Math.PI, _e = (e) => e && e[0] !== null && e[1] !== null ? Math.hypot(e[0], e[1]) : null, k = (e, t = 2) => e === null || !Number.isFinite(e) ? "—" : Qs(Number(e.toFixed(t))), ve = ([, e, t]) => ac(/^(timestamp|duration)/.test(t) ? BigInt(e) : e, t), A = P(() => {
+		let e = W(r)?.around;
+		if (!e?.there) return null;
+		let [t, n] = [e.there.slice(0, e.before), e.there.slice(e.before + 1)];
+		return {
+			past: t.filter(Boolean).length,
+			future: n.filter(Boolean).length,
+			before: e.before,
+			after: e.after
+		};
+	}), ye = (e) => e.state === "active", be = P(() => (W(r)?.lights ?? []).toSorted((e, t) => Number(ye(t)) - Number(ye(e))));
+	var Se = mg(), Ce = z(Se);
+	Vm(Ce, {
+		get sequence() {
+			return W(s);
+		},
+		get isKnown() {
+			return W(c);
+		},
+		get took() {
+			return W(u);
+		},
+		get keys() {
+			return me;
+		},
+		get playing() {
+			return W(l);
+		},
+		set playing(e) {
+			L(l, e, !0);
+		}
+	});
+	var we = V(Ce, 2), Te = (e) => {
+		var t = qh(), n = B(t, !0);
+		U(() => J(n, W(i))), q(e, t);
+	};
+	Y(we, (e) => {
+		W(i) && e(Te);
+	});
+	var Ee = V(we, 2), De = R(Ee), M = R(De), N = R(M);
+	let Oe;
+	Ci(N, (e) => L(p, e), () => W(p));
+	var ke = V(N, 2);
+	Ci(ke, (e) => L(h, e), () => W(h));
+	var Ae = V(ke, 2), je = (e) => {
+		var t = Jh(), n = B(t, !0);
+		U(() => J(n, W(i) ? "This row cannot be read." : W(r) ? "The other table of this merge has no row here." : "reading …")), q(e, t);
+	};
+	Y(Ae, (e) => {
+		W(r) && W(r).there || e(je);
+	});
+	var Me = V(Ae, 2), Ne = R(Me), Pe = V(Ne, 2), Fe = V(Pe, 2), Ie = V(Fe, 2);
+	j(Me), j(M);
+	var Le = V(M, 2);
+	X(V(R(Le), 2), 17, () => W(r)?.kinds ?? [], Rr, (e, t, n) => {
+		var r = Yh();
+		let i;
+		var a = R(r);
+		Ih(a, () => n);
+		var o = V(a), s = B(V(o), !0);
+		j(r), U((e) => {
+			i = Qr(r, 1, "", null, i, { none: !W(oe)[n] }), J(o, ` ${W(t) ?? ""} `), J(s, e);
+		}, [() => Js(W(oe)[n])]), q(e, r);
+	}), xe(2), j(Le);
+	var Be = V(Le, 2), Ve = (e) => {
+		var t = $h(), i = z(t);
+		n(i, () => "ego");
+		var s = V(i, 2);
+		n(s, () => "around");
+		var c = V(s, 2), l = (e) => {
+			var t = Xh(), n = B(t);
+			U((e, t) => J(n, `${W(A).past ?? ""} of ${e ?? ""} before and ${W(A).future ?? ""} of ${t ?? ""} after are there.`), [() => Ys(W(A).before, "row"), () => Ys(W(A).after, "row")]), q(e, t);
+		};
+		Y(c, (e) => {
+			W(A) && (W(A).past < W(A).before || W(A).future < W(A).after) && e(l);
+		});
+		var u = V(c, 2), d = (e) => {
+			q(e, Zh());
+		};
+		Y(u, (e) => {
+			W(r).around?.cut && e(d);
+		});
+		var f = V(u, 2), p = (e) => {
+			q(e, Qh());
+		};
+		Y(f, (e) => {
+			W(a)?.cut && e(p);
+		});
+		var m = V(f, 2), h = (e) => {
+			var t = Xh(), n = B(t, !0);
+			U(() => J(n, W(r).hint)), q(e, t);
+		};
+		Y(m, (e) => {
+			W(r).hint && !W(r).failures.map && e(h);
+		});
+		var g = V(m, 2);
+		n(g, () => "map");
+		var _ = V(g, 2), v = (e) => {
+			var t = Kh(), n = B(t, !0);
+			U(() => J(n, W(o))), q(e, t);
+		};
+		Y(_, (e) => {
+			W(o) && e(v);
+		}), q(e, t);
+	};
+	Y(Be, (e) => {
+		W(r) && e(Ve);
+	}), j(De);
+	var He = V(De, 2), Ue = R(He), We = R(Ue), Ge = B(V(R(We)), !0);
+	j(We);
+	var Ke = V(We, 2), qe = (e) => {
+		let t = P(() => te(W(ae))), n = P(() => W(r)?.around?.tracks[W(ie)] ?? []);
+		var i = ng(), a = R(i), o = B(V(R(a)), !0);
+		j(a);
+		var s = V(a, 2), c = V(R(s)), l = R(c), u = V(l), d = (e) => {
+			var t = eg(), n = B(t);
+			U((e) => J(n, `${e ?? ""} %`), [() => k(W(ae).probability * 100, 1)]), q(e, t);
+		};
+		Y(u, (e) => {
+			W(ae).probability !== null && e(d);
+		}), j(c), j(s);
+		var f = V(s, 2), p = V(R(f)), m = R(p, !0);
+		xe(), j(p), j(f);
+		var h = V(f, 2), g = V(R(h)), _ = R(g, !0);
+		xe(), j(g), j(h);
+		var v = V(h, 2), y = V(R(v)), b = R(y, !0);
+		xe(), j(y), j(v);
+		var x = V(v, 2), S = V(R(x)), C = R(S, !0);
+		xe(), j(S), j(x);
+		var w = V(x, 2), ee = V(R(w)), T = R(ee);
+		xe(), j(ee), j(w);
+		var E = V(w, 2), ne = V(R(E)), re = R(ne, !0);
+		xe(), j(ne), j(E);
+		var oe = V(E, 2), se = (e) => {
+			var t = tg(), r = B(V(R(t)));
+			j(t), U((e, t) => J(r, `${e ?? ""} before, ${t ?? ""} after`), [() => Js(W(n).filter((e) => e[0] < 0).length), () => Js(W(n).filter((e) => e[0] > 0).length)]), q(e, t);
+		};
+		Y(oe, (e) => {
+			W(r)?.around && e(se);
+		}), j(i), U((e, t, n, r, i, a, s) => {
+			J(o, W(ae).track), J(l, `${W(ae).label ?? "—" ?? ""} `), J(m, e), J(_, t), J(b, n), J(C, r), J(T, `${i ?? ""}, ${a ?? ""}`), J(re, s);
+		}, [
+			() => k(_e(W(ae).velocity)),
+			() => W(ae).velocity ? W(ae).velocity.map((e) => k(e)).join(", ") : "—",
+			() => k(ge(W(ae).yaw), 1),
+			() => W(ae).extent.map((e) => k(e)).join(" × "),
+			() => k(W(ae).x),
+			() => k(W(ae).y),
+			() => k(W(t), 1)
+		]), q(e, i);
+	}, Je = (e) => {
+		var t = rg(), n = B(t);
+		U(() => J(n, `Track ${W(y).track ?? ""} is not in this row.`)), q(e, t);
+	}, Ye = (e) => {
+		q(e, ig());
+	};
+	Y(Ke, (e) => {
+		W(ae) ? e(qe) : W(y).track === null ? e(Ye, -1) : e(Je, 1);
+	});
+	var Xe = V(Ke, 2);
+	n(Xe, () => "velocity"), n(V(Xe, 2), () => "labels"), j(Ue);
+	var Ze = V(Ue, 2), Qe = R(Ze), $e = B(V(R(Qe)), !0);
+	j(Qe);
+	var et = V(Qe, 2);
+	n(et, () => "agents");
+	var tt = V(et, 2), nt = (e) => {
+		var t = rg(), n = B(t);
+		U((e, t) => J(n, `The first ${e ?? ""} of ${t ?? ""}.`), [() => Js(W(r).agents.length), () => Js(W(r).agent_count)]), q(e, t);
+	};
+	Y(tt, (e) => {
+		W(r) && W(r).agents.length < W(r).agent_count && e(nt);
+	});
+	var rt = V(tt, 2), it = (e) => {
+		var t = og();
+		X(t, 20, () => W(ne), (e) => e, (e, t) => {
+			let n = P(() => W(r).agents[t]);
+			var i = ag(), a = R(i), o = R(a);
+			Ih(o, () => W(n).kind);
+			var s = V(o), c = R(s), l = B(V(c), !0);
+			j(s);
+			var u = B(V(s));
+			j(a), j(i), U((e) => {
+				Z(a, "aria-pressed", t === W(re)), J(c, `${W(n).label ?? "agent" ?? ""} `), J(l, W(n).track), J(u, `${e ?? ""} m`);
+			}, [() => k(te(W(n)), 1)]), mr("pointerenter", a, () => L(f, t, !0)), mr("pointerleave", a, () => L(f, null)), G("click", a, () => O(t)), q(e, i);
+		}), j(t), q(e, t);
+	}, at = (e) => {
+		q(e, sg());
+	};
+	Y(rt, (e) => {
+		W(ne).length ? e(it) : W(r) && !W(r).failures.agents && e(at, 1);
+	}), j(Ze);
+	var ot = V(Ze, 2), st = R(ot), ct = B(V(R(st)), !0);
+	j(st);
+	var lt = V(st, 2);
+	n(lt, () => "lights");
+	var ut = V(lt, 2), dt = (e) => {
+		var t = lg(), n = z(t);
+		X(n, 21, () => W(be), Rr, (e, t) => {
+			var n = cg(), r = R(n);
+			Lh(r, () => W(t));
+			var i = V(r), a = R(i), o = B(V(a), !0);
+			j(i);
+			var s = B(V(i), !0);
+			j(n), U((e) => {
+				J(a, `${W(t).state ?? ""}${W(t).colour ? `, ${W(t).colour}` : ""} `), J(o, W(t).face), J(s, e);
+			}, [() => W(t).probabilities.map((e) => k(e)).join(" · ")]), q(e, n);
+		}), j(n);
+		var r = B(V(n, 2));
+		U((e) => J(r, `Probabilities of active, inactive and unknown.${e ?? ""}`), [() => W(be).some((e) => e.colour) ? "" : " The map has the colours."]), q(e, t);
+	}, ft = (e) => {
+		q(e, sg());
+	};
+	Y(ut, (e) => {
+		W(be).length ? e(dt) : W(r) && !W(r).failures.lights && e(ft, 1);
+	}), j(ot);
+	var pt = V(ot, 2), mt = R(pt), F = B(V(R(mt)), !0);
+	j(mt);
+	var ht = V(mt, 2), gt = (e) => {
+		var t = pg(), n = R(t);
+		X(n, 17, () => W(r).facts, Rr, (e, t) => {
+			var n = ug(), r = R(n), i = B(r, !0), a = B(V(r), !0);
+			j(n), U((e) => {
+				J(i, W(t)[0]), J(a, e);
+			}, [() => ve(W(t))]), q(e, n);
+		});
+		var i = V(n, 2), a = (e) => {
+			var t = dg(), n = z(t), i = V(R(n)), a = R(i, !0);
+			xe(), j(i), j(n);
+			var o = V(n, 2), s = V(R(o)), c = R(s, !0);
+			xe(), j(s), j(o), U((e, t) => {
+				J(a, e), J(c, t);
+			}, [() => [
+				W(r).ego.x,
+				W(r).ego.y,
+				W(r).ego.z
+			].map((e) => k(e)).join(", "), () => k(ge(W(r).ego.yaw), 1)]), q(e, t);
+		};
+		Y(i, (e) => {
+			W(r).ego && e(a);
+		});
+		var o = V(i, 2), s = B(V(R(o)));
+		j(o);
+		var c = V(o, 2), l = V(R(c), 2), u = R(l);
+		X(u, 21, () => [...new Set([
+			0,
+			10,
+			30,
+			50,
+			100,
+			W(y).around
+		])].sort((e, t) => e - t), Rr, (e, t) => {
+			var n = fg(), r = B(n, !0), i = {};
+			U(() => {
+				J(r, W(t)), i !== (i = W(t)) && (n.value = (n.__value = i) ?? "");
+			}), q(e, n);
+		}), j(u);
+		var d;
+		ii(u), j(l), j(c), j(t), U((e, t, n) => {
+			J(s, `${e ?? ""}, ${t ?? ""}, ${n ?? ""} ms`), d !== (d = W(y).around) && (u.value = (u.__value = d) ?? "", ri(u, d));
+		}, [
+			() => Ys(W(r).read.requests, "request"),
+			() => Xs(W(r).read.bytes),
+			() => W(r).read.ms.toFixed(1)
+		]), G("change", u, (e) => $.look({ around: Number(e.currentTarget.value) })), q(e, t);
+	};
+	Y(ht, (e) => {
+		W(r) && e(gt);
+	}), j(pt), j(He), j(Ee), xe(2), U((e, t, n) => {
+		Z(De, "aria-busy", !W(r) && !W(i)), Z(N, "aria-label", W(ce)), Oe = Qr(N, 1, "", null, Oe, { pointing: W(f) !== null }), Ne.disabled = W(y).metres <= 15, Pe.disabled = W(y).metres >= 320, Z(Fe, "aria-pressed", W(y).up === "ego"), Z(Ie, "aria-pressed", W(y).up === "north"), J(Ge, W(ae) ? W(ie) === W(re) ? "chosen" : "under the pointer" : ""), J($e, e), J(ct, t), J(F, n);
+	}, [
+		() => W(r) ? Ys(W(r).agent_count, "agent") : "",
+		() => W(r) ? Ys(W(r).light_count, "face") : "",
+		() => Js(W(v))
+	]), G("pointermove", N, he), mr("pointerleave", N, () => L(f, null)), G("click", N, () => O(W(f))), G("click", Ne, () => D(.8)), G("click", Pe, () => D(1.25)), G("click", Fe, () => $.look({ up: "ego" })), G("click", Ie, () => $.look({ up: "north" })), q(e, Se), ze();
+}
+hr([
+	"pointermove",
+	"click",
+	"change"
+]);
+// src/Storage.svelte
+var gg = K("<option> </option>"), _g = K("<select aria-label=\"Table that holds the rows\"></select>"), vg = K("<p class=\"failure\" role=\"alert\"> </p>"), yg = wr("<path></path>"), bg = wr("<path class=\"lit\"></path>"), xg = wr("<path class=\"seam\"></path>"), Sg = wr("<path class=\"here\"></path>"), Cg = K("<div class=\"band\"><p class=\"label\"><span> </span><span> </span></p> <svg role=\"img\"><!><!><!><!></svg></div>"), wg = K("<p class=\"absent tall\" role=\"status\">reading …</p>"), Tg = K("<b> </b> ", 1), Eg = K("<li><i></i><i></i> </li>"), Dg = K("<li><i class=\"lit\"></i> taken by the read</li>"), Og = K("<li><i class=\"seam\"></i> a partition begins</li>"), kg = K("<li> </li>"), Ag = K("<p class=\"over\"><!></p> <ul class=\"legend\" aria-label=\"Legend\"><!> <!> <!> <!></ul>", 1), jg = K("<p class=\"figures\"><b> </b> <b> </b> <b> </b></p> <p class=\"soft\">What the page asked the store for; what was cached is not among it.</p>", 1), Mg = K("<th scope=\"col\">ms</th>"), Ng = K("<td> </td>"), Pg = K("<tr><th scope=\"row\"> </th><td> </td><td> </td><td> </td><!></tr>"), Fg = K("<li><span> </span> <code> </code> <span> </span></li>"), Ig = K("<details><summary> </summary> <ul class=\"ranges\"></ul></details>"), Lg = K("<section class=\"card\" aria-labelledby=\"read-card\"><h2 id=\"read-card\"> <small> </small></h2> <!> <table class=\"figures\"><caption> </caption><thead><tr><th scope=\"col\">group</th><th scope=\"col\">blocks</th><th scope=\"col\">requests</th><th scope=\"col\">bytes</th><!></tr></thead><tbody></tbody></table> <!></section>"), Rg = K("<small> </small>"), zg = K("<p class=\"damaged\"> </p>"), Bg = K("<p class=\"absent\" role=\"status\">reading …</p>"), Vg = K("<span class=\"tag\"> </span>"), Hg = K("<div class=\"added\"><i></i></div> <p class=\"label\"><span> </span><span> </span></p>", 1), Ug = K("<li><p class=\"label\"><span><b> </b> <!></span> <span> </span></p> <!></li>"), Wg = K("<ol class=\"versions\"></ol>"), Gg = K("<div class=\"sheet two\"><section class=\"card wide\" aria-labelledby=\"layout-card\"><h2 id=\"layout-card\">Layout <small> </small></h2> <div class=\"zoom\" role=\"group\" aria-label=\"Rows that are shown\"><!> <button class=\"quiet\">Closer</button> <button class=\"quiet\">Farther</button> <button class=\"quiet\" aria-label=\"To the left\">←</button> <button class=\"quiet\" aria-label=\"To the right\">→</button> <button class=\"quiet\">All rows</button> <button class=\"quiet\">The read</button></div> <!> <div class=\"bands\"><!></div> <!></section> <!> <section class=\"card\" aria-labelledby=\"versions-card\"><h2 id=\"versions-card\">Versions <!></h2> <!></section></div> <p class=\"keys\"><kbd>←</kbd> <kbd>→</kbd> along · <kbd>+</kbd> <kbd>−</kbd> closer, farther · <kbd>Home</kbd> all rows · <kbd>l</kbd> the read · <kbd>Esc</kbd> rows</p>", 1);
+function Kg(e, t) {
+	Re(t, !0);
+	let n = I(null), r = I(""), i = I(null), a = I(""), o = I(0), s = I(0), c = I(null), l = P(() => $.info), u = P(() => W(n)?.layout ?? null), d = P(() => Math.min($.row, Math.max(0, W(l).rows - 1))), f = P(() => !W(l).view && !W(l).selection), p = P(() => $.last?.table === $.table && $.last.row === W(d) ? $.last : null), h = P(() => $.shown), g = P(() => Math.min(1e3, Math.max(60, Math.round(W(s) / 2))));
+	H(() => {
+		if (!W(s)) return;
+		let e = new AbortController(), t = [
+			["table", $.table],
+			["holder", W(o)],
+			["cells", W(g)]
+		];
+		return W(h) && t.push(["start", W(h)[0]], ["end", W(h)[1]]), W(l).rows && W(l).groups.length && (t.push(["row", W(d)]), W(p)?.window.length && t.push(["before", W(p).around], ["after", W(p).around], ...W(p).window.map((e) => ["window", e]))), Hs("layout", t, e.signal).then((e) => ((e) => {
+			var t = m(e, 2);
+			return L(n, t[0]), L(r, t[1], !0), e;
+		})([e, ""]), (t) => {
+			e.signal.aborted || ($.shown && t instanceof Bs && t.kind === "Invalid" ? x(null) : L(r, t.message, !0));
+		}), () => e.abort();
+	}), H(() => {
+		let e = new AbortController();
+		return Hs("versions", [["table", $.table]], e.signal).then((e) => L(i, e), (t) => e.signal.aborted || L(a, t.message, !0)), () => e.abort();
+	});
+	let _ = P(() => W(u)?.start ?? 0), v = P(() => W(u)?.end ?? 0), y = P(() => W(s) / Math.max(1, W(v) - W(_))), b = (e) => (e - W(_)) * W(y);
+	function x(e) {
+		let t = W(u)?.rows ?? W(l).rows;
+		if (e) {
+			let n = Math.min(t, Math.max(8, Math.round(e[1] - e[0]))), r = Math.min(Math.max(0, Math.round(e[0])), t - n);
+			e = n >= t ? null : [r, r + n];
+		}
+		$.shown = e, L(c, null), $.write(!1);
+	}
+	let S = (e, t = (W(_) + W(v)) / 2) => x([t - (t - W(_)) * e, t + (W(v) - t) * e]), C = (e) => x([W(_) + (W(v) - W(_)) * e, W(v) + (W(v) - W(_)) * e]);
+	function w() {
+		let e = W(u)?.groups.flatMap((e) => e.lit) ?? [], t = W(p)?.around ?? 0, n = W(f) ? e.filter(([e, n]) => e <= W(d) + t && n > W(d) - t) : e, [r, i] = n.length ? [Math.min(...n.map((e) => e[0])), Math.max(...n.map((e) => e[1]))] : [W(d), W(d) + 1], a = Math.max(8, (i - r) * 1.6);
+		x([(r + i - a) / 2, (r + i + a) / 2]);
+	}
+	let ee = {
+		ArrowLeft: () => C(-.25),
+		ArrowRight: () => C(.25),
+		"+": () => S(.5),
+		"=": () => S(.5),
+		"-": () => S(2),
+		Home: () => x(null),
+		l: w,
+		Escape: () => $.show("rows")
+	};
+	function T(e) {
+		if (e.altKey || e.ctrlKey || e.metaKey || e.target.matches("input, select, textarea, summary")) return;
+		let t = ee[e.key];
+		t && W(u) && (e.preventDefault(), t());
+	}
+	function E(e) {
+		let t = e.spans.reduce((e, t) => Math.max(e, t[2] / (t[1] - t[0])), 1e-9), n = new Map();
+		for (let [r, i, a, , o, , s] of e.spans) {
+			let e = `${s}/${o % 2}`;
+			n.has(e) || n.set(e, {
+				owner: s,
+				shade: o % 2,
+				d: ""
+			});
+			let c = (i - r) * W(y), l = Math.max(4, a / (i - r) / t * 46);
+			n.get(e).d += te(b(r), 46 - l, c > 3 ? c - .8 : c, l);
+		}
+		return [...n.values()];
+	}
+	let te = (e, t, n, r) => `M${e.toFixed(1)} ${t.toFixed(1)}h${Math.max(.5, n).toFixed(1)}v${r.toFixed(1)}h${(-Math.max(.5, n)).toFixed(1)}z`, ne = (e) => e.lit.map(([e, t]) => te(b(e), 0, Math.max(3, (t - e) * W(y) - .8), 46)).join(""), re = (e, t, n) => e.map((e) => `M${b(e).toFixed(1)} ${t}V${n}`).join("");
+	function ie(e, t) {
+		let n = W(_) + (e.clientX - e.currentTarget.getBoundingClientRect().left) / W(y), r = t.spans.find((e) => n >= e[0] && n < e[1]);
+		L(c, r ? {
+			band: t,
+			span: r,
+			x: n
+		} : null, !0);
+	}
+	function ae(e) {
+		if (!e) return "this table";
+		let t = W(u)?.owners[e - 1];
+		return t ? `${t.url ?? "another table"}@${t.version}` : "another table";
+	}
+	let oe = P(() => [...new Set((W(u)?.groups ?? []).flatMap((e) => e.spans.map((e) => e[6])))].sort((e, t) => e - t)), se = (e, t) => t - e === 1 ? `row ${Js(e)}` : `rows ${Js(e)} to ${Js(t - 1)}`, ce = (e) => `${e.name}: ${Ys(e.blocks, "block")} in ${Ys(e.chunks, "chunk")}, ${Xs(e.stored)} in all${e.lit.length ? `; ${Ys(e.lit.length, "block")} of the read` : ""}`, le = P(() => {
+		let e = new Map();
+		for (let t of W(n)?.read?.groups ?? []) {
+			let n = e.get(t.name);
+			e.set(t.name, n ? {
+				...t,
+				blocks: n.blocks + t.blocks,
+				requests: n.requests + t.requests,
+				bytes: n.bytes + t.bytes,
+				payload: n.payload + t.payload,
+				ranges: n.ranges + t.ranges
+			} : t);
+		}
+		return [...e.values()];
+	}), ue = P(() => {
+		let e = Object.values(W(p)?.groups ?? {}), t = (t) => e.reduce((e, n) => e + n[t], 0);
+		return e.length ? {
+			requests: t("requests"),
+			bytes: t("bytes"),
+			ms: t("ms")
+		} : null;
+	}), de = P(() => Math.max(1, ...(W(i)?.versions ?? []).map((e) => e.bytes_added ?? 0)));
+	var D = Gg();
+	mr("keydown", qt, T);
+	var fe = z(D), O = R(fe), pe = R(O), me = B(V(R(pe)), !0);
+	j(pe);
+	var he = V(pe, 2), ge = R(he), _e = (e) => {
+		var t = _g();
+		X(t, 21, () => W(n).holders, Rr, (e, t, n) => {
+			var r = gg(), i = B(r);
+			r.value = r.__value = n, U(() => J(i, `${W(t).url ?? ""}@${W(t).version ?? ""}`)), q(e, r);
+		}), j(t);
+		var r;
+		ii(t), U(() => {
+			r !== (r = W(o)) && (t.value = (t.__value = r) ?? "", ri(t, r));
+		}), G("change", t, (e) => {
+			L(o, Number(e.currentTarget.value), !0), x(null);
+		}), q(e, t);
+	};
+	Y(ge, (e) => {
+		W(n) && W(n).holders.length > 1 && e(_e);
+	});
+	var k = V(ge, 2), ve = V(k, 2), A = V(ve, 2), ye = V(A, 2), be = V(ye, 2), Se = V(be, 2);
+	j(he);
+	var Ce = V(he, 2), we = (e) => {
+		var t = vg(), n = B(t, !0);
+		U(() => J(n, W(r))), q(e, t);
+	};
+	Y(Ce, (e) => {
+		W(r) && e(we);
+	});
+	var Te = V(Ce, 2), Ee = R(Te), De = (e) => {
+		var t = Er();
+		X(z(t), 17, () => W(u).groups, (e) => e.name, (e, t) => {
+			var n = Cg(), r = R(n), i = R(r), a = B(i, !0), o = B(V(i));
+			j(r);
+			var l = V(r, 2);
+			Z(l, "height", 46);
+			var p = R(l);
+			X(p, 17, () => E(W(t)), Rr, (e, t) => {
+				var n = yg();
+				U(() => {
+					Qr(n, 0, `block owner-${W(t).owner % 7} shade-${W(t).shade ?? ""}`), Z(n, "d", W(t).d);
+				}), q(e, n);
+			});
+			var m = V(p), h = (e) => {
+				var n = bg();
+				U((e) => Z(n, "d", e), [() => ne(W(t))]), q(e, n);
+			};
+			Y(m, (e) => {
+				W(t).lit.length && e(h);
+			});
+			var g = V(m), y = (e) => {
+				var t = xg();
+				U((e) => Z(t, "d", e), [() => re(W(u).seams, 0, 46)]), q(e, t);
+			};
+			Y(g, (e) => {
+				W(u).seams.length && e(y);
+			});
+			var x = V(g), C = (e) => {
+				var t = Sg();
+				U((e) => Z(t, "d", e), [() => `M${b(W(d) + .5).toFixed(1)} 0V46`]), q(e, t);
+			};
+			Y(x, (e) => {
+				W(f) && W(d) >= W(_) && W(d) < W(v) && e(C);
+			}), j(l), j(n), U((e, n, r, i) => {
+				J(a, W(t).name), J(o, `${e ?? ""} · ${n ?? ""} · ${r ?? ""}`), Z(l, "aria-label", i), Z(l, "width", W(s));
+			}, [
+				() => Ys(W(t).blocks, "block"),
+				() => Ys(W(t).chunks, "chunk"),
+				() => Xs(W(t).stored),
+				() => ce(W(t))
+			]), G("pointermove", l, (e) => ie(e, W(t))), mr("pointerleave", l, () => L(c, null)), G("click", l, () => W(c) && S(.25, W(c).x)), q(e, n);
+		}), q(e, t);
+	}, M = (e) => {
+		q(e, wg());
+	};
+	Y(Ee, (e) => {
+		W(u) ? e(De) : W(r) || e(M, 1);
+	}), j(Te);
+	var N = V(Te, 2), Oe = (e) => {
+		var t = Ag(), n = z(t), r = R(n), i = (e) => {
+			var t = Tg(), n = z(t), r = B(n, !0), i = V(n);
+			U((e, t, n, a, o) => {
+				J(r, W(c).band.name), J(i, ` · ${e ?? ""} · ${t ?? ""} · ${n ?? ""} ·
+          ${a ?? ""} · ${o ?? ""}`);
+			}, [
+				() => se(W(c).span[0], W(c).span[1]),
+				() => Ys(W(c).span[3], "block"),
+				() => Xs(W(c).span[2]),
+				() => W(c).span[5] > 1 ? `chunks ${Js(W(c).span[4] + 1)} to ${Js(W(c).span[4] + W(c).span[5])}` : `chunk ${Js(W(c).span[4] + 1)}`,
+				() => ae(W(c).span[6])
+			]), q(e, t);
 		}, a = (e) => {
-			var t = Cr();
-			H(() => J(t, Q.info.name)), q(e, t);
+			q(e, Tr("So many rows are drawn by segments. Blocks are drawn closer by."));
+		}, o = (e) => {
+			q(e, Tr("A block is as high as its bytes a row. Point at one to read its size, click to come closer."));
+		}, s = (e) => {
+			q(e, Tr("This table has index columns alone."));
 		};
 		Y(r, (e) => {
-			Q.tables.length > 1 ? e(i) : e(a, -1);
-		}), M(n);
-		var o = V(n, 2), s = z(o), c = (e) => {
-			q(e, Cr("a selection of"));
+			W(c) ? e(i) : W(u).level === "segments" ? e(a, 1) : W(u).groups.length ? e(o, 2) : e(s, -1);
+		}), j(n);
+		var l = V(n, 2), d = R(l);
+		X(d, 17, () => W(oe), Rr, (e, t) => {
+			var n = Eg(), r = R(n), i = V(r), a = V(i);
+			j(n), U((e) => {
+				Qr(r, 1, `owner-${W(t) % 7}`), Qr(i, 1, `owner-${W(t) % 7} second`), J(a, ` chunks of ${e ?? ""}, in turn`);
+			}, [() => ae(W(t))]), q(e, n);
+		});
+		var f = V(d, 2), p = (e) => {
+			q(e, Dg());
+		}, m = P(() => W(u).groups.some((e) => e.lit.length));
+		Y(f, (e) => {
+			W(m) && e(p);
+		});
+		var h = V(f, 2), g = (e) => {
+			q(e, Og());
+		};
+		Y(h, (e) => {
+			W(u).seams.length && e(g);
+		});
+		var _ = V(h, 2), v = (e) => {
+			var t = kg(), n = B(t, !0);
+			U((e) => J(n, e), [() => Ys(W(u).segments, "segment")]), q(e, t);
+		};
+		Y(_, (e) => {
+			W(u).segments > 1 && e(v);
+		}), j(l), q(e, t);
+	};
+	Y(N, (e) => {
+		W(u) && e(Oe);
+	}), j(O);
+	var ke = V(O, 2), Ae = (e) => {
+		var t = Lg(), r = R(t), i = R(r), a = B(V(i));
+		j(r);
+		var o = V(r, 2), s = (e) => {
+			var t = jg(), n = z(t), r = R(n), i = B(r, !0), a = V(r, 2), o = B(a, !0), s = B(V(a, 2));
+			j(n), xe(2), U((e, t, n) => {
+				J(i, e), J(o, t), J(s, `${n ?? ""} ms`);
+			}, [
+				() => Ys(W(ue).requests, "request"),
+				() => Xs(W(ue).bytes),
+				() => W(ue).ms.toFixed(1)
+			]), q(e, t);
+		};
+		Y(o, (e) => {
+			W(ue) && e(s);
+		});
+		var c = V(o, 2), l = R(c), u = B(l), f = V(l), m = R(f), h = V(R(m), 4), g = (e) => {
+			q(e, Mg());
+		};
+		Y(h, (e) => {
+			W(ue) && e(g);
+		}), j(m), j(f);
+		var _ = V(f);
+		X(_, 21, () => W(le), (e) => e.name, (e, t) => {
+			var n = Pg(), r = R(n), i = B(r, !0), a = V(r), o = B(a, !0), s = V(a), c = B(s, !0), l = V(s), u = B(l, !0), d = V(l), f = (e) => {
+				var n = Ng(), r = B(n, !0);
+				U((e) => J(r, e), [() => W(p)?.groups[W(t).name]?.ms.toFixed(1) ?? ""]), q(e, n);
+			};
+			Y(d, (e) => {
+				W(ue) && e(f);
+			}), j(n), U((e, n, r) => {
+				J(i, W(t).name), J(o, e), J(c, n), J(u, r);
+			}, [
+				() => Js(W(t).blocks),
+				() => Js(W(t).requests),
+				() => Xs(W(t).bytes)
+			]), q(e, n);
+		}), j(_), j(c);
+		var v = V(c, 2), y = (e) => {
+			var t = Ig(), r = R(t), i = B(r), a = V(r, 2);
+			X(a, 21, () => W(n).read.places, Rr, (e, t) => {
+				var n = Fg(), r = R(n), i = B(r, !0), a = V(r, 2), o = B(a, !0), s = B(V(a, 2));
+				j(n), U((e, n, r, c) => {
+					J(i, W(t).group), Z(a, "title", W(t).object), J(o, e), J(s, `${n ?? ""} to ${r ?? ""} · ${c ?? ""} needed`);
+				}, [
+					() => W(t).object.replace(/^(.{0,18}).*(.{6})$/, "$1…$2"),
+					() => Js(W(t).start),
+					() => Js(W(t).end),
+					() => Xs(W(t).needed)
+				]), q(e, n);
+			}), j(a), j(t), U((e) => J(i, `${e ?? ""} of bytes${W(n).read.places.length < W(n).read.ranges ? `, of which ${W(n).read.places.length} are listed` : ""}`), [() => Ys(W(n).read.ranges, "range")]), q(e, t);
+		};
+		Y(v, (e) => {
+			W(n).read.places.length && e(y);
+		}), j(t), U((e, t, n, r, o) => {
+			J(i, `${W(ue) ? "The last read" : "A read"} `), J(a, `row ${e ?? ""}${t ?? ""}`), J(u, `A first read takes ${n ?? ""} and ${r ?? ""}, in ${o ?? ""}.`);
+		}, [
+			() => Js(W(d)),
+			() => W(p)?.window.length ? `, and ${W(p).around} rows to each side of ${Ys(W(p).window.length, "column")}` : "",
+			() => Ys(W(n).read.requests, "request"),
+			() => Xs(W(n).read.bytes),
+			() => Ys(W(n).read.hops, "round")
+		]), q(e, t);
+	};
+	Y(ke, (e) => {
+		W(n)?.read && e(Ae);
+	});
+	var je = V(ke, 2), Me = R(je), Ne = V(R(Me)), Pe = (e) => {
+		var t = Rg(), n = B(t);
+		U((e) => J(n, `${e ?? ""}${W(i).has_older ? ", and older ones" : ""}`), [() => Ys(W(i).versions.length, "version")]), q(e, t);
+	};
+	Y(Ne, (e) => {
+		W(i) && e(Pe);
+	}), j(Me);
+	var Fe = V(Me, 2), Ie = (e) => {
+		var t = zg(), n = B(t, !0);
+		U(() => J(n, W(a))), q(e, t);
+	}, Le = (e) => {
+		q(e, Bg());
+	}, Be = (e) => {
+		var t = Wg();
+		X(t, 21, () => W(i).versions, (e) => e.version, (e, t) => {
+			var n = Ug(), r = R(n), i = R(r), a = R(i), o = B(a, !0), s = V(a);
+			X(V(s), 17, () => W(t).tags, Rr, (e, t) => {
+				var n = Vg(), r = B(n, !0);
+				U(() => J(r, W(t))), q(e, n);
+			}), j(i);
+			var c = B(V(i, 2), !0);
+			j(r);
+			var u = V(r, 2), d = (e) => {
+				var n = zg(), r = B(n, !0);
+				U(() => J(r, W(t).damage)), q(e, n);
+			}, f = (e) => {
+				var n = Hg(), r = z(n), i = R(r);
+				let a;
+				j(r);
+				var o = V(r, 2), s = R(o), c = B(s, !0), l = B(V(s), !0);
+				j(o), U((e, t, n) => {
+					a = ei(i, "", a, { width: e }), J(c, t), J(l, n);
+				}, [
+					() => `${W(t).bytes_added ? Math.max(.5, 100 * W(t).bytes_added / W(de)) : 0}%`,
+					() => W(t).bytes_added === null ? "" : `${Xs(W(t).bytes_added)} added`,
+					() => Ys(W(t).rows, "row")
+				]), q(e, n);
+			};
+			Y(u, (e) => {
+				W(t).damage ? e(d) : e(f, -1);
+			}), j(n), U((e) => {
+				Z(n, "aria-current", W(t).version === W(l).version ? "true" : void 0), J(o, W(t).version), J(s, ` ${W(t).operation ?? "" ?? ""} `), J(c, e);
+			}, [() => Zs(W(t).written_ms)]), q(e, n);
+		}), j(t), q(e, t);
+	};
+	Y(Fe, (e) => {
+		W(a) ? e(Ie) : W(i) ? e(Be, -1) : e(Le, 1);
+	}), j(je), j(fe), xe(2), U((e) => {
+		J(me, e), k.disabled = !W(u) || W(v) - W(_) <= 8, ve.disabled = !W(h), A.disabled = !W(h) || W(_) === 0, ye.disabled = !W(h) || W(v) >= (W(u)?.rows ?? 0), be.disabled = !W(h), Se.disabled = !W(n)?.read;
+	}, [() => W(u) ? `${se(W(_), W(v))} of ${Js(W(u).rows)}` : ""]), G("click", k, () => S(.5)), G("click", ve, () => S(2)), G("click", A, () => C(-.25)), G("click", ye, () => C(.25)), G("click", be, () => x(null)), G("click", Se, w), xi(Te, "clientWidth", (e) => L(s, e)), q(e, D), ze();
+}
+hr([
+	"change",
+	"click",
+	"pointermove"
+]);
+// src/Table.svelte
+var qg = K("<pre tabindex=\"0\"> </pre>"), Jg = K("<div><dt> </dt> <dd><!></dd></div>"), Yg = K("<dl class=\"pairs\"></dl>"), Xg = K("<tr><th scope=\"row\"> </th><td><code> </code></td><td> </td><td> </td><td class=\"soft\"> </td></tr>"), Zg = K("<tbody><tr class=\"group\"><th colspan=\"5\" scope=\"rowgroup\"> <small> </small></th></tr><!></tbody>"), Qg = K("<p class=\"failure\" role=\"alert\"> </p>"), $g = K("<div><dt>stored</dt><dd> </dd></div>"), e_ = K("<div><span class=\"tag\"> </span> <small> </small></div>"), t_ = K("<p class=\"soft\">none</p>"), n_ = K("<div><dt> </dt><dd> </dd></div>"), r_ = K("<h3>Attachments</h3> <dl class=\"pairs\"></dl>", 1), i_ = K("<p class=\"damaged\"> </p>"), a_ = K("<li><code> </code><small> </small></li>"), o_ = K("<ul class=\"tables\"></ul>"), s_ = K("<li><code> </code></li>"), c_ = K("<p class=\"soft\"> </p> <ul class=\"tables\"></ul>", 1), l_ = K("<p class=\"soft\">No other table: it holds its rows itself.</p>"), u_ = K("<p class=\"absent\" role=\"status\">reading …</p>"), d_ = K("<span class=\"damaged\"> </span>"), f_ = K("<code> </code> <small> </small>", 1), p_ = K("<li><!></li>"), m_ = K("<p class=\"soft\"> </p>"), h_ = K("<ul class=\"tables\"></ul> <!>", 1), g_ = K("<p class=\"soft\">No view, and no other table.</p>"), __ = K("<div class=\"sheet beside\"><div class=\"stack\"><section class=\"card\" aria-labelledby=\"about-card\"><h2 id=\"about-card\"> </h2> <dl class=\"pairs\"><div><dt>address</dt><dd> </dd></div> <div><dt>version</dt><dd> </dd></div> <div><dt>id</dt><dd><code> </code></dd></div> <div><dt>rows</dt><dd> </dd></div> <div><dt>sequences</dt><dd> </dd></div> <div><dt>segments</dt><dd> </dd></div> <!> <div><dt>preset</dt><dd> </dd></div> <div><dt>tags</dt><dd></dd></div></dl></section> <section class=\"card\" aria-labelledby=\"properties-card\"><h2 id=\"properties-card\">Properties</h2> <!> <!></section> <section class=\"card\" aria-labelledby=\"lineage-card\"><h2 id=\"lineage-card\">Lineage</h2> <!></section> <section class=\"card\" aria-labelledby=\"stands-card\"><h2 id=\"stands-card\">Stands on <small> </small></h2> <!> <!></section> <section class=\"card\" aria-labelledby=\"users-card\"><h2 id=\"users-card\">Used by <small> </small></h2> <!></section></div> <section class=\"card\" aria-labelledby=\"schema-card\"><h2 id=\"schema-card\">Schema <small> </small></h2> <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Schema\"><table class=\"schema\"><thead><tr><th scope=\"col\">column</th><th scope=\"col\">type</th><th scope=\"col\">shape</th><th scope=\"col\">unit</th><th scope=\"col\">more</th></tr></thead><!><!></table></div></section></div>"), v_ = K("<p class=\"notice\" role=\"status\">reading …</p>"), y_ = K("<!> <!>", 1);
+function b_(e, t) {
+	Re(t, !0);
+	let n = (e, t = d) => {
+		var n = Yg();
+		X(n, 21, t, Rr, (e, t) => {
+			var n = P(() => m(W(t), 2));
+			let r = () => W(n)[0], i = () => W(n)[1];
+			var a = Jg();
+			let o;
+			var s = R(a), c = B(s, !0), l = V(s, 2), d = R(l), h = (e) => {
+				var t = qg(), n = B(t, !0);
+				U((e) => {
+					Z(t, "aria-label", r()), J(n, e);
+				}, [() => p(i())]), q(e, t);
+			}, g = P(() => f(i())), _ = (e) => {
+				var t = Tr();
+				U((e) => J(t, e), [() => u(i())]), q(e, t);
+			};
+			Y(d, (e) => {
+				W(g) ? e(h) : e(_, -1);
+			}), j(l), j(a), U((e) => {
+				o = Qr(a, 1, "", null, o, { block: e }), J(c, r());
+			}, [() => f(i())]), q(e, a);
+		}), j(n), q(e, n);
+	}, r = (e, t = d, n = d, r = d) => {
+		var a = Zg(), o = R(a), s = R(o), c = R(s), u = B(V(c), !0);
+		j(s), j(o), X(V(o), 17, () => r().map(l), (e) => e.column.name, (e, t) => {
+			var n = Xg(), r = R(n), a = B(r, !0), o = V(r), s = B(R(o), !0);
+			j(o);
+			var c = V(o), l = B(c, !0), u = V(c), d = B(u, !0), f = B(V(u));
+			j(n), U((e, n) => {
+				J(a, W(t).column.name), J(s, W(t).element), J(l, W(t).shape), J(d, W(t).unit), J(f, `${W(t).others ?? ""}${e ?? ""}${n ?? ""}`);
+			}, [() => W(i)?.sequence_by.includes(W(t).column.name) ? " one sequence for each value" : "", () => W(i)?.order_by.includes(W(t).column.name) ? " orders each sequence" : ""]), q(e, n);
+		}), j(a), U(() => {
+			J(c, `${t() ?? ""} `), J(u, n());
+		}), q(e, a);
+	}, i = I(null), a = I(""), o = I(null), s = I(""), c = P(() => $.info);
+	H(() => {
+		let e = new AbortController(), t = [["table", $.table]];
+		return Hs("about", t, e.signal).then((e) => L(i, e), (t) => e.signal.aborted || L(a, t.message, !0)), Hs("users", t, e.signal).then((e) => L(o, e), (t) => e.signal.aborted || L(s, t.message, !0)), () => e.abort();
+	});
+	function l(e) {
+		let t = e.properties.find(([e]) => e === "unit") ?? e.properties.find(([e]) => e === "units"), n = e.properties.filter((e) => e !== t).map(([e, t]) => `${e}: ${u(t)}`), r = /^(timestamp|duration)/.test(e.type) ? null : /^([a-z0-9]+)\[([\d,?]*)\]$/.exec(e.type);
+		return {
+			column: e,
+			element: r ? r[1] : e.type,
+			shape: r ? r[2].split(",").join(" × ") || "one" : "",
+			unit: t ? u(t[1]) : "",
+			others: n.join(", ")
+		};
+	}
+	let u = (e) => typeof e == "string" ? e : JSON.stringify(e), f = (e) => typeof e == "object" && !!e || String(e).length > 60, p = (e) => typeof e == "string" ? e : JSON.stringify(e, null, 2), h = P(() => {
+		let e = W(i)?.lineage;
+		return e == null ? [] : typeof e == "object" && !Array.isArray(e) ? Object.entries(e) : [["lineage", e]];
+	}), g = {
+		exists: "exists",
+		gone: "gone",
+		not_there: "not there",
+		unknown: "unknown"
+	};
+	function _(e) {
+		e.key !== "Escape" || e.target.matches("input, select, textarea") || (e.preventDefault(), $.show("rows"));
+	}
+	var v = y_();
+	mr("keydown", qt, _);
+	var y = z(v), b = (e) => {
+		var t = Qg(), n = B(t, !0);
+		U(() => J(n, W(a))), q(e, t);
+	};
+	Y(y, (e) => {
+		W(a) && e(b);
+	});
+	var x = V(y, 2), S = (e) => {
+		let t = P(() => W(i).groups.reduce((e, t) => e + t.stored, 0));
+		var a = __(), l = R(a), u = R(l), d = R(u), f = B(d, !0), p = V(d, 2), _ = R(p), v = B(V(R(_)), !0);
+		j(_);
+		var y = V(_, 2), b = B(V(R(y)), !0);
+		j(y);
+		var x = V(y, 2), S = V(R(x)), C = B(R(S), !0);
+		j(S), j(x);
+		var w = V(x, 2), ee = B(V(R(w)), !0);
+		j(w);
+		var T = V(w, 2), E = B(V(R(T)), !0);
+		j(T);
+		var te = V(T, 2), ne = B(V(R(te)), !0);
+		j(te);
+		var re = V(te, 2), ie = (e) => {
+			var n = $g(), r = B(V(R(n)), !0);
+			j(n), U((e) => J(r, e), [() => Xs(W(t))]), q(e, n);
+		};
+		Y(re, (e) => {
+			W(i).groups.length && !W(i).view && e(ie);
+		});
+		var ae = V(re, 2), oe = B(V(R(ae)), !0);
+		j(ae);
+		var se = V(ae, 2), ce = V(R(se));
+		X(ce, 21, () => W(i).tags, Rr, (e, t) => {
+			var n = P(() => m(W(t), 2));
+			let r = () => W(n)[0], i = () => W(n)[1];
+			var a = e_(), o = R(a), s = B(o, !0), c = B(V(o, 2));
+			j(a), U(() => {
+				J(s, r()), J(c, `version ${i() ?? ""}`);
+			}), q(e, a);
+		}, (e) => {
+			xe(), q(e, Tr("none"));
+		}), j(ce), j(se), j(p), j(u);
+		var le = V(u, 2), ue = V(R(le), 2), de = (e) => {
+			n(e, () => W(i).properties);
+		}, D = (e) => {
+			q(e, t_());
+		};
+		Y(ue, (e) => {
+			W(i).properties.length ? e(de) : e(D, -1);
+		});
+		var fe = V(ue, 2), O = (e) => {
+			var t = r_(), n = V(z(t), 2);
+			X(n, 21, () => W(i).attachments, Rr, (e, t, n, r) => {
+				var i = P(() => m(W(t), 2));
+				let a = () => W(i)[0], o = () => W(i)[1];
+				var s = n_(), c = R(s), l = B(c, !0), u = B(V(c), !0);
+				j(s), U((e) => {
+					J(l, a()), J(u, e);
+				}, [() => Xs(o())]), q(e, s);
+			}), j(n), q(e, t);
+		};
+		Y(fe, (e) => {
+			W(i).attachments.length && e(O);
+		}), j(le);
+		var pe = V(le, 2), me = V(R(pe), 2), he = (e) => {
+			n(e, () => W(h));
+		}, ge = (e) => {
+			q(e, t_());
+		};
+		Y(me, (e) => {
+			W(h).length ? e(he) : e(ge, -1);
+		}), j(pe);
+		var _e = V(pe, 2), k = R(_e), ve = B(V(R(k)), !0);
+		j(k);
+		var A = V(k, 2), ye = (e) => {
+			var t = i_(), n = B(t, !0);
+			U(() => J(n, W(i).sources_failure)), q(e, t);
+		};
+		Y(A, (e) => {
+			W(i).sources_failure && e(ye);
+		});
+		var be = V(A, 2), Se = (e) => {
+			var t = o_();
+			X(t, 21, () => W(i).sources, Rr, (e, t) => {
+				var n = a_(), r = R(n), i = B(r), a = B(V(r));
+				j(n), U((e, n) => {
+					J(i, `${W(t).url ?? ""}@${W(t).version ?? ""}`), J(a, `${e ?? ""}${n ?? ""}`);
+				}, [() => Ys(W(t).rows, "row"), () => W(t).groups.length ? ` · ${W(t).groups.join(", ")}` : ""]), q(e, n);
+			}), j(t), q(e, t);
+		}, Ce = (e) => {
+			var t = c_(), n = z(t), r = B(n, !0), a = V(n, 2);
+			X(a, 21, () => W(i).owners, Rr, (e, t) => {
+				var n = s_(), r = B(R(n));
+				j(n), U(() => J(r, `${W(t).url ?? W(t).id ?? ""}@${W(t).version ?? ""}`)), q(e, n);
+			}), j(a), U(() => J(r, W(i).view ? "Its rows are rows of these tables." : "It uses chunks of these tables.")), q(e, t);
+		}, we = (e) => {
+			q(e, l_());
+		};
+		Y(be, (e) => {
+			W(i).sources.length ? e(Se) : W(i).owners.length ? e(Ce, 1) : e(we, -1);
+		}), j(_e);
+		var Te = V(_e, 2), Ee = R(Te), De = B(V(R(Ee)), !0);
+		j(Ee);
+		var M = V(Ee, 2), N = (e) => {
+			var t = i_(), n = B(t, !0);
+			U(() => J(n, W(s))), q(e, t);
+		}, Oe = (e) => {
+			q(e, u_());
+		}, ke = (e) => {
+			var t = h_(), n = z(t);
+			X(n, 21, () => W(o).users, Rr, (e, t) => {
+				var n = p_(), r = R(n), i = (e) => {
+					var n = d_(), r = B(n, !0);
+					U(() => J(r, W(t).damage)), q(e, n);
+				}, a = (e) => {
+					var n = f_(), r = z(n), i = B(r), a = B(V(r, 2));
+					U((e) => {
+						J(i, `${W(t).url ?? "a table without an address" ?? ""}${W(t).user_version ? `@${W(t).user_version}` : ""}`), J(a, `uses version ${W(t).version ?? ""} · ${g[W(t).state ?? ""] ?? W(t).state ?? ""} · since ${e ?? ""}`);
+					}, [() => Zs(W(t).written_ms)]), q(e, n);
+				};
+				Y(r, (e) => {
+					W(t).damage ? e(i) : e(a, -1);
+				}), j(n), q(e, n);
+			}), j(n);
+			var r = V(n, 2), i = (e) => {
+				var t = m_(), n = B(t);
+				U((e) => J(n, `and ${e ?? ""} more`), [() => Js(W(o).count - W(o).users.length)]), q(e, t);
+			};
+			Y(r, (e) => {
+				W(o).users.length < W(o).count && e(i);
+			}), q(e, t);
+		}, Ae = (e) => {
+			q(e, g_());
+		};
+		Y(M, (e) => {
+			W(s) ? e(N) : W(o) ? W(o).users.length ? e(ke, 2) : e(Ae, -1) : e(Oe, 1);
+		}), j(Te), j(l);
+		var je = V(l, 2), Me = R(je), Ne = B(V(R(Me)), !0);
+		j(Me);
+		var Pe = V(Me, 2), Fe = R(Pe), Ie = V(R(Fe));
+		{
+			let e = P(() => Ys(W(i).index.length, "column"));
+			r(Ie, () => "index", () => W(e), () => W(i).index);
+		}
+		X(V(Ie), 17, () => W(i).groups, (e) => e.name, (e, t) => {
+			{
+				let n = P(() => W(t).stored ? `${Xs(W(t).stored)} stored, ${(W(t).logical / W(t).stored).toFixed(1)} times as much decoded` : Ys(W(t).columns.length, "column"));
+				r(e, () => W(t).name, () => W(n), () => W(t).columns);
+			}
+		}), j(Fe), j(Pe), j(je), j(a), U((e, t, n, r, a, o) => {
+			J(f, W(c).selection ? "First table of the selection" : W(i).view ? "View" : "Table"), J(v, W(i).url), J(b, W(i).version), J(C, W(i).id), J(ee, e), J(E, t), J(ne, n), J(oe, W(i).preset), J(ve, r), J(De, a), J(Ne, o);
+		}, [
+			() => Js(W(i).rows),
+			() => Js(W(i).sequences),
+			() => Js(W(i).segments),
+			() => W(i).owner_count ? Ys(W(i).owner_count, "table") : "",
+			() => W(o)?.count ? Ys(W(o).count, "version") : "",
+			() => Ys(W(i).index.length + W(i).groups.reduce((e, t) => e + t.columns.length, 0), "column")
+		]), q(e, a);
+	}, C = (e) => {
+		q(e, v_());
+	};
+	Y(x, (e) => {
+		W(i) ? e(S) : W(a) || e(C, 1);
+	}), q(e, v), ze();
+}
+// src/App.svelte
+var x_ = K("<option> </option>"), S_ = K("<select aria-label=\"Table\"></select>"), C_ = K("<button class=\"tab\">Scene</button>"), w_ = K("<h1><!></h1> <p class=\"about\"><!> </p> <nav aria-label=\"Pages\"><button class=\"tab\">Rows</button> <button class=\"tab\">Row<!></button> <!> <button class=\"tab\">Storage</button> <button class=\"tab\">Table</button></nav> <!>", 1), T_ = K("<div class=\"notice\" role=\"alert\"><h1> </h1> <p> </p></div>"), E_ = K("<p class=\"notice\" role=\"status\">Opening …</p>"), D_ = K("<header class=\"top\"><a class=\"mark\" href=\"/\" aria-label=\"Tetrys, all rows\"><img src=\"/icon.svg\" alt=\"\" width=\"22\" height=\"22\"/></a> <!></header> <main><!></main> <div class=\"toast\" role=\"status\" aria-live=\"polite\"> </div>", 1);
+function O_(e, t) {
+	Re(t, !0);
+	let n = I(null);
+	$.load().catch((e) => L(n, e, !0)), H(() => {
+		document.title = $.info ? `${$.info.name} · Tetrys` : "Tetrys";
+	});
+	var r = D_(), i = z(r), a = V(R(i), 2), o = (e) => {
+		var t = w_(), n = z(t), r = R(n), i = (e) => {
+			var t = S_();
+			X(t, 21, () => $.tables, Rr, (e, t, n) => {
+				var r = x_(), i = B(r, !0);
+				r.value = r.__value = n, U(() => J(i, W(t).name)), q(e, r);
+			}), j(t);
+			var n;
+			ii(t), U(() => {
+				n !== (n = $.table) && (t.value = (t.__value = n) ?? "", ri(t, n));
+			}), G("change", t, (e) => $.choose(Number(e.currentTarget.value))), q(e, t);
+		}, a = (e) => {
+			var t = Tr();
+			U(() => J(t, $.info.name)), q(e, t);
+		};
+		Y(r, (e) => {
+			$.tables.length > 1 ? e(i) : e(a, -1);
+		}), j(n);
+		var o = V(n, 2), s = R(o), c = (e) => {
+			q(e, Tr("a selection of"));
 		};
 		Y(s, (e) => {
-			Q.info.selection && e(c);
+			$.info.selection && e(c);
 		});
 		var l = V(s);
-		M(o);
-		var u = V(o, 2), d = z(u), f = V(d, 2), p = V(z(f)), m = (e) => {
-			var t = Cr();
-			H((e) => J(t, ` ${e ?? ""}`), [() => Ws(Q.row)]), q(e, t);
+		j(o);
+		var u = V(o, 2), d = R(u), f = V(d, 2), p = V(R(f)), m = (e) => {
+			var t = Tr();
+			U((e) => J(t, ` ${e ?? ""}`), [() => Js($.row)]), q(e, t);
 		};
 		Y(p, (e) => {
-			Q.page === "row" && e(m);
-		}), M(f), M(u), vc(V(u, 2), {}), H((e) => {
-			J(l, ` ${Q.info.view ? "view, " : ""}version ${Q.info.version ?? ""} · ${e ?? ""}`), X(d, "aria-current", Q.page === "rows" ? "page" : void 0), X(f, "aria-current", Q.page === "row" ? "page" : void 0), f.disabled = !Q.info.rows;
-		}, [() => Gs(Q.info.rows, "row")]), fr("click", d, () => Q.show("rows")), fr("click", f, () => Q.show("row")), q(e, t);
+			$.shownPage === "row" && e(m);
+		}), j(f);
+		var h = V(f, 2), g = (e) => {
+			var t = C_();
+			U(() => {
+				Z(t, "aria-current", $.shownPage === "scene" ? "page" : void 0), t.disabled = !$.info.rows;
+			}), G("click", t, () => $.show("scene")), q(e, t);
+		};
+		Y(h, (e) => {
+			$.info.scene && e(g);
+		});
+		var _ = V(h, 2), v = V(_, 2);
+		j(u), Ec(V(u, 2), {}), U((e) => {
+			J(l, ` ${$.info.view ? "view, " : ""}version ${$.info.version ?? ""} · ${e ?? ""}`), Z(d, "aria-current", $.shownPage === "rows" ? "page" : void 0), Z(f, "aria-current", $.shownPage === "row" ? "page" : void 0), f.disabled = !$.info.rows, Z(_, "aria-current", $.shownPage === "storage" ? "page" : void 0), Z(v, "aria-current", $.shownPage === "table" ? "page" : void 0);
+		}, [() => Ys($.info.rows, "row")]), G("click", d, () => $.show("rows")), G("click", f, () => $.show("row")), G("click", _, () => $.show("storage")), G("click", v, () => $.show("table")), q(e, t);
 	};
 	Y(a, (e) => {
-		Q.info && e(o);
-	}), M(i);
-	var s = V(i, 2), c = z(s), l = (e) => {
-		var t = mh(), r = z(t), i = B(r, !0), a = B(V(r, 2), !0);
-		M(t), H(() => {
-			J(i, G(n).kind === "Refused" ? "This page has no access" : "Nothing to show"), J(a, G(n).message);
+		$.info && e(o);
+	}), j(i);
+	var s = V(i, 2), c = R(s), l = (e) => {
+		var t = T_(), r = R(t), i = B(r, !0), a = B(V(r, 2), !0);
+		j(t), U(() => {
+			J(i, W(n).kind === "Refused" ? "This page has no access" : "Nothing to show"), J(a, W(n).message);
 		}), q(e, t);
 	}, u = (e) => {
-		q(e, hh());
+		q(e, E_());
 	}, d = (e) => {
-		var t = wr();
-		Fr(Qt(t), () => Q.table, (e) => {
-			Im(e, {});
+		var t = Er();
+		Lr(z(t), () => $.table, (e) => {
+			Jm(e, {});
 		}), q(e, t);
 	}, f = (e) => {
-		var t = wr();
-		Fr(Qt(t), () => Q.table, (e) => {
-			uh(e, {});
+		var t = Er();
+		Lr(z(t), () => $.table, (e) => {
+			hg(e, {});
+		}), q(e, t);
+	}, p = (e) => {
+		var t = Er();
+		Lr(z(t), () => $.table, (e) => {
+			Kg(e, {});
+		}), q(e, t);
+	}, m = (e) => {
+		var t = Er();
+		Lr(z(t), () => $.table, (e) => {
+			b_(e, {});
+		}), q(e, t);
+	}, h = (e) => {
+		var t = Er();
+		Lr(z(t), () => $.table, (e) => {
+			Sh(e, {});
 		}), q(e, t);
 	};
 	Y(c, (e) => {
-		G(n) ? e(l) : Q.info ? Q.page === "row" && Q.info.rows ? e(d, 2) : e(f, -1) : e(u, 1);
-	}), M(s);
-	var p = B(V(s, 2), !0);
-	H(() => J(p, Q.said)), q(e, r), Ie();
+		W(n) ? e(l) : $.info ? $.shownPage === "row" ? e(d, 2) : $.shownPage === "scene" ? e(f, 3) : $.shownPage === "storage" ? e(p, 4) : $.shownPage === "table" ? e(m, 5) : e(h, -1) : e(u, 1);
+	}), j(s);
+	var g = B(V(s, 2), !0);
+	U(() => J(g, $.said)), q(e, r), ze();
 }
 // src/main.ts
-pr(["change", "click"]), kr(_h, { target: document.getElementById("app") });
+hr(["change", "click"]), jr(O_, { target: document.getElementById("app") });

@@ -24,8 +24,86 @@ export type TableInfo = {
   rows: number
   index: Column[]
   groups: Group[]
+  /** Whether rows have a picture from above. */
+  scene: boolean
   sequence_by: string[]
   order_by: string[]
+}
+export type Taken = { requests: number; bytes: number; ms: number }
+export type Span = [start: number, end: number, bytes: number, blocks: number, chunk: number, chunks: number, owner: number]
+export type BandInfo = {
+  name: string
+  columns: number
+  stored: number
+  logical: number
+  blocks: number
+  chunks: number
+  spans: Span[]
+  lit: [number, number][]
+}
+export type LayoutInfo = {
+  rows: number
+  start: number
+  end: number
+  level: 'blocks' | 'segments'
+  segments: number
+  begins: number[]
+  seams: number[]
+  owners: { url: string | null; version: number }[]
+  groups: BandInfo[]
+}
+export type ReadInfo = {
+  groups: { name: string; blocks: number; ranges: number; requests: number; bytes: number; payload: number }[]
+  requests: number
+  bytes: number
+  payload: number
+  hops: number
+  file_reads: number
+  ranges: number
+  places: { group: string; object: string; owner: number; start: number; end: number; blocks: number; needed: number }[]
+}
+export type LayoutAnswer = { holders: { url: string; version: number }[]; holder: number; layout: LayoutInfo; read: ReadInfo | null }
+export type VersionInfo = {
+  version: number
+  parent: number | null
+  written_ms: number | null
+  operation: string | null
+  tags: string[]
+  rows: number
+  bytes_added: number | null
+  writer: string | null
+  damage: string | null
+}
+export type AboutColumn = { name: string; type: string; properties: [string, unknown][] }
+export type About = {
+  url: string
+  id: string
+  version: number
+  view: boolean
+  rows: number
+  sequences: number
+  segments: number
+  preset: string
+  tags: [string, number][]
+  properties: [string, unknown][]
+  lineage: unknown
+  attachments: [string, number][]
+  sequence_by: string[]
+  order_by: string[]
+  index: AboutColumn[]
+  groups: { name: string; stored: number; logical: number; columns: AboutColumn[] }[]
+  owners: { url: string | null; urls: string[]; version: number; id: string }[]
+  owner_count: number
+  sources: { url: string; version: number; rows: number; view: boolean; groups: string[] }[]
+  sources_failure: string | null
+}
+export type UserInfo = {
+  version: number | null
+  url: string | null
+  user_version: number | null
+  written_ms: number
+  state: string | null
+  damage: string | null
 }
 export type HeadInfo = {
   kind: 'numbers' | 'values' | 'other'
@@ -44,7 +122,7 @@ export type HeadInfo = {
   range?: [string, string] | null
 }
 export type Heads = { done: number; of: number; columns: Record<string, HeadInfo> }
-export type Copies = { python: string; rust: string; command: string; view: string | null } | null
+export type Copies = { python: string; rust: string; command: string | null; view: string | null } | null
 export type Choice = { where: string[]; sort: string | null; descending: boolean; only: number[] | null }
 
 /** An error that the server has told. */
@@ -110,11 +188,14 @@ export async function lines<T>(path: string, parameters: Parameters, each: (line
 export class Batch {
   rows: (number | null)[]
   types = new Map<string, string>()
+  /** What it took to read them. */
+  taken: Taken | null
   private masks = new Map<string, boolean[]>()
   private table: Arrow
   constructor(table: Arrow) {
     this.table = table
     this.rows = JSON.parse(table.schema.metadata?.get('tetrys.rows') ?? '[]')
+    this.taken = JSON.parse(table.schema.metadata?.get('tetrys.read') ?? 'null')
     const masks = JSON.parse(table.schema.metadata?.get('tetrys.masks') ?? 'null')
     table.schema.fields.forEach((field, place) => {
       this.types.set(field.name, field.metadata?.get('tetrys.type') ?? '')

@@ -16,6 +16,9 @@ export function bytes(size: number): string {
   return `${size.toFixed(size < 10 ? 2 : 1)} ${units[place]}`
 }
 
+/** A time in milliseconds since 1970, in UTC. */
+export const moment = (ms: number | null) => (ms === null || Number.isNaN(new Date(ms).getTime()) ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ') + ' UTC')
+
 /** A number in at most seven digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞'
@@ -76,13 +79,17 @@ export function scalar(value: unknown, type: string): string {
 /** Most characters of a text in an answer: of longer ones, the server sends the beginning. */
 const CELL = 300
 
+/** A number as SQL has it: a large one with an exponent, since whole numbers end with those of 64 bits. */
+export const decimal = (value: number) => (Math.abs(value) < 2 ** 53 ? String(value) : value.toExponential())
+
 /** A value of a column as a literal of SQL; null where it has none, or is not whole. */
 export function literal(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'bigint' && !/^[iu]/.test(type)) return null
   if (typeof value === 'number' && !Number.isFinite(value)) return null
   if (typeof value === 'string' && Array.from(value).length > CELL) return null
-  if (typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean') return type === 'date' ? null : String(value)
+  if (typeof value === 'number') return type === 'date' ? null : decimal(value)
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   return `'${String(value).replaceAll("'", "''")}'`
 }
 

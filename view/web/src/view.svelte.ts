@@ -1,10 +1,20 @@
 // What is shown: it stands in the address, so that a link shows the same.
 
-import { choiceParameters, json, takeToken, type Choice, type Parameters, type TableInfo } from './api'
+import { choiceParameters, json, takeToken, type Choice, type Parameters, type TableInfo, type Taken } from './api'
 
 takeToken()
 // The address of a later run, pasted into this tab.
 addEventListener('hashchange', () => takeToken() && location.reload())
+
+export type Page = 'rows' | 'row' | 'scene' | 'storage' | 'table'
+const PAGES: Page[] = ['rows', 'row', 'scene', 'storage', 'table']
+
+/** How a row is looked at from above: metres over the shorter side, what points up, rows to each side, and the agent that is chosen. */
+export type Above = { metres: number; up: 'ego' | 'north'; around: number; track: string | null }
+const ABOVE: Above = { metres: 90, up: 'ego', around: 30, track: null }
+
+/** What the page has read of a row: of each column group, the row and perhaps a window of some columns. */
+export type LastRead = { table: number; row: number; around: number; window: string[]; groups: Record<string, Taken> }
 
 class View {
   tables = $state.raw<TableInfo[]>([])
@@ -14,12 +24,18 @@ class View {
   descending = $state(false)
   hidden = $state<string[]>([])
   row = $state(0)
-  page = $state<'rows' | 'row'>('rows')
+  page = $state<Page>('rows')
+  /** The rows of the picture of the storage; null for all. */
+  shown = $state<[number, number] | null>(null)
+  above = $state.raw<Above>(ABOVE)
+  last = $state.raw<LastRead | null>(null)
   flags = $state<number[]>([])
   flagged = $state(false)
   said = $state('')
 
   info = $derived<TableInfo | undefined>(this.tables[this.table])
+  /** The page that is shown: some tables have no picture from above, and one without rows has none to show. */
+  shownPage = $derived<Page>((this.page === 'scene' && !(this.info?.scene && this.info.rows)) || (this.page === 'row' && !this.info?.rows) ? 'rows' : this.page)
   choice = $derived<Choice>({
     where: this.where,
     sort: this.sort,
@@ -48,7 +64,16 @@ class View {
     this.descending = sort?.startsWith('-') ?? false
     this.hidden = said.getAll('hide')
     this.row = numbers('row')[0] ?? 0
-    this.page = said.get('page') === 'row' ? 'row' : 'rows'
+    this.page = PAGES.find((page) => page === said.get('page')) ?? 'rows'
+    const shown = /^(\d+)\.\.(\d+)$/.exec(said.get('shown') ?? '')
+    this.shown = shown ? [Number(shown[1]), Number(shown[2])] : null
+    const metres = Number(said.get('zoom'))
+    this.above = {
+      metres: metres >= 1 && metres <= 1000 ? metres : ABOVE.metres,
+      up: said.get('up') === 'north' ? 'north' : 'ego',
+      around: Math.min(100, numbers('around')[0] ?? ABOVE.around),
+      track: said.get('track'),
+    }
     this.flags = numbers('flags')
     this.flagged = said.get('only') === 'flags'
   }
@@ -57,13 +82,21 @@ class View {
   write(isNew: boolean) {
     const said: [string, string][] = []
     if (this.table) said.push(['table', String(this.table)])
-    if (this.page === 'row') said.push(['page', 'row'])
-    if (this.row || this.page === 'row') said.push(['row', String(this.row)])
+    if (this.page !== 'rows') said.push(['page', this.page])
+    if (this.row || this.page === 'row' || this.page === 'scene') said.push(['row', String(this.row)])
     for (const condition of this.where) said.push(['where', condition])
     if (this.sort) said.push(['sort', (this.descending ? '-' : '') + this.sort])
     for (const column of this.hidden) said.push(['hide', column])
     if (this.flags.length) said.push(['flags', this.flags.join(',')])
     if (this.flagged) said.push(['only', 'flags'])
+    if (this.page === 'storage' && this.shown) said.push(['shown', this.shown.join('..')])
+    if (this.page === 'scene') {
+      const { metres, up, around, track } = this.above
+      if (metres !== ABOVE.metres) said.push(['zoom', String(Number(metres.toPrecision(3)))])
+      if (up !== ABOVE.up) said.push(['up', up])
+      if (around !== ABOVE.around) said.push(['around', String(around)])
+      if (track !== null) said.push(['track', track])
+    }
     const query = new URLSearchParams(said).toString()
     const address = location.pathname + (query ? `?${query}` : '')
     if (address === location.pathname + location.search) return
@@ -77,13 +110,27 @@ class View {
     this.write(true)
   }
 
-  show(page: 'rows' | 'row') {
+  show(page: Page) {
     this.page = page
     this.write(true)
   }
 
+  /** Notes what a read of a row has taken, for the picture of the storage. */
+  took(row: number, group: string, taken: Taken | null, window: string[] = [], around = 0) {
+    if (!taken) return
+    const before = this.last?.table === this.table && this.last.row === row ? this.last : { table: this.table, row, around: 0, window: [], groups: {} }
+    const sum = before.groups[group]
+    const groups = { ...before.groups, [group]: window.length && sum ? { requests: sum.requests + taken.requests, bytes: sum.bytes + taken.bytes, ms: sum.ms + taken.ms } : taken }
+    this.last = { ...before, around: Math.max(around, before.around), window: [...new Set([...before.window, ...window])], groups }
+  }
+
   step(row: number) {
     this.row = row
+    this.write(false)
+  }
+
+  look(above: Partial<Above>) {
+    this.above = { ...this.above, ...above }
     this.write(false)
   }
 
@@ -112,7 +159,7 @@ class View {
   }
 
   choose(table: number) {
-    Object.assign(this, { table, where: [], sort: null, descending: false, hidden: [], row: 0, flags: [], flagged: false })
+    Object.assign(this, { table, where: [], sort: null, descending: false, hidden: [], row: 0, shown: null, above: ABOVE, flags: [], flagged: false })
     this.write(true)
   }
 }

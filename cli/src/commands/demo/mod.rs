@@ -267,10 +267,10 @@ async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &R
     let loader = loader.clone().columns(["lidar.points"])?;
     let row = loader.get_row(0).await?.as_rows().table_rows().first().copied().flatten().unwrap_or_default();
     let group = table.schema().groups().iter().position(|group| group.name == "lidar").unwrap_or_default();
-    let layout = table.layout(group).await?;
+    let layout = table.storage().layout(group).await?;
     let block = layout.locate(row)?.block;
     let range = layout.byte_range(block)?;
-    let chunk = layout.run(block)?.chunk;
+    let chunk = layout.chunk_run(block)?.chunk();
     let (name, hash) = (chunk.object_name(), chunk.to_string());
     let byte = range.start + (range.end - range.start) / 2;
     let file = root.join(&name);
@@ -303,7 +303,7 @@ async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &R
 
 async fn timed_verify(table: &Table) -> Result<(Verification, Duration)> {
     let started = Instant::now();
-    Ok((table.verify(|_, _| {}).await?, started.elapsed()))
+    Ok((table.storage().verify(|_, _| {}).await?, started.elapsed()))
 }
 
 /// Inverts the bits of one byte. A second call restores it.

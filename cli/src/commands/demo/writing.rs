@@ -38,7 +38,7 @@ pub(super) async fn write(l5: &Path, table: &Path, lost: Option<u64>, references
     let writer = writer.references(references).await?;
     let (writer, partitions) = (Arc::new(writer), Arc::<[Range<u64>]>::from(dataset.partitions(1)));
     let next = Arc::new(AtomicUsize::new(0));
-    let workers = std::thread::available_parallelism().map_or(1, |threads| threads.get()).min(partitions.len());
+    let workers = tetrys::extension::threads().min(partitions.len());
     let jobs = (0..workers).map(|_| {
         let (writer, dataset) = (Arc::clone(&writer), dataset.clone());
         let (partitions, next) = (Arc::clone(&partitions), Arc::clone(&next));

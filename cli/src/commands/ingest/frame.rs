@@ -19,11 +19,11 @@ use tetrys::{
     },
 };
 
-use super::{Writing, byte_count, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
+use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
     commands::{named_once, write_json},
     failure::{Failure, Outcome, committed, say},
-    numbers::whole,
+    numbers::{size, whole},
     progress, text,
 };
 
@@ -218,10 +218,10 @@ pub(crate) struct Files {
 impl Files {
     /// Converts the options to settings of the library. `text` has the types of arrays.
     pub(crate) fn settings(self, text: &Text) -> FrameSettings {
-        let bytes = self.blob.into_iter().map(|(column, paths)| Blob { column, paths, content: Content::Bytes });
+        let bytes = self.blob.into_iter().map(|(column, paths)| Blob::new(column, paths, Content::Bytes));
         let arrays = self.npy.into_iter().map(|(column, paths)| {
             let ty = text.types.iter().find(|(name, _)| *name == column).map(|(_, ty)| ty.clone());
-            Blob { column, paths, content: Content::Npy(ty) }
+            Blob::new(column, paths, Content::Npy(ty))
         });
         FrameSettings {
             blobs: bytes.chain(arrays).collect(),
@@ -262,7 +262,7 @@ fn blob(text: &str) -> Result<(String, String), String> {
 
 /// Parses the size of the largest file.
 fn blob_size(text: &str) -> Result<u64, String> {
-    let size = byte_count(text)?;
+    let size = size(text)?;
     if size <= 1 << 30 { Ok(size) } else { Err("expected at most 1GiB".to_owned()) }
 }
 
@@ -299,15 +299,11 @@ impl FrameCommand {
         let started = Instant::now();
         let (text, files) = (self.choices.text.clone(), self.choices.files.clone());
         let settings = FrameSettings {
-            write: self.writing.options(&self.table).await?,
-            workers: self.writing.workers(),
-            partition_rows: self.partition_rows.unwrap_or(0),
-            references: self.writing.references().await?,
-            target: self.writing.target(),
+            options: self.writing.ingest(&self.table, self.partition_rows.unwrap_or(0)).await?,
             ..self.choices.settings()
         };
         let store = crate::opening::store(&self.table)?;
-        let table = match settings.target {
+        let table = match settings.options.target {
             Target::Append => Some(Table::open_in(store.clone()).await?),
             Target::New | Target::Overwrite => None,
         };

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
-use tetrys_l5::{Dataset, IngestSettings, ingest};
+use tetrys_l5::{Dataset, ingest};
 
 use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
 use crate::{
@@ -37,13 +37,7 @@ pub(crate) struct L5 {
 impl L5 {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let started = Instant::now();
-        let settings = IngestSettings {
-            write: self.writing.options(&self.table).await?,
-            workers: self.writing.workers(),
-            partition_rows: self.partition_rows,
-            references: self.writing.references().await?,
-            target: self.writing.target(),
-        };
+        let options = self.writing.ingest(&self.table, self.partition_rows).await?;
         let store = crate::opening::store(&self.table)?;
         let dataset = Dataset::open(&self.source).map_err(Failure::Input)?;
         for warning in dataset.warnings() {
@@ -51,7 +45,7 @@ impl L5 {
         }
         let bar = progress::rows("ingest", dataset.frames_len(), self.writing.quiet);
         let moved = bar.clone();
-        let table = ingest(&dataset, store, &settings, move |rows| moved.set_position(rows)).await;
+        let table = ingest(&dataset, store, &options, move |rows| moved.set_position(rows)).await;
         bar.finish_and_clear();
         let table = table.map_err(Failure::Input)?;
         committed(table.url(), table.version());

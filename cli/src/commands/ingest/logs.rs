@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, time::Instant};
 
 use clap::Args;
-use tetrys::{Error, ErrorKind, Table, ingest::LocalFile};
+use tetrys::{Error, ErrorKind, Table, extension::LocalFile};
 use tetrys_logs::{IngestSettings, LogReport, LogSource, OpenOptions, Recipe, ingest};
 
 use super::{Storing, json_of, said_of, say_warnings};
@@ -21,7 +21,9 @@ const MAX_RECIPE: u64 = 1 << 20;
 #[command(
     after_help = "Makes one sequence of rows for each log: a row for each message of a topic, or at a rate. The recipe says which messages each row gets, and NAME.dt has the time difference of each. `tetrys logs plan` writes a recipe to start from.
 
-If there is a table already, the logs that it lacks are added; its recipe must be the same. A log that fails is named, the others are committed, and the exit code is 1: the same command again imports what is missing. A file that is cut or damaged gives what can be read, with a warning.
+If there is a table already, the logs that it lacks are added; its recipe must be the same. A log that fails is named, the others are committed, and the exit code is 1: the same command again imports what is missing. It also goes on with an import that was interrupted: logs that are written are not read again, unless their files have changed. A file that is cut or damaged gives what can be read, with a warning.
+
+A match with `table = \"URL\"` has all messages of its topic in that table, such as the frames of encoded video. TABLE is then a view of the rows, which are in TABLE-rows, and of these tables.
 
 Examples:
   tetrys ingest logs monday.mcap tuesday.mcap drives --recipe sync.toml
@@ -29,7 +31,7 @@ Examples:
   tetrys ingest logs part_0.mcap part_1.mcap drive --join --recipe sync.toml --from 2026-05-01T12:00:00Z"
 )]
 pub(crate) struct Logs {
-    /// The logs: paths or URLs of MCAP files or SQLite bags (.db3), or folders of rosbag2. The name of the file or folder is the name of the log
+    /// The logs: paths or URLs of MCAP files, SQLite bags (.db3) or ROS 1 bags (.bag), or folders of rosbag2. The name of the file or folder is the name of the log
     #[arg(required = true, num_args = 1.., value_name = "LOG")]
     logs: Vec<String>,
     /// The table: a path or URL. A table that exists gets the logs that it lacks
@@ -49,7 +51,7 @@ pub(crate) struct Logs {
     /// Refuse files that are cut or damaged
     #[arg(long)]
     strict: bool,
-    /// Folder of .msg files, such as /opt/ros/humble/share: definitions of types that a recording lacks. May be repeated
+    /// Folder of .msg or .idl files, such as /opt/ros/humble/share: types that a recording and the standard packages of ROS 2 lack. May be repeated
     #[arg(long, value_name = "DIR")]
     msgs: Vec<String>,
     #[command(flatten)]
@@ -76,6 +78,8 @@ impl Logs {
         };
         let store = crate::opening::store(&self.table)?;
         let base = match Table::open_in(store.clone()).await {
+            // The rows of a view are in a table of their own, which says how to store them.
+            Ok(view) if view.is_view() => view.sources().await.ok().and_then(|sources| sources.first().cloned()),
             Ok(table) => Some(table),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
@@ -87,6 +91,7 @@ impl Logs {
             write: self.storing.options(base.as_ref()),
             workers: self.workers.map_or(0, usize::from),
             references: Vec::new(),
+            tables: crate::opening::options(),
         };
         let bar = progress::rows("ingest", 0, self.quiet);
         let moved = bar.clone();
@@ -98,18 +103,33 @@ impl Logs {
             committed(table.url(), table.version());
         }
         say_warnings(table);
-        for warning in ingested.report.logs.iter().flat_map(|log| &log.warnings) {
+        ingested.tables.iter().for_each(say_warnings);
+        crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
+        let report = &ingested.report;
+        for warning in report.logs.iter().flat_map(|log| &log.warnings).chain(&report.warnings) {
             say(format_args!("warning: {}", text::printable(warning)));
         }
         if self.json {
             let mut json = json_of(table);
             json["report"] = serde_json::to_value(&ingested.report).unwrap_or_default();
             json["present"] = ingested.present.clone().into();
+            json["resumed"] = ingested.resumed.clone().into();
+            json["tables"] = ingested.tables.iter().map(json_of).collect();
             write_json(out, &json)?;
         } else if !self.quiet {
-            writeln!(out, "{} in {}", said_of(table), text::time(started.elapsed()))?;
+            let said = match ingested.tables.len() as u64 {
+                0 => said_of(table),
+                tables => {
+                    format!("{}: {} of {}", table.url(), text::counted(table.rows(), "row"), text::counted(tables, "table"))
+                }
+            };
+            writeln!(out, "{said} in {}", text::time(started.elapsed()))?;
             if !ingested.present.is_empty() {
                 writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
+            }
+            if !ingested.resumed.is_empty() {
+                let logs = text::counted(ingested.resumed.len() as u64, "log");
+                writeln!(out, "{logs} written before this import was interrupted, not read again")?;
             }
             if !ingested.report.logs.is_empty() {
                 write!(out, "{}", summary(&ingested.report.logs))?;
@@ -149,5 +169,13 @@ fn summary(logs: &[LogReport]) -> String {
             ]);
         }
     }
-    text::table(&headings, &rows)
+    let mut summary = text::table(&headings, &rows);
+    for (log, found) in logs.iter().flat_map(|log| log.transforms.iter().map(move |found| (log, found))) {
+        for (why, rows) in &found.missing {
+            let (log, name) = (text::printable(&log.log), text::printable(&found.name));
+            summary +=
+                &format!("{log}: {} without the transform `{name}`: {}\n", text::counted(*rows, "row"), text::printable(why));
+        }
+    }
+    summary
 }

@@ -14,14 +14,14 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use tetrys::{
-    Error, Preset, Table, WriteOptions,
-    ingest::{Target, frame::FrameFormat},
+    Error, Preset, Table, TableUrl, WriteOptions,
+    ingest::{IngestOptions, Target, frame::FrameFormat},
     table::{Cuts, Locality, Reuse, Sharing},
 };
 
 use crate::{
     failure::{Failure, Outcome, say},
-    numbers::whole,
+    numbers::{size, whole},
     text,
 };
 
@@ -76,7 +76,7 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     workers: Option<u16>,
     /// Largest size of a chunk before compression, in bytes: 1000000, 16MiB. A chunk is one object in the store [default: 128MiB]
-    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
     chunk_max: Option<u64>,
     /// Share blocks with this table: the new table refers to blocks that this table already has and does not store them again.
     /// May be repeated
@@ -113,20 +113,6 @@ fn reuse() -> impl TypedValueParser<Value = Reuse> {
     })
 }
 
-/// Parses a number of bytes: `1000000`, `16MiB`, `16M`.
-fn byte_count(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" | "B" => 0,
-        "K" | "KiB" => 10,
-        "M" | "MiB" => 20,
-        "G" | "GiB" => 30,
-        _ => return Err("expected a number of bytes, KiB, MiB or GiB: 1000000, 16MiB".to_owned()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a number of bytes, KiB, MiB or GiB: 1000000, 16MiB".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "too large".to_owned())
-}
-
 impl Ingest {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         match self {
@@ -148,8 +134,7 @@ impl Writing {
         if let Some(max) = self.chunk_max {
             cuts = cuts.with_chunk_max(max).map_err(|error| error.at("--chunk-max"))?;
         }
-        let version = table.rsplit_once('@').map(|(_, version)| version);
-        if version.is_some_and(|version| !version.is_empty() && version.bytes().all(|digit| digit.is_ascii_digit())) {
+        if TableUrl::new(table).version().is_some() {
             return Err(Error::invalid(match self.target() {
                 Target::New => format!("{table}: expected a new table, found the name of a version"),
                 Target::Append | Target::Overwrite => format!(
@@ -162,6 +147,17 @@ impl Writing {
             Target::Append | Target::Overwrite => Some(crate::opening::table(table).await?),
         };
         Ok(self.storing.options(base.as_ref()).cuts(cuts).reuse(self.reuse))
+    }
+
+    /// Returns how to import the rows that become the table `table`. 0 is the default for `partition_rows`.
+    async fn ingest(&self, table: &str, partition_rows: u64) -> Result<IngestOptions, Error> {
+        Ok(IngestOptions {
+            write: self.options(table).await?,
+            workers: self.workers(),
+            partition_rows,
+            references: self.references().await?,
+            target: self.target(),
+        })
     }
 
     /// Checks that no option is set that a session does not support.

@@ -77,11 +77,7 @@ impl Petastorm {
             drop: self.drop,
             sequence_by: self.sequence_by,
             order_by: self.order_by,
-            write: self.writing.options(&url).await?,
-            workers: self.writing.workers(),
-            partition_rows: self.partition_rows.unwrap_or(0),
-            references: self.writing.references().await?,
-            target: self.writing.target(),
+            options: self.writing.ingest(&url, self.partition_rows.unwrap_or(0)).await?,
         };
         let store = crate::opening::store(&url)?;
         let dataset = Dataset::open(&self.source).await.map_err(Failure::Input)?;

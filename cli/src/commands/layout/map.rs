@@ -40,23 +40,23 @@ impl GroupMap {
             lit.iter().map(|row| layout.locate(*row).map(|place| place.block)).collect::<Result<_>>()?;
         let mut names: Vec<ChunkId> = Vec::new();
         let (mut blocks, mut row) = (Vec::new(), 0);
-        for (number, run) in layout.runs().iter().enumerate() {
+        for (number, run) in layout.chunk_runs().enumerate() {
             // Two equal partitions in a row share one chunk, which then begins again.
-            if names.last() != Some(&run.chunk) || run.first_block == 0 {
-                names.push(run.chunk);
+            if names.last() != Some(&run.chunk()) || run.first_block() == 0 {
+                names.push(run.chunk());
             }
-            if row + run.rows <= rows.start || row >= rows.end {
-                row += run.rows;
+            if row + run.rows() <= rows.start || row >= rows.end {
+                row += run.rows();
                 continue;
             }
-            for (block, (count, length)) in run.block_rows.iter().zip(run.lengths.iter()).enumerate() {
-                let end = row + u64::from(count);
+            for block in 0..run.blocks() {
+                let end = row + u64::from(run.block_rows(block));
                 if row < rows.end && rows.start < end {
                     blocks.push(Block {
                         rows: row.max(rows.start)..end.min(rows.end),
-                        bytes: 8 * u64::from(length),
+                        bytes: run.block_bytes(block),
                         chunk: names.len() as u64 - 1,
-                        owner: run.owner,
+                        owner: run.owner(),
                         lit: lit.contains(&BlockPlace { run: number, block }),
                     });
                 }

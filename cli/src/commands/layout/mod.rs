@@ -143,7 +143,7 @@ pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) ->
     }
     let mut maps = Vec::new();
     for (number, group) in table.schema().groups().iter().enumerate() {
-        let layout = table.layout(number).await?;
+        let layout = table.storage().layout(number).await?;
         let read = lit.filter(|lit| lit.explain.groups.iter().any(|read| read.name == group.name));
         let lit = read.map_or(&[][..], |lit| &lit.rows);
         maps.push(GroupMap::of(&group.name, &layout, lit, rows)?);
@@ -161,7 +161,8 @@ pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u
 pub(crate) async fn draw_owners(file: &Path, table: &Table, versions: &[u64]) -> Result<Owners, Error> {
     let rows = 0..table.rows();
     let maps = maps(table, None, &rows).await?;
-    let urls: Vec<String> = table.owners().iter().map(|store| store.urls.first().cloned().unwrap_or_default()).collect();
+    let urls: Vec<String> =
+        table.storage().owners().iter().map(|store| store.urls.first().cloned().unwrap_or_default()).collect();
     let owners = Owners::of(&maps, &urls, &owners::shared(&maps, table, versions).await?);
     draw_tinted(file, table, &maps, &rows, Tint::Owners(&owners))?;
     Ok(owners)

@@ -99,7 +99,7 @@ pub(super) async fn shared(maps: &[GroupMap], table: &Table, versions: &[u64]) -
     let mut named = BTreeSet::new();
     for version in versions.iter().filter(|version| **version != table.version()) {
         let other = Table::open_version_in(table.store().clone(), *version).await?;
-        named.extend(other.objects().await?.into_keys());
+        named.extend(other.storage().objects().await?.into_keys());
     }
     let chunks =
         maps.iter().flat_map(|map| map.blocks.iter().filter(|block| block.owner == 0).filter_map(|block| map.chunk_of(block)));

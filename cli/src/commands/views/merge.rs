@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 
 A row of LEFT is joined with the row of RIGHT that has equal values in the columns of --on. With --how asof, the last column of --on is a time: of the rows of RIGHT whose other columns are equal, --pick and --tolerance choose one by its time. A row of LEFT without a partner is left out, unless you pass --how left or, with asof, --keep-left.
 
-Indexes that are larger than --memory-limit are merged part by part. That is fast for tables with sequences by the same keys, and for sorted tables. Other tables go through temporary files. Views, and --group-to-list, are merged in memory.
+Indexes that are larger than --memory-limit are merged part by part. That is fast for tables with sequences by the same keys, and for sorted tables. Other tables, and all with --group-to-list, go through temporary files. Views are merged in memory.
 
 Examples:
   tetrys merge sensors labels --on log_id,timestamp --out labelled

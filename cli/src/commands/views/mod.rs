@@ -8,15 +8,12 @@ mod select;
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::{
-    Recipe,
-    recipe::{Output, RunOptions},
-    store::parse_size,
-};
+use tetrys::{Recipe, ViewOptions, recipe::Output};
 
 use super::write_json;
 use crate::{
     failure::{Failure, Outcome, committed, say},
+    numbers::size,
     progress,
     staging::TemporaryFolder,
     text,
@@ -59,11 +56,6 @@ pub(crate) struct Memory {
     temporary_folder: Option<PathBuf>,
 }
 
-/// Parses a size.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).ok_or_else(|| "expected a size, such as 512MiB or 4GB".to_owned())
-}
-
 impl Target {
     fn output(&self) -> Output {
         Output { view: self.out.clone(), update: self.update }
@@ -74,14 +66,15 @@ impl Target {
 async fn make(command: &'static str, recipe: Recipe, how: How, memory: Memory, out: &mut dyn Write) -> Result<Outcome, Failure> {
     // A dry run may write a view there. Only a view that needs the folder fails without it.
     let folder = how.dry_run.then(|| TemporaryFolder::new(memory.temporary_folder.as_deref()).ok()).flatten();
-    let options = RunOptions {
-        dry_run: how.dry_run,
+    let options = ViewOptions {
         allow_unpinned: crate::opening::allow_unpinned(),
         memory_limit: memory.memory_limit,
         temporary_folder: folder.as_ref().map(|folder| folder.path().to_owned()).or(memory.temporary_folder),
+        ..ViewOptions::default()
     };
     let bar = progress::watch(command);
-    let made = recipe.run_with(&crate::opening::options(), &options).await?;
+    let stores = crate::opening::options();
+    let made = if how.dry_run { recipe.dry_run(&stores, &options).await? } else { recipe.run(&stores, &options).await? };
     drop(bar);
     for view in &made {
         if let Some(version) = view.version {

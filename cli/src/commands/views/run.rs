@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use tetrys::{Recipe, ingest::LocalFile};
+use tetrys::{Recipe, extension::LocalFile};
 
 use super::{How, Memory, make};
 use crate::failure::{Failure, Outcome};

@@ -1,6 +1,9 @@
 //! Borrowers: commits of another table that uses version 1 of this one, and the pins that they put here.
 
-use tetrys_model::decisions::{self, Fate};
+use tetrys_model::{
+    decisions,
+    outcomes::{self, Fate},
+};
 
 use super::{Change, Late, Manifest, Next, Pin, State, Table};
 use crate::requests::{Say, Way};
@@ -77,7 +80,7 @@ impl Table {
     pub(super) fn settle_borrower(&self, state: &mut State, actor: usize, ours: Manifest, sends: u8, say: &mut Say) {
         let newest = state.newest_of_borrower();
         say.add(|| format!("{} reads version {} of its table", self.name(actor), newest.version));
-        let fate = match decisions::fate(&self.view(&newest), ours.version.into(), ours.id) {
+        let fate = match outcomes::fate(&self.view(&newest), ours.version.into(), ours.id) {
             Fate::AskChain if newest.chain[ours.version as usize] == ours.id => Fate::Committed,
             Fate::AskChain => Fate::Void,
             told => told,
@@ -123,7 +126,7 @@ impl Table {
         let newest = state.newest_of_borrower();
         let view = self.view(&newest);
         state.pins.retain(|pin| match self.rules.pins_of_commits {
-            true => !decisions::is_dead(&view, pin.version.into(), pin.id),
+            true => !outcomes::is_dead(&view, pin.version.into(), pin.id),
             false => newest.version < pin.version,
         });
     }

@@ -1,5 +1,5 @@
 //! One table under the new rules: writers, sessions, creates and collectors share its store. All decisions are those of
-//! `tetrys_model::decisions`. [`Rules`] leaves out steps of the protocol, to show why they are there.
+//! `tetrys_model::decisions` and `outcomes`. [`Rules`] leaves out steps of the protocol, to show why they are there.
 //!
 //! A step of an actor is one request, or one read with the decision that follows from it. Between two steps anything may happen.
 
@@ -9,7 +9,7 @@ mod manifest;
 mod writing;
 
 use stateright::{Model, Property};
-use tetrys_model::decisions::{self, Fate};
+use tetrys_model::outcomes::{self, Fate};
 
 use self::borrowing::{put_borrower, put_pin};
 pub(crate) use self::manifest::{Change, Manifest, OBJECTS, VERSIONS, View};
@@ -397,7 +397,7 @@ impl State {
     pub(crate) fn newest(&self, rules: &Rules) -> Option<Manifest> {
         let found = (1..=self.highest()).rev().filter_map(|version| self.manifests[version]);
         let root = Some(self.root).filter(|_| rules.root_decides);
-        found.into_iter().find(|manifest| decisions::belongs_here(manifest.table, root))
+        found.into_iter().find(|manifest| outcomes::belongs_here(manifest.table, root))
     }
 
     /// The number of the version after this one; 0 for the first version.
@@ -405,7 +405,7 @@ impl State {
         let newest = newest.map_or(0, |newest| newest.version);
         let taken = |version: u64| self.manifests.get(version as usize).is_some_and(Option::is_some);
         match rules.first_free {
-            true => decisions::next_version(newest.into(), taken) as u8,
+            true => outcomes::next_version(newest.into(), taken) as u8,
             false => self.highest() as u8 + 1,
         }
     }
@@ -572,7 +572,7 @@ impl Table {
             };
             let (version, id) = (claim.ours.version, claim.ours.id);
             let is_there = newest.chain[version as usize] == id;
-            match decisions::fate(&self.view(&newest), version.into(), id) {
+            match outcomes::fate(&self.view(&newest), version.into(), id) {
                 Fate::Committed => is_there,
                 Fate::Void => !is_there && newest.version >= version,
                 Fate::Open => newest.version < version,

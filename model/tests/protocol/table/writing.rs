@@ -1,6 +1,9 @@
 //! Changes, sessions and creates: they begin, write, claim a version, and find out whether the claim counts.
 
-use tetrys_model::decisions::{self, Fate, MayCommit, Withdraw};
+use tetrys_model::{
+    decisions::{self, MayCommit, Withdraw},
+    outcomes::{self, Fate},
+};
 
 use super::{CREATED, Change, Claim, Kind, Late, Manifest, Next, State, Table, VERSIONS};
 use crate::requests::{Say, Way, bits};
@@ -259,7 +262,7 @@ impl Table {
         };
         let fate = by_name.unwrap_or_else(|| match &newest {
             Some(newest) if newest.table != ours.table && !newest.is_empty && ours.parent.0 > 0 => Fate::Void,
-            Some(newest) => match decisions::fate(&self.view(newest), ours.version.into(), ours.id) {
+            Some(newest) => match outcomes::fate(&self.view(newest), ours.version.into(), ours.id) {
                 Fate::AskChain if newest.chain[ours.version as usize] == ours.id => Fate::Committed,
                 Fate::AskChain => Fate::Void,
                 // A manifest of another table has the number.

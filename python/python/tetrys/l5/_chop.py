@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .. import _tetrys
 from .._arguments import Url, number, path_of, url_of
 from .._errors import Taken, WrongValue
 from ._chunked import ChunkedDataset
@@ -53,7 +54,7 @@ def create_chopped_dataset(
         ValueError: the input is a zarr group, or a URL without an `output`.
     """
     place = url_of(zarr_path)
-    name = place.rstrip("/").rsplit("/", 1)[-1].split("@")[0]
+    name = _tetrys.root_of(place.rstrip("/")).rsplit("/", 1)[-1]
     if output is None and "://" in place:
         raise WrongValue(f"{place}: the files of a test set are local: name their folder in `output`")
     number("th_agent_prob", th_agent_prob)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _tetrys
-from .._arguments import Url, chosen, limited, number, path_of, several, text, url_of, whole
+from .._arguments import Url, called, chosen, limited, number, path_of, several, text, url_of, whole
 from .._errors import NoKey, NotMet, Taken, WrongType, WrongValue, array_of, found, short
 from .._index import Index, concat, read_index
-from .._table import Table, called
+from .._table import Table
 from .._tetrys import Corrupt, Exists, Invalid, NotFound
 from ._checks import records
 from ._chunked import ChunkedDataset, _is_zarr

@@ -36,7 +36,7 @@ class EgoDataset(SampleDataset):
         zarr_dataset: An open data set.
         rasterizer: Draws `image`; see `build_rasterizer`.
         perturbation: Changes the trajectory of a sample.
-        threads: Threads that compute a batch; default: those of the machine.
+        threads: Threads that compute a batch; default: `TETRYS_THREADS`, or those of the machine.
 
     `dataset[i]` computes one sample. `__getitems__` computes a batch with one read plan; PyTorch's `DataLoader` calls it. The data set
     can be pickled and survives a fork.
@@ -62,7 +62,7 @@ class EgoDataset(SampleDataset):
         history, future = (setting(cfg, "model_params", name) for name in ("history_num_frames", "future_num_frames"))
         self._history = count("model_params.history_num_frames", history, most=_MOST_FRAMES)
         self._future = count("model_params.future_num_frames", future, most=_MOST_FRAMES)
-        self._settings: dict[str, Any] = dict(history=self._history, future=self._future, threads=self._threads, **shared_settings(cfg))
+        self._settings: dict[str, Any] = dict(history=self._history, future=self._future, threads=self._threads or 0, **shared_settings(cfg))
         # Finds mistakes in the configuration now.
         self._sampler(self._of_agents)
 
@@ -77,7 +77,7 @@ class EgoDataset(SampleDataset):
         """
         (row,) = self._rows([self._place(index)])
         pillow = imported("PIL.Image", "drawing a sample needs Pillow: pip install pillow")
-        return pillow.fromarray(self._sampler(self._of_agents).picture(self.dataset.native(), row))
+        return pillow.fromarray(self._sampler(self._of_agents).picture(self._own().native(), row))
 
     def get_scene_dataset(self, scene_index: int) -> EgoDataset:
         """Returns the samples of one scene, whose arrays are in memory and can be changed.
@@ -85,7 +85,7 @@ class EgoDataset(SampleDataset):
         Raises:
             ValueError: there is no such scene.
         """
-        return EgoDataset(self.cfg, self.dataset.get_scene_dataset(scene_index), self.rasterizer, self.perturbation, threads=self._threads)
+        return EgoDataset(self.cfg, self._own().get_scene_dataset(scene_index), self.rasterizer, self.perturbation, threads=self._threads)
 
     def _rows(self, places: list[int]) -> list[int]:
         """Returns the frames of samples; of agents, their rows."""
@@ -97,7 +97,7 @@ class EgoDataset(SampleDataset):
     def _compute_batch(self, places: list[int]) -> dict[str, npt.NDArray[Any]]:
         rows = self._rows(places)
         if self._is_native:
-            return self._sampler(self._of_agents).batch(self.dataset.native(), rows)
+            return self._sampler(self._of_agents).batch(self._own().native(), rows)
         return stacked([self._sample_in_python(row, self._of_agents) for row in rows])
 
     def _compute_at(self, scene_index: int, state_index: int, track_id: int | None) -> Sample:
@@ -128,7 +128,7 @@ class EgoDataset(SampleDataset):
     def _of_rows(self, rows: list[int], of_agents: bool) -> list[Sample]:
         """Computes the samples of frames, or of rows of agents."""
         if self._is_native:
-            return _split(self._sampler(of_agents).batch(self.dataset.native(), rows), len(rows))
+            return _split(self._sampler(of_agents).batch(self._own().native(), rows), len(rows))
         return [self._sample_in_python(row, of_agents) for row in rows]
 
     def _sample_in_python(self, row: int, of_agents: bool) -> Sample:
@@ -218,7 +218,7 @@ class AgentDataset(ValidAgents, EgoDataset):
             >>> counts = AgentDataset(cfg, dataset, rasterizer).load_agents_mask()
             >>> agents_mask = (counts[:, 0] >= 10) & (counts[:, 1] >= 1)
         """
-        return load_agents_counts(self.dataset, setting(self.cfg, "raster_params", "filter_agents_threshold"))
+        return load_agents_counts(self._own(), setting(self.cfg, "raster_params", "filter_agents_threshold"))
 
     def get_scene_dataset(self, scene_index: int) -> AgentDataset:
         """Returns the samples of one scene, whose arrays are in memory and can be changed.
@@ -226,7 +226,7 @@ class AgentDataset(ValidAgents, EgoDataset):
         Raises:
             ValueError: there is no such scene.
         """
-        dataset = self.dataset.get_scene_dataset(scene_index)
+        dataset = self._own().get_scene_dataset(scene_index)
         return AgentDataset(self.cfg, dataset, self.rasterizer, None, self._scene_mask(scene_index), threads=self._threads)
 
     def _rows(self, places: list[int]) -> list[int]:

@@ -327,6 +327,10 @@ class MapAPI:
         for number, name in enumerate(self._ids):
             yield self._element(number, name)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> MapAPI:
+        """Returns the map itself, which nobody changes."""
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the path, or the content of a map that was not in a file."""
         return MapAPI, (self._source, self._world_to_ecef)

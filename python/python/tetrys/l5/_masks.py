@@ -11,10 +11,9 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import is_whole, number, whole
+from .._arguments import called, is_whole, number, whole
 from .._errors import OutOfRange, WrongType, WrongValue, found
 from .._rows import RowLoader
-from .._table import called
 from ._checks import numbers, of_kind
 from ._chunked import ChunkedDataset, scene_of
 from ._files import written_whole

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _tetrys
 from .._arguments import number, whole
-from .._errors import OutOfRange, WrongType, WrongValue, array_of, found, imported
+from .._errors import OutOfRange, WrongType, WrongValue, array_of, found
 from .._tetrys import Invalid
 from ._checks import floats, function, records
 from ._records import FRAME_DTYPE
@@ -159,7 +160,6 @@ class AckermanPerturbation(Perturbation):
 
         Raises:
             Invalid: there is no current frame, or no future.
-            Unsupported: SciPy is not installed (`pip install scipy`).
         """
         fields = ["ego_translation", "ego_rotation"]
         for name, frames in (("history_frames", history_frames), ("future_frames", future_frames)):
@@ -243,52 +243,20 @@ def fit_ackerman_model_exact(
     Raises:
         ValueError, TypeError (both an `Invalid`): an argument is no finite number or no array of N, or a lower limit is not below
             the upper.
-        Unsupported: SciPy is not installed (`pip install scipy`).
     """
-    goals = {"gx": gx, "gy": gy, "gr": gr, "gv": gv, "wgx": wgx, "wgy": wgy, "wgr": wgr, "wgv": wgv}
+    each = {"gx": gx, "gy": gy, "gr": gr, "gv": gv, "wgx": wgx, "wgy": wgy, "wgr": wgr, "wgv": wgv}
     size = floats("gx", gx).shape
     if len(size) != 1 or not 0 < size[0] <= _MOST_GOALS:
         raise WrongValue(f"gx: expected one coordinate for each of 1 to {_MOST_GOALS} goals, found the shape {list(size)}")
-    gx, gy, gr, gv, wgx, wgy, wgr, wgv = (_all_finite(name, floats(name, value, size)) for name, value in goals.items())
+    gx, gy, gr, gv, wgx, wgy, wgr, wgv = (_all_finite(name, floats(name, value, size)) for name, value in each.items())
     single = {"x0": x0, "y0": y0, "r0": r0, "v0": v0, "ws": ws, "wa": wa}
     x0, y0, r0, v0, ws, wa = (float(_all_finite(name, floats(name, value, ()))) for name, value in single.items())
     limits = {"min_acc": min_acc, "max_acc": max_acc, "min_steer": min_steer, "max_steer": max_steer}
     min_acc, max_acc, min_steer, max_steer = (float(_all_finite(name, floats(name, value, ()))) for name, value in limits.items())
     if not min_acc < max_acc or not min_steer < max_steer:
         raise WrongValue(f"min_acc, max_acc, min_steer, max_steer: expected lower limits below the upper, found {min_acc}, {max_acc}, {min_steer}, {max_steer}")
-    optimize = imported("scipy.optimize", "fitting a path needs SciPy: pip install scipy")
-    count = len(gx)
-    effort = np.repeat([ws, wa], count)
-
-    def drive(controls: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        yaw = r0 + np.cumsum(controls[:count])
-        speed = v0 + np.cumsum(controls[count:])
-        return x0 + np.cumsum(np.cos(yaw) * speed), y0 + np.cumsum(np.sin(yaw) * speed), yaw, speed
-
-    def residuals(controls: Floats) -> Floats:
-        x, y, yaw, speed = drive(controls)
-        turned = (yaw - gr + np.pi) % (2 * np.pi) - np.pi
-        return np.concatenate([wgx * (x - gx), wgy * (y - gy), wgr * turned, wgv * (speed - gv), effort * controls])
-
-    def jacobian(controls: Floats) -> Floats:
-        _, _, yaw, speed = drive(controls)
-        sine, cosine = np.sin(yaw), np.cos(yaw)
-        # A control acts on its own step and on all that follow.
-        after = np.tri(count)
-        steer = [_onwards(-sine * speed, wgx), _onwards(cosine * speed, wgy), after * wgr[:, None], np.zeros((count, count))]
-        acc = [_onwards(cosine, wgx), _onwards(sine, wgy), np.zeros((count, count)), after * wgv[:, None]]
-        return np.concatenate([np.hstack([np.concatenate(steer), np.concatenate(acc)]), np.diag(effort)])
-
-    lower, upper = np.repeat([min_steer, min_acc], count), np.repeat([max_steer, max_acc], count)
-    controls = optimize.least_squares(residuals, np.clip(0.0, lower, upper), jacobian, (lower, upper)).x
-    x, y, yaw, speed = drive(controls)
-    return x, y, yaw, speed, controls[count:], controls[:count]
-
-
-def _onwards(rate: Floats, weight: Floats) -> Floats:
-    """Returns how each position [row] changes with the control of each step [column]: the rates from that step on, added up."""
-    # From the last step back: the order in which L5Kit adds.
-    return np.asarray(np.cumsum((np.tri(len(rate)) * rate * weight[:, None])[:, ::-1], axis=1)[:, ::-1])
+    start, goals, weights = (x0, y0, r0, v0), (gx, gy, gr, gv), (wgx, wgy, wgr, wgv)
+    return _tetrys.l5_fit_ackerman_model_exact(start, goals, weights, (ws, wa), (min_steer, max_steer), (min_acc, max_acc))
 
 
 def _path(current: Frames, future: Frames) -> npt.NDArray[np.float32]:

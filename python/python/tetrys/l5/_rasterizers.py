@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -146,6 +147,13 @@ class Rasterizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._native = _made(*self._arguments)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Rasterizer:
+        """Copies the attributes, and shares the map or photograph, which nobody changes: L5Kit's simulation copies its data sets."""
+        made = memo[id(self)] = type(self).__new__(type(self))
+        shared = ("_native", "_arguments")
+        made.__dict__.update({name: value if name in shared else copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return made
 
 
 def is_native(rasterizer: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -17,13 +16,15 @@ from .._index import Index
 from .._table import Table
 from .._tetrys import Unsupported
 from ._checks import mask as checked_mask
-from ._checks import of_kind, records, setting, with_method
+from ._checks import records, setting, with_method
 from ._chunked import ChunkedDataset
 from ._masks import load_agents_mask
 from ._perturbation import Perturbation
 from ._records import FRAME_DTYPE, Records
 
 Sample = dict[str, Any]
+
+_ARRAYS = ("scenes", "frames", "agents", "tl_faces")
 
 
 class SampleDataset(ABC):
@@ -37,18 +38,50 @@ class SampleDataset(ABC):
         self, cfg: Mapping[str, Any], dataset: ChunkedDataset, perturbation: Perturbation | None, threads: int | None
     ) -> None:
         self.cfg = cfg
-        self.dataset: ChunkedDataset = of_kind("zarr_dataset", dataset, ChunkedDataset)
+        # Arrays of a data set of another class, as this library reads them.
+        self._taken = ChunkedDataset("")
+        self.dataset = dataset
         if perturbation is not None:
             with_method("perturbation", perturbation, "perturb", "a perturbation")
         self.perturbation = perturbation
         # Finds arrays of the caller that are none of a data set.
-        dataset.native()
+        self._own().native()
         self.cumulative_sizes = np.asarray(dataset.scenes["frame_index_interval"])[:, 1]
-        self._threads = count("threads", threads, 1) if threads is not None else os.cpu_count() or 1
+        self._threads = None if threads is None else count("threads", threads, 1)
         # The native samplers, made at the first use and left out of pickles.
         self._natives: dict[bool, Any] = {}
         # The number of agents up to the end of each frame, and the native data set that it was taken from.
         self._ends: tuple[Any, npt.NDArray[np.int64]] | None = None
+
+    @property
+    def dataset(self) -> ChunkedDataset:
+        """The data set. It can be set to another one: also to one of L5Kit's class whose arrays are in memory, as L5Kit's simulation does.
+
+        The arrays may be changed in place, and replaced by others.
+
+        Raises:
+            TypeError: it is no data set, or one of another class whose arrays are not in memory.
+        """
+        return self._dataset
+
+    @dataset.setter
+    def dataset(self, dataset: ChunkedDataset) -> None:
+        if not isinstance(dataset, ChunkedDataset):
+            arrays = [getattr(dataset, name, None) for name in _ARRAYS]
+            if any(array is None for array in arrays):
+                raise WrongType(f"zarr_dataset: expected a ChunkedDataset, found {found(dataset)}")
+            if not all(isinstance(array, np.ndarray) for array in arrays):
+                opened = "tetrys.l5.ChunkedDataset(path).open()"
+                raise WrongType(f"zarr_dataset: expected arrays of numpy, found {', '.join(short(type(array).__name__) for array in arrays)}: use {opened}")
+        self._dataset = dataset
+
+    def _own(self) -> ChunkedDataset:
+        """Returns the data set as one of this library: of another class, one with its arrays."""
+        if isinstance(self._dataset, ChunkedDataset):
+            return self._dataset
+        for name in _ARRAYS:
+            setattr(self._taken, name, getattr(self._dataset, name))
+        return self._taken
 
     @abstractmethod
     def _compute(self, places: list[int]) -> list[Sample]:
@@ -122,7 +155,7 @@ class SampleDataset(ABC):
         return str(self.dataset)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_natives": {}, "_ends": None}
+        return {**self.__dict__, "_natives": {}, "_ends": None, "_taken": ChunkedDataset("")}
 
     @property
     def _is_overridden(self) -> bool:
@@ -135,9 +168,10 @@ class SampleDataset(ABC):
         return self.get_frame(*self._scene_and_state(place))
 
     def _table(self) -> Table:
-        if self.dataset._table is None:
+        table = self._own()._table
+        if table is None:
             raise Unsupported("a data loader needs a table: ingest the data set with tetrys.ingest_l5")
-        return self.dataset._table
+        return table
 
     def _place(self, index: int) -> int:
         """Returns the number of a sample, counted from the first one."""
@@ -179,7 +213,7 @@ class SampleDataset(ABC):
 
     def _agent_ends(self) -> npt.NDArray[np.int64]:
         """Returns the number of agents up to the end of each frame."""
-        native = self.dataset.native()
+        native = self._own().native()
         if self._ends is None or self._ends[0] is not native:
             self._ends = native, native.frames()[1].astype(np.int64)
         return self._ends[1]
@@ -217,7 +251,7 @@ class ValidAgents(SampleDataset):
     @cached_property
     def agents_mask(self) -> npt.NDArray[np.bool_]:
         """Which agents count, bool [agents]. It is loaded at the first use."""
-        return load_agents_mask(self.dataset, setting(self.cfg, "raster_params", "filter_agents_threshold"), *self._mask_limits)
+        return load_agents_mask(self._own(), setting(self.cfg, "raster_params", "filter_agents_threshold"), *self._mask_limits)
 
     @cached_property
     def agents_indices(self) -> npt.NDArray[np.int64]:

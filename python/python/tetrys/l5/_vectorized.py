@@ -162,7 +162,7 @@ class EgoDatasetVectorized(SampleDataset):
         zarr_dataset: An open data set.
         vectorizer: See `build_vectorizer`.
         perturbation: Changes the trajectory of a sample.
-        threads: Threads that compute a batch; default: those of the machine.
+        threads: Threads that compute a batch; default: `TETRYS_THREADS`, or those of the machine.
 
     `dataset[i]` computes one sample. `__getitems__` computes a batch with one read plan; PyTorch's `DataLoader` calls it. The data
     set can be pickled and survives a fork.
@@ -190,7 +190,7 @@ class EgoDatasetVectorized(SampleDataset):
             history_agents=_count(cfg, "model_params", "history_num_frames_agents"),
             future=_count(cfg, "model_params", "future_num_frames"),
             other_agents=self._other_agents(),
-            threads=self._threads,
+            threads=self._threads or 0,
             **shared_settings(cfg),
             **vectorizer._lanes(),
         )
@@ -203,7 +203,7 @@ class EgoDatasetVectorized(SampleDataset):
         Raises:
             ValueError: there is no such scene.
         """
-        dataset = self.dataset.get_scene_dataset(scene_index)
+        dataset = self._own().get_scene_dataset(scene_index)
         return EgoDatasetVectorized(self.cfg, dataset, self.vectorizer, self.perturbation, threads=self._threads)
 
     def _other_agents(self) -> int:
@@ -237,7 +237,7 @@ class EgoDatasetVectorized(SampleDataset):
     def _batch(self, places: list[_Place], ego_as_agent: bool) -> dict[str, npt.NDArray[Any]]:
         if self.perturbation is not None:
             places = [self._perturbed(place) for place in places]
-        return self._native(ego_as_agent).batch(self.dataset.native(), places)
+        return self._native(ego_as_agent).batch(self._own().native(), places)
 
     def _perturbed(self, place: _Place) -> _Place:
         """Returns a sample with the poses of the perturbation."""
@@ -296,7 +296,7 @@ class EgoAgentDatasetVectorized(ValidAgents, EgoDatasetVectorized):
         Raises:
             ValueError: there is no such scene.
         """
-        dataset, mask = self.dataset.get_scene_dataset(scene_index), self._scene_mask(scene_index)
+        dataset, mask = self._own().get_scene_dataset(scene_index), self._scene_mask(scene_index)
         return EgoAgentDatasetVectorized(
             self.cfg, dataset, self.vectorizer, self.perturbation, mask, *self._mask_limits, threads=self._threads
         )

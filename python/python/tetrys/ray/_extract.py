@@ -128,7 +128,7 @@ def _run(
 ) -> None:
     """Runs the tasks of the partitions without a receipt, and adds their receipts."""
     labels = plan.labels or []
-    left = iter([number for number in range(len(labels)) if number not in done])
+    left = iter(cluster._missing(plan, done.values()))
     running: dict[Any, int] = {}
     try:
         tell(done)

@@ -17,7 +17,7 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 from ray.data.expressions import BinaryExpr, ColumnExpr, Expr, Operation
 
-from .. import cluster
+from .. import _tetrys, cluster
 from .._arguments import Url, size, whole
 from .._errors import WrongType, found
 from .._index import Index
@@ -27,8 +27,6 @@ from .._table import Table
 from ._arrow import ray_schema, to_ray
 
 BATCH_BYTES = 64 << 20
-TASK_BYTES = 64 << 20
-"""Bytes in memory of the rows of a task, if Ray would make smaller tasks. Ray takes about 20 ms of a core for each task."""
 STUB = "__bsp_stub"
 """Column by which Ray's own sources keep the number of rows of blocks without columns. Ray hides it."""
 NUMBER = "\0row"
@@ -178,12 +176,11 @@ class TetrysDatasource(Datasource):  # type: ignore[misc]
         """Cuts the rows into tasks along chunk boundaries, balanced by bytes."""
         wanted, condition = self._wanted(), None if self._on_payload is None else self._on_payload.to_pyarrow()
         splits = self._plan(parallelism, self._needed())
-        expansion = _expansion(splits[0])
         schema = pa.schema([ray_schema(splits[0].schema()).field(name) for name in wanted])
         tasks = []
         for split in splits:
-            rows, in_memory = split.rows if condition is None else None, int(split.bytes * expansion)
-            metadata = BlockMetadata(num_rows=rows, size_bytes=in_memory, input_files=[split.url], exec_stats=None)
+            rows = split.rows if condition is None else None
+            metadata = BlockMetadata(num_rows=rows, size_bytes=split._memory_bytes, input_files=[split.url], exec_stats=None)
             read_fn = partial(_blocks, split, wanted, condition, self._batch_bytes)
             tasks.append(ReadTask(read_fn, metadata, schema, per_task_row_limit))
         return tasks
@@ -233,17 +230,8 @@ def _tasks(datasource: TetrysDatasource) -> int | None:
     if not ray.is_initialized():
         ray.init()
     context, size = ray.data.DataContext.get_current(), datasource.estimate_inmemory_data_size()
-    cpus = int(ray.cluster_resources().get("CPU", 1))
-    tasks = max(1, -(-size // TASK_BYTES), min(2 * cpus, size // context.target_min_block_size))
+    tasks = _tetrys.cluster_tasks(size, int(ray.cluster_resources().get("CPU", 1)), context.target_min_block_size)
     return tasks if tasks < context.read_op_min_num_blocks else None
-
-
-def _expansion(split: cluster.ReadSplit) -> float:
-    """Returns how many bytes a stored byte of a split has in memory."""
-    table, names = split._table(), set(split.schema().names)
-    sizes = [table.group_sizes[group] for group, columns in table.groups if names & {name for name, _ in columns}]
-    stored, decoded = (sum(size[part] for size in sizes) for part in (0, 1))
-    return decoded / stored if stored else 1.0
 
 
 def _mask(numbers: Any, rows: int) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,9 +16,10 @@ from ray.data.block import Block, BlockAccessor
 from ray.data.datasource import Datasink
 from ray.data.extensions import ArrowPythonObjectType
 
-from .. import cluster
+from .. import _tetrys, cluster
 from .._arguments import Url, members, texts, whole
 from .._columns import column
+from .._data import types_of
 from .._errors import NoColumn, WrongType, WrongValue, found, short
 from .._nested import Part, chosen, is_decimal, parts_of
 from .._options import Types, types
@@ -27,10 +27,8 @@ from .._places import option_of
 from .._sources import COMMIT_AGAIN, end_session
 from .._table import Table
 from .._tetrys import Column, Error, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
-from .._write import types_of
 from ._arrow import for_shuffle, sorted_batches, tensors_of_ray
 
-PARTITION_BYTES = 1 << 30
 BATCH_BYTES = 32 << 20
 """Most bytes of a batch for the writer. Rows of several blocks are copied three times on their way into a batch."""
 
@@ -300,4 +298,4 @@ def _parts_of(name: str, values: pa.ChunkedArray, given: str | None) -> list[Par
 def _partitions(ds: ray.data.Dataset) -> int:
     """Returns the default number of partitions."""
     size = ds._logical_plan.dag.infer_metadata().size_bytes
-    return max(1, math.ceil(size / PARTITION_BYTES) if size else 2 * int(ray.cluster_resources().get("CPU", 1)))
+    return _tetrys.cluster_partitions(None if size is None else int(size), int(ray.cluster_resources().get("CPU", 1)))

@@ -3,6 +3,7 @@
     tetrys.spark.register(spark)
     df = spark.read.format("tetrys").option("columns", "log_id,lidar.*").load("s3://bucket/drives")
     tetrys.spark.write(df, "s3://bucket/copy", index=["log_id"], sequence_by=["log_id"])
+    tetrys.spark.ingest_logs(spark, recordings, "s3://bucket/synced", "sync.toml")
     tetrys.spark.extract(spark, files, rows_of, "s3://bucket/drives", schema=schema, index=["log_id", "time"], sequence_by=["log_id"])
 
 Executors read from and write to the store; the driver plans and commits. See the chapter "On a cluster" of the guide.
@@ -18,7 +19,8 @@ try:
 except ImportError as error:
     raise Unsupported(f"tetrys.spark needs PySpark 4.0 or later and pyarrow ({error}): pip install 'pyspark>=4.0' pyarrow") from error
 
+from ._logs import ingest_logs
 from ._source import TetrysDataSource, register
 from ._write import extract, write
 
-__all__ = ["TetrysDataSource", "extract", "register", "write"]
+__all__ = ["TetrysDataSource", "extract", "ingest_logs", "register", "write"]

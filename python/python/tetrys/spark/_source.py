@@ -12,11 +12,11 @@ from pyspark.sql.types import StructType
 
 from .. import cluster
 from .._arguments import exactly
+from .._data import types_of
 from .._places import place_of
 from .._rows import RowLoader
 from .._table import Table, opened
 from .._tetrys import Invalid, Receipt
-from .._write import types_of
 from ._options import READ, WRITE, options_of
 from ._types import BATCH_BYTES, BATCH_ROWS, arrow_schema, field, spark_type, to_spark, types_of_frame
 from ._write import MODES, advice, check_session, types_there, write_partition

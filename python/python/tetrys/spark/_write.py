@@ -15,13 +15,13 @@ from pyspark.resource import ResourceProfile
 
 from .. import _tetrys, cluster
 from .._arguments import Url, choice, names, texts, truth, url_of, whole
+from .._data import types_of
 from .._errors import WrongType, found
 from .._options import Types
 from .._places import option_of, place_of
 from .._sources import COMMIT_AGAIN, end_session, open_session, write_source
 from .._table import Table, opened
 from .._tetrys import Exists, Invalid, NotFound, OutcomeUnknown, Receipt, Unavailable
-from .._write import types_of
 from ._types import of_spark, types_of_frame
 
 Mode = Literal["errorifexists", "error", "create", "append", "overwrite", "ignore"]
@@ -170,14 +170,13 @@ def extract(
     plan = open_session(url, labels, schema, options) if truth("resume", resume) else None
     done = [] if plan is None else cluster.found(plan)
     plan = plan or cluster.plan_write(url, schema=schema, index=index, mode=MODES[mode], labels=labels, **options)
-    left = sorted(set(range(len(labels))) - {receipt.partition for receipt in done})
+    left = cluster._missing(plan, done)
     receipts = []
     if left:
         numbers = spark.range(0, len(left), 1, len(left))
         arguments = {} if profile is None else {"profile": profile}
         receipts = _receipts(numbers.mapInArrow(_Extraction(plan, left, fn, texts("index", index)), _RECEIPT, **arguments))
-    first = {receipt.partition: receipt for receipt in reversed(done)}
-    return cluster.commit(plan, [*first.values(), *receipts])
+    return cluster.commit(plan, [*done, *receipts])
 
 
 def check_session(spark: Any) -> None:

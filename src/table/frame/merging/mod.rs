@@ -16,4 +16,4 @@ mod spans;
 mod spill;
 mod task;
 
-pub use save::MergeWriter;
+pub use save::TableMerge;

@@ -11,14 +11,17 @@ use super::{
     runs::rows_of,
     spans::one_below_another,
     spill::{Spill, Spilled},
-    task::Task,
+    task::{Task, at_source},
 };
 use crate::{
-    error::{Error, Result, counted},
-    index::internal,
-    offload::{Stop, offload},
+    error::{Error, Mark, Result, counted},
+    index::{NO_PARTNER, internal},
     progress::Progress,
-    table::{frame::merge::Partners, table::Table},
+    table::{
+        frame::merge::{Partners, into_lists},
+        table::Table,
+    },
+    work::{Stop, offload},
 };
 
 /// The column with the row numbers of a table. The first character keeps it apart from columns of users.
@@ -37,6 +40,8 @@ pub(super) struct Buckets {
     /// The columns of the rows on the right, without rows.
     like: DataFrame,
     files: VecDeque<Spilled>,
+    /// If the rows on the right become lists: the first row of the list of each row, or −1.
+    pub(super) lists: Option<Vec<i64>>,
     next: u64,
     end: u64,
     /// The bucket that is being read: its first row, the rows on the right, and the partner of each row on the left.
@@ -112,24 +117,34 @@ pub(super) async fn partitioned(task: &Arc<Task>) -> Result<Buckets> {
     let left_on: Vec<String> = task.merge.pairs().iter().map(|(left, _)| left.clone()).collect();
     let right_on: Vec<String> = task.merge.pairs().iter().map(|(_, right)| right.clone()).collect();
     let times = task.merge.times().map(|(left, right)| (left.to_owned(), right.to_owned())).unzip();
-    let lefts = scattered(task, &task.left, (left, left_on, times.0), count).await?;
-    let rights = scattered(task, &task.right, (right, right_on, times.1), count).await?;
-    // A bucket takes a part of the memory, and there are not too many.
-    let rows = (task.memory / 8 / task.right_bytes.max(1)).max(1 << 10).max(task.left.rows().div_ceil(MOST_FILES));
-    let like = task.kept(&task.right_frame)?;
+    let at = |side| move |error| at_source(task.sources.as_ref(), side, error);
+    let lefts = scattered(task, &task.left, (left, left_on, times.0), count).await.map_err(at(0))?;
+    let rights = scattered(task, &task.right, (right, right_on, times.1), count).await.map_err(at(1))?;
+    let mut lists = match task.merge.list_keys()? {
+        Some(_) => {
+            task.right.fits_in_memory(size_of::<i64>() as u64)?;
+            Some(vec![NO_PARTNER; usize::try_from(task.right.rows()).unwrap_or(usize::MAX)])
+        }
+        None => None,
+    };
+    // A bucket takes a part of the memory, and there are not too many. In a merge to lists a row on the left takes a whole list.
+    let most = if lists.is_some() { 0 } else { task.memory / 8 / task.right_bytes.max(1) };
+    let rows = most.max(1 << 10).max(task.left.rows().div_ceil(MOST_FILES));
+    let none = with_numbers(&task.right_frame, ROW, 0..0)?;
+    let like = task.kept(&listed(task, none, lists.as_deref_mut())?)?;
     let stored = with_numbers(&like, ROW, 0..0).and_then(|like| with_numbers(&like, LEFT_ROW, 0..0))?;
     let files = (0..task.left.rows().div_ceil(rows)).map(|_| Spill::new(&task.folder, &stored));
     let mut files = files.collect::<Result<Vec<_>>>()?;
     for (left, right) in lefts.into_iter().zip(rights) {
         let task = Arc::clone(task);
-        files = offload(move |stop| {
-            join(&task, left, right, memory, rows, &mut files, stop)?;
-            Ok(files)
+        (files, lists) = offload(move |stop| {
+            join(&task, (left, right), memory, rows, (&mut files, lists.as_deref_mut()), stop)?;
+            Ok((files, lists))
         })
         .await?;
     }
     let files = files.into_iter().map(Spill::finish).collect::<Result<VecDeque<_>>>()?;
-    Ok(Buckets { rows, like, files, next: 0, end: task.left.rows(), held: None })
+    Ok(Buckets { rows, like, files, lists, next: 0, end: task.left.rows(), held: None })
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -245,12 +260,35 @@ fn places(frame: &DataFrame, keys: &[String], time: Option<&String>, count: usiz
     Ok(hashes.into_iter().map(|hash| hash.map(|hash| ((hash >> 32) % count as u64) as usize)).collect())
 }
 
-/// Joins a partition, and appends the partners to the buckets of `rows` rows on the left.
-fn join(task: &Task, left: Spilled, right: Spilled, memory: u64, rows: u64, buckets: &mut [Spill], stop: &Stop) -> Result<()> {
-    if left.rows == 0 && (right.rows == 0 || !task.merge.refuses_several()) {
+/// Returns the rows on the right as lists, if the merge makes lists of them, and notes the first row of the list of each row.
+fn listed(task: &Task, right: DataFrame, lists: Option<&mut [i64]>) -> Result<DataFrame> {
+    let (Some(keys), Some(firsts)) = (task.merge.list_keys()?, lists) else { return Ok(right) };
+    let (frame, lists) = into_lists(&right, ROW, &keys)?;
+    for list in (0..lists.len()).filter_map(|list| lists.get_as_series(list)) {
+        let rows = list.i64().map_err(internal)?;
+        let first = rows.first().unwrap_or(NO_PARTNER);
+        for row in rows.iter().flatten() {
+            let slot = usize::try_from(row).ok().and_then(|row| firsts.get_mut(row));
+            *slot.ok_or_else(|| Error::internal(format!("row {row} in a list")))? = first;
+        }
+    }
+    Ok(frame)
+}
+
+/// Joins a partition, and appends the partners to the buckets of `rows` rows on the left. Also notes the lists on the right.
+fn join(
+    task: &Task,
+    (left, right): (Spilled, Spilled),
+    memory: u64,
+    rows: u64,
+    (buckets, lists): (&mut [Spill], Option<&mut [i64]>),
+    stop: &Stop,
+) -> Result<()> {
+    if left.rows == 0 && (right.rows == 0 || !(task.merge.refuses_several() || lists.is_some())) {
         return Ok(());
     }
     let right = right_side(task, right, memory, stop)?;
+    let right = listed(task, right, lists)?;
     let right_rows = numbers(&right, ROW)?;
     let number = |row: usize| right_rows.get(row).map_or(0, |row| row.cast_unsigned());
     let (kept, mut parts, mut held) = (task.kept(&right)?, Vec::new(), 0);
@@ -293,14 +331,15 @@ fn join(task: &Task, left: Spilled, right: Spilled, memory: u64, rows: u64, buck
 /// Reads the right side of a partition. In a merge by keys, several rows with equal keys become one if there are many rows.
 fn right_side(task: &Task, right: Spilled, memory: u64, stop: &Stop) -> Result<DataFrame> {
     let (all, limit) = (right.rows, (task.memory / 4 / task.right_bytes.max(1)).max(1 << 10));
-    let is_by_time = task.merge.times().is_some();
+    let (is_by_time, is_list) = (task.merge.times().is_some(), task.merge.list_keys()?.is_some());
     if is_by_time && all.saturating_mul(task.right_bytes) > memory {
         return Err(Error::unsupported(format!(
             "merge: {} on the right may have equal keys, and need more than the memory limit of {}: set a higher limit, or sort \
              both tables by their keys and times",
             counted(all, "row"),
             counted(task.memory, "byte")
-        )));
+        ))
+        .marked(Mark::Merge));
     }
     let names: Vec<String> = distinct(task.merge.pairs().iter().map(|(_, right)| right.as_str()));
     let keep = if task.merge.takes_first() { UniqueKeepStrategy::First } else { UniqueKeepStrategy::Last };
@@ -310,7 +349,7 @@ fn right_side(task: &Task, right: Spilled, memory: u64, stop: &Stop) -> Result<D
         let part = part?;
         held += part.height() as u64;
         parts.push(part);
-        if !is_by_time && held > limit.saturating_add(2 * distinct_rows) {
+        if !is_by_time && !is_list && held > limit.saturating_add(2 * distinct_rows) {
             let frame = one_below_another(&parts)?;
             let unique = frame.unique_stable(Some(&names), keep, None).map_err(internal)?;
             if unique.height() < frame.height() && task.merge.refuses_several() {

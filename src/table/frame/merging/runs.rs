@@ -17,15 +17,16 @@ use std::{
 
 use polars::prelude::{BooleanChunked, ChunkCompareEq, Column, DataFrame, DataType, Int64Chunked};
 
+use super::task::at_source;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Mark, Result},
     index::{Merge, internal},
-    offload::offload,
     schema::{ColumnType, Primitive},
     table::{
         frame::{scan::IndexPart, splits::Values},
         table::Table,
     },
+    work::offload,
 };
 
 /// Distance of the rows whose times are remembered.
@@ -67,16 +68,25 @@ struct Keys {
 }
 
 /// Plans a merge. Returns `None` if the tables are not clustered alike: if `most` rows on the right would not do for some rows on
-/// the left, or the right side would be decoded several times. `memory` bounds the bytes of the plan.
+/// the left, or the right side would be decoded several times. `memory` bounds the bytes of the plan. `sources` has the names of the tables in
+/// a recipe.
 ///
 /// # Errors
 /// - `Invalid`: keys on the right are equal, and the merge neither takes the first nor the last.
 /// - `Corrupt`: an index object is missing or damaged.
 /// - Errors of the stores.
-pub(super) async fn plan(left: &Table, right: &Table, merge: &Merge, most: u64, memory: u64) -> Result<Option<Plan>> {
+pub(super) async fn plan(
+    (left, right): (&Table, &Table),
+    sources: Option<&[String; 2]>,
+    merge: &Merge,
+    most: u64,
+    memory: u64,
+) -> Result<Option<Plan>> {
     let Some(keys) = Keys::of(left, right, merge) else { return Ok(None) };
-    let Some(runs) = right_runs(right, &keys, merge, memory).await? else { return Ok(None) };
-    let Some(steps) = left_steps((left, right), (&keys, merge), &runs, most, memory).await? else { return Ok(None) };
+    let runs = right_runs(right, &keys, merge, memory).await.map_err(|error| at_source(sources, 1, error))?;
+    let Some(runs) = runs else { return Ok(None) };
+    let steps = left_steps((left, right), (&keys, merge), &runs, most, memory).await;
+    let Some(steps) = steps.map_err(|error| at_source(sources, 0, error))? else { return Ok(None) };
     Ok(Some(Plan { steps, clustered: keys.clustered }))
 }
 
@@ -205,7 +215,8 @@ fn ordered(frame: &DataFrame, name: Option<&String>) -> Result<Option<Int64Chunk
     let Some(name) = name else { return Ok(None) };
     let column = frame.column(name).map_err(internal)?.as_materialized_series().to_physical_repr();
     let column = column.strict_cast(&DataType::Int64);
-    let column = column.map_err(|error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")))?;
+    let column = column
+        .map_err(|error| Error::invalid(format!("merge: cannot read column `{name}` as times: {error}")).marked(Mark::Merge))?;
     Ok(Some(column.i64().map_err(internal)?.rechunk().into_owned()))
 }
 

@@ -1,18 +1,17 @@
 //! Merges two tables part by part, and writes the index and the join map of a view.
 
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use futures::future::{join, try_join};
 use polars::prelude::{BooleanChunked, Column, DataFrame};
-use serde_json::Value;
 
 use super::{
     partitions::{Buckets, partitioned},
     runs::{OBJECTS_ON_THE_RIGHT, Step, plan},
     spans::Spans,
-    task::Task,
+    task::{Task, at_source},
 };
 use crate::{
     commit::{IndexSegments, put_file},
@@ -20,22 +19,19 @@ use crate::{
     format::{JoinWriter, Segment, index_arrow_schema},
     id::ObjectRef,
     index::{Merge, NO_PARTNER, internal, unframed, without_locators},
-    offload::{Stop, offload, offload_large},
     progress::Progress,
     schema::{Column as TableColumn, Schema},
-    store::{Store, StoreOptions},
+    store::Store,
     table::{
         frame::{
             index::Index,
             merge::{Partners, beside, names_beside},
         },
         table::Table,
-        temporary::{Counted, Folder, MEMORY_LIMIT},
-        views::{
-            SavedView, ViewSize, ViewWriter,
-            saving::{Stored, ViewSettings, is_free, may_be_next},
-        },
+        temporary::{Counted, Folder},
+        views::new_view::{NewView, Place, Stored, ViewOptions},
     },
+    work::{Stop, offload, offload_large},
 };
 
 /// Rows on the left that are merged together if the partners come from partitions.
@@ -43,182 +39,69 @@ const STEP_ROWS: u64 = 256 << 10;
 /// The column with the numbers of run keys. The first character keeps it apart from columns of users.
 const RUN: &str = "\u{1}run";
 
-/// Merges two tables and saves the result as a view, even if their indexes are larger than memory. [`Table::merge_writer`] creates
-/// it.
+/// A merge of two tables, to be saved as a view even if their indexes are larger than memory. [`Table::merge`] creates it.
 ///
 /// The result is that of [`Index::merge`] for the indexes of both tables, saved by [`Index::save`]: the same rows in the same
 /// order. If the indexes do not fit into the memory limit, both are read part by part. Tables that begin and end sequences by the
 /// same keys, or rise by a key or time, are read side by side. The rows of other tables go through temporary files.
 ///
-/// Merges to lists of rows ([`Merge::group_to_list`]) and merges of views are always made in memory.
+/// A merge to lists of rows ([`Merge::group_to_list`]) also takes 8 bytes for each row of the right table. Merges of views are always
+/// made in memory.
+#[must_use = "a merge writes nothing until it is saved"]
 #[derive(Clone, Debug)]
-pub struct MergeWriter {
+pub struct TableMerge {
     left: Table,
     right: Table,
     merge: Merge,
-    settings: ViewSettings,
-    memory: u64,
-    folder: Option<PathBuf>,
+    /// The names of both tables in a recipe, for errors of loading them.
+    sources: Option<[String; 2]>,
 }
 
 impl Table {
-    /// Returns a writer that merges the rows of `right` into those of this table, and saves the result as a view.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{Merge, Table};
-    /// let (sensors, labels) = (Table::open("/data/sensors").await?, Table::open("/data/labels").await?);
-    /// let merge = Merge::on(["log_id", "timestamp"]);
-    /// let view = sensors.merge_writer(&labels, merge).memory_limit(4 << 30).save("/data/labelled").await?;
-    /// println!("{} rows", view.table.rows());
-    /// # Ok(()) }
-    /// ```
-    pub fn merge_writer(&self, right: &Self, merge: Merge) -> MergeWriter {
-        MergeWriter {
-            left: self.clone(),
-            right: right.clone(),
-            merge,
-            settings: ViewSettings::default(),
-            memory: MEMORY_LIMIT,
-            folder: None,
-        }
+    /// Describes the merge of the rows of `right` into those of this table. [`TableMerge::save`] reads both and saves the result.
+    pub fn merge(&self, right: &Self, merge: Merge) -> TableMerge {
+        TableMerge { left: self.clone(), right: right.clone(), merge, sources: None }
     }
 }
 
-impl MergeWriter {
-    /// Sets the memory in bytes up to which the merge is made in memory. A larger merge takes about this limit, plus the index
-    /// objects of three segments, plus a few hundred megabytes. The default is 2 GiB.
-    #[must_use]
-    pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory = bytes;
-        self
-    }
-
-    /// Sets the folder for temporary files. They are deleted when they are closed, even if the process is killed. The default is
-    /// the folder of the system.
-    #[must_use]
-    pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
-        self
-    }
-
-    /// Sets a property of the view.
-    #[must_use]
-    pub fn property(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.settings.properties.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets a lineage entry of the view, such as the recipe that made it.
-    #[must_use]
-    pub fn lineage(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.settings.lineage.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets whether to save the view even if no pin can be written to a source. See [`ViewWriter::allow_unpinned`].
-    #[must_use]
-    pub fn allow_unpinned(mut self, allowed: bool) -> Self {
-        self.settings.allow_unpinned = allowed;
-        self
-    }
-
-    /// Merges the tables, and saves a new view at `url`.
-    ///
-    /// # Errors
-    /// - `Exists`: there is a table already.
-    /// - `NotFound`: a key column does not exist, or the folder for temporary files.
-    /// - `Invalid`: the key types differ, keys on the right are equal without [`Merge::first`] or [`Merge::last`], or a column has a
-    ///   type that an index cannot hold.
-    /// - `Unsupported`: a merge by time has more unsorted rows with equal keys than fit into the memory limit.
-    /// - `Unavailable`: a temporary file cannot be written, as on a full disk.
-    /// - `Denied`: no pin can be written to a source (see [`MergeWriter::allow_unpinned`]).
-    /// - `Conflict`: a garbage collection deleted a version of a source.
-    /// - Errors of the stores.
-    pub async fn save(self, url: &str) -> Result<SavedView> {
-        self.save_in(Store::open(url)?).await
-    }
-
-    /// Merges and saves as [`MergeWriter::save`] does, with options of the store of the view.
-    ///
-    /// # Errors
-    /// Those of [`MergeWriter::save`], and `Invalid` for a malformed option.
-    pub async fn save_with(self, url: &str, stores: &StoreOptions) -> Result<SavedView> {
-        self.save_in(Store::open_with(url, stores)?).await
-    }
-
-    /// Merges and saves as [`MergeWriter::save`] does, in `store`.
-    ///
-    /// # Errors
-    /// Those of [`MergeWriter::save`].
-    pub async fn save_in(self, store: Store) -> Result<SavedView> {
-        is_free(&store).await?;
-        self.publish(store, None).await
-    }
-
-    /// Merges and saves the next version of a view. Its tags and attachments stay, and so do properties that get no new value.
-    ///
-    /// # Errors
-    /// Those of [`MergeWriter::save`] except `Exists`, `Invalid` if the table is not a view, and `Conflict` if the view has a newer
-    /// version.
-    pub async fn save_over(self, view: &Table) -> Result<SavedView> {
-        may_be_next(view)?;
-        self.publish(view.store().clone(), Some(view)).await
-    }
-
-    /// Returns the size of the view that [`MergeWriter::save`] would save. A large view is written to a folder in the
-    /// temporary folder for that, and this folder stays if the process is killed.
-    ///
-    /// # Errors
-    /// Those of [`MergeWriter::save`].
-    pub async fn size(&self) -> Result<ViewSize> {
-        if self.is_in_memory() {
-            return self.view_of(self.merged().await?).size().await;
-        }
-        let folder = self.folder.clone().unwrap_or_else(std::env::temp_dir);
-        let folder = tempfile::tempdir_in(&folder)
-            .map_err(|error| Error::from(error).at(format!("merge: a temporary folder in {}", folder.display())))?;
-        let view = self.view_of(self.skeleton()?);
-        let stored = self.store(&view, &Store::open(&folder.path().display().to_string())?, None).await?;
-        Ok(view.size_of(&stored.segments, &stored.sources))
-    }
-
-    async fn publish(self, store: Store, before: Option<&Table>) -> Result<SavedView> {
-        if self.is_in_memory() {
-            return self.view_of(self.merged().await?).publish(store, before).await;
-        }
-        let view = self.view_of(self.skeleton()?);
-        let publishing = view.begin(&store, before)?;
-        let stored = self.store(&view, publishing.store(), before).await?;
-        view.finish(publishing, store, before, stored).await
+impl TableMerge {
+    /// Names both tables as a recipe does, for errors of loading them.
+    pub(crate) fn of_sources(self, left: &str, right: &str) -> Self {
+        Self { sources: Some([left.to_owned(), right.to_owned()]), ..self }
     }
 
     /// Whether the merge is made in memory.
-    pub(crate) fn is_in_memory(&self) -> bool {
-        let is_small = self.left.bytes_in_memory().saturating_add(self.right.bytes_in_memory()) <= self.memory;
-        is_small || self.left.is_view() || self.right.is_view() || matches!(self.merge.list_keys(), Ok(Some(_)) | Err(_))
-    }
-
-    fn view_of(&self, index: Index) -> ViewWriter {
-        ViewWriter { index, settings: self.settings.clone() }
+    pub(in crate::table) fn is_in_memory(&self, options: &ViewOptions) -> bool {
+        let is_small = self.left.bytes_in_memory().saturating_add(self.right.bytes_in_memory()) <= options.memory();
+        is_small || self.left.is_view() || self.right.is_view() || self.merge.list_keys().is_err()
     }
 
     /// Merges in memory.
-    async fn merged(&self) -> Result<Index> {
-        let (left, right) = try_join(self.left.index(), self.right.index()).await?;
+    pub(in crate::table) async fn in_memory(self) -> Result<Index> {
+        let is_one = (self.left.url(), self.left.manifest_hash()) == (self.right.url(), self.right.manifest_hash());
+        let (left, right) = match is_one {
+            true => {
+                let both = self.loaded(&self.left, 0).await?;
+                (both.clone(), both)
+            }
+            false => try_join(self.loaded(&self.left, 0), self.loaded(&self.right, 1)).await?,
+        };
         let left = if self.left.is_view() { left.with_sources().await? } else { left };
-        let merge = self.merge.clone();
-        offload(move |_| left.merge(&right, &merge)).await
+        offload(move |_| left.merge(&right, &self.merge)).await
+    }
+
+    async fn loaded(&self, table: &Table, side: usize) -> Result<Index> {
+        table.index().await.map_err(|error| at_source(self.sources.as_ref(), side, error))
     }
 
     /// Merges the indexes without their rows: an index with the columns and sources of the result.
-    fn skeleton(&self) -> Result<Index> {
+    pub(in crate::table) fn without_rows(&self) -> Result<Index> {
         self.left.empty_index()?.merge(&self.right.empty_index()?, &self.merge)
     }
 
-    /// Stores the index and the join map of the view.
-    async fn store(&self, view: &ViewWriter, store: &Store, before: Option<&Table>) -> Result<Stored> {
-        let (schema, rows) = view.schema(before)?;
+    /// Merges part by part, and stores the index and the join map of the view.
+    pub(in crate::table) async fn store(&self, view: &NewView, (store, before): &Place, options: &ViewOptions) -> Result<Stored> {
+        let (schema, rows) = view.schema(before.as_ref())?;
         let (left, right) = (self.left.empty_index()?, self.right.empty_index()?);
         let right = right.apart_from(&left)?;
         let task = Task {
@@ -229,13 +112,14 @@ impl MergeWriter {
             right_bytes: self.right.row_bytes(),
             left: self.left.clone(),
             right: self.right.clone(),
+            sources: self.sources.clone(),
             merge: self.merge.clone(),
-            folder: Folder::new("merge", self.folder.clone()),
-            memory: self.memory,
+            folder: Folder::new("merge", options.temporary_folder.clone()),
+            memory: options.memory(),
         };
-        let tails = before.is_some_and(|before| before.manifest().has_tails());
-        let (segments, join) = Arc::new(task).run(store, &schema, tails).await?;
-        let sources = view.described(rows, vec![(None, None), (Some(join), None)])?;
+        let tails = before.as_ref().is_some_and(|before| before.manifest().has_tails());
+        let (segments, join, lists) = Arc::new(task).run(store, &schema, tails).await?;
+        let sources = view.described(rows, vec![(None, None), (Some(join), lists)])?;
         Ok(Stored { schema, segments, sources })
     }
 }
@@ -276,17 +160,36 @@ struct Out {
 }
 
 impl Task {
-    /// Stores the segments and the join map of the view.
-    async fn run(self: Arc<Self>, store: &Store, schema: &Schema, tails: bool) -> Result<(Vec<Segment>, ObjectRef)> {
+    /// Stores the segments, the join map and the lists of the view.
+    async fn run(
+        self: Arc<Self>,
+        store: &Store,
+        schema: &Schema,
+        tails: bool,
+    ) -> Result<(Vec<Segment>, ObjectRef, Option<ObjectRef>)> {
         let most = (self.memory / 8 / self.right_bytes.max(1)).max(1 << 19);
-        let planned = plan(&self.left, &self.right, &self.merge, most, self.memory / 8).await?;
+        let planned = match self.merge.list_keys()? {
+            // All rows of a list are needed together.
+            Some(_) => None,
+            None => {
+                let tables = (&self.left, &self.right);
+                plan(tables, self.sources.as_ref(), &self.merge, most, self.memory / 8).await?
+            }
+        };
+        let mut lists = None;
         let mut finder = match planned {
             Some(plan) => Finder::Planned {
                 steps: plan.steps.into_iter(),
                 spans: Spans::new(&self.right, OBJECTS_ON_THE_RIGHT),
                 merge: Arc::new(self.merge.by(RUN, &plan.clustered)),
             },
-            None => Finder::Spilled(partitioned(&self).await?),
+            None => {
+                let mut buckets = partitioned(&self).await?;
+                if let Some(firsts) = buckets.lists.take() {
+                    lists = Some(self.put_lists(store, firsts).await?);
+                }
+                Finder::Spilled(buckets)
+            }
         };
         let mut left = Spans::new(&self.left, 1);
         let (described, arrow) = (schema.index().cloned().collect::<Arc<[_]>>(), index_arrow_schema(schema));
@@ -299,7 +202,7 @@ impl Task {
         loop {
             // Rows are written while the next ones are merged.
             let make = async {
-                let Some(work) = finder.next(&mut left).await? else { return Ok(None) };
+                let Some(work) = finder.next(&self, &mut left).await? else { return Ok(None) };
                 progress.add(work.left.end - work.left.start);
                 let (task, described, arrow) = (Arc::clone(&self), Arc::clone(&described), Arc::clone(&arrow));
                 offload(move |stop| task.make(work, &described, &arrow, stop)).await.map(Some)
@@ -314,7 +217,18 @@ impl Task {
         let segments = out.index.finish(store).await?;
         out.join.salt(store.salt());
         let file = out.join.finish()?.into_file();
-        Ok((segments, put_file(store, "joins", file).await?))
+        Ok((segments, put_file(store, "joins", file).await?, lists))
+    }
+
+    /// Stores the first row of the list of each row on the right.
+    async fn put_lists(&self, store: &Store, firsts: Vec<i64>) -> Result<ObjectRef> {
+        let (mut lists, salt) = (JoinWriter::new(self.folder.counted()?)?, store.salt());
+        let file = offload_large(size_of_val(firsts.as_slice()), move |_| {
+            lists.write(firsts)?;
+            lists.salt(salt);
+            Ok(lists.finish()?.into_file())
+        });
+        put_file(store, "joins", file.await?).await
     }
 
     /// Finds the partners, and makes rows of the view.
@@ -380,13 +294,14 @@ fn with_runs<'a>(frame: &DataFrame, runs: Vec<Option<u32>>, names: impl Iterator
 
 impl Finder {
     /// Returns the next rows on the left, with the rows on the right among which their partners are.
-    async fn next(&mut self, left: &mut Spans) -> Result<Option<Work>> {
+    async fn next(&mut self, task: &Task, left: &mut Spans) -> Result<Option<Work>> {
+        let at = |side| move |error| at_source(task.sources.as_ref(), side, error);
         match self {
             Self::Planned { steps, spans, merge } => {
                 let Some(step) = steps.next() else { return Ok(None) };
-                let left_frame = left.read(std::slice::from_ref(&step.left)).await?;
+                let left_frame = left.read(std::slice::from_ref(&step.left)).await.map_err(at(0))?;
                 let ranges: Vec<Range<u64>> = step.right.iter().map(|(rows, _)| rows.clone()).collect();
-                let right_frame = spans.read(&ranges).await?;
+                let right_frame = spans.read(&ranges).await.map_err(at(1))?;
                 let right_rows = ranges.into_iter().flat_map(|rows| rows.start.cast_signed()..rows.end.cast_signed()).collect();
                 let of_right = step.right.iter().map(|(rows, number)| (rows.end - rows.start, *number)).collect();
                 let partners = Ready::Not(Arc::clone(merge), step.runs, of_right);
@@ -394,7 +309,7 @@ impl Finder {
             }
             Self::Spilled(buckets) => {
                 let Some((rows, right_frame, right_rows, partners)) = buckets.next(STEP_ROWS).await? else { return Ok(None) };
-                let left_frame = left.read(std::slice::from_ref(&rows)).await?;
+                let left_frame = left.read(std::slice::from_ref(&rows)).await.map_err(at(0))?;
                 Ok(Some(Work { left: rows, left_frame, right_frame, right_rows, partners: Ready::Yes(partners) }))
             }
         }

@@ -9,11 +9,11 @@ use crate::{
     error::{Error, Result},
     format::RowGroups,
     index::{Filling, frame_bytes, internal},
-    offload::{Stop, offload_large},
     table::{
         frame::load::{LARGE, fill, free, others_for},
         table::Table,
     },
+    work::{Stop, offload_large},
 };
 
 /// Reads some index columns of a table at ranges of rows.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use polars::prelude::DataFrame;
 
 use crate::{
-    error::Result,
+    error::{Error, Mark, Result},
     index::{Merge, internal},
     table::{table::Table, temporary::Folder},
 };
@@ -15,6 +15,8 @@ use crate::{
 pub(super) struct Task {
     pub(super) left: Table,
     pub(super) right: Table,
+    /// The names of both tables in a recipe, for errors of loading them.
+    pub(super) sources: Option<[String; 2]>,
     pub(super) merge: Merge,
     /// The names of the columns from the right table.
     pub(super) names: BTreeMap<String, String>,
@@ -27,6 +29,15 @@ pub(super) struct Task {
     pub(super) right_bytes: u64,
     pub(super) folder: Folder,
     pub(super) memory: u64,
+}
+
+/// Adds the name of a source in a recipe to an error of loading it: of the left table (0) or of the right one (1).
+pub(super) fn at_source(sources: Option<&[String; 2]>, side: usize, error: Error) -> Error {
+    match sources.and_then(|sources| sources.get(side)) {
+        // What is wrong with the merge itself names the join.
+        Some(name) if !error.is(Mark::Merge) => error.at(format!("source `{name}`")),
+        _ => error,
+    }
 }
 
 impl Task {

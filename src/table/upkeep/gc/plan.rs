@@ -50,6 +50,7 @@ impl Default for GcSettings {
 
 /// The work of a garbage collection, planned or done.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct GcPlan {
     /// Newest version when the plan was made; 0 if no version was ever committed.
     pub version: u64,

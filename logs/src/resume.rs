@@ -1,0 +1,167 @@
+//! Goes on with an import that was interrupted: finds its session, and the logs that it has written.
+//!
+//! The plan of the session names the logs. The receipt of each finished log says what it was made of: the settings, and the sizes and
+//! times of its files. Only a log of which all of this is still so is taken over, with its report; nothing of it is read again.
+
+use std::{collections::BTreeMap, time::UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use tetrys::{Error, ErrorKind, Receipt, Result, Store, Table, WritePlan, extension::blocking, table::TableWriter};
+
+use crate::{
+    definitions::Definitions,
+    input::Input,
+    log::{LogSource, OpenOptions},
+    rows::LogReport,
+    sqlite,
+};
+
+/// The note in the receipt of a log.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Note {
+    /// The settings of the import.
+    settings: Json,
+    /// The files of the log, before they were read.
+    files: Vec<FileStamp>,
+    report: LogReport,
+}
+
+/// Size and time of a file. If both are as before, the file is taken for the same.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct FileStamp {
+    file: String,
+    bytes: u64,
+    /// Nanoseconds since 1970; `None` for objects of a store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified: Option<u64>,
+}
+
+/// A session that an interrupted import has left.
+pub(crate) struct Resumed {
+    pub(crate) plan: WritePlan,
+    pub(crate) writer: TableWriter,
+    /// The logs that it has written, by their numbers.
+    pub(crate) done: BTreeMap<usize, (Receipt, LogReport)>,
+}
+
+impl Note {
+    /// Returns the text of the note of a log.
+    ///
+    /// # Errors
+    /// - `Internal`: never.
+    pub(crate) fn text(settings: &Json, files: Vec<FileStamp>, report: &LogReport) -> Result<String> {
+        let note = Self { settings: settings.clone(), files, report: report.clone() };
+        serde_json::to_string(&note).map_err(|error| Error::internal(format!("the note of a log: {error}")))
+    }
+}
+
+/// Returns the report in the receipt of a log; `None` if it is no receipt of a log.
+pub(crate) fn report_of(receipt: &Receipt) -> Option<LogReport> {
+    serde_json::from_str::<Note>(receipt.note.as_deref()?).ok().map(|note| note.report)
+}
+
+/// Returns what tells that the files of definitions in folders are still the same. Blocks.
+///
+/// # Errors
+/// - `NotFound`: a folder is missing.
+/// - Errors of the file system.
+pub(crate) fn definition_stamps(folders: &[String]) -> Result<Vec<FileStamp>> {
+    let definitions = Definitions::find(folders).map_err(|error| error.at("msgs"))?;
+    definitions.paths().map(|path| stamp_of(&path.display().to_string(), &OpenOptions::default())).collect()
+}
+
+/// Returns what tells that the files of a log are still the same, without reading them. Blocks.
+///
+/// # Errors
+/// - `NotFound`: a file is missing.
+/// - Errors of the file system or the store.
+pub(crate) fn stamps(source: &LogSource, options: &OpenOptions) -> Result<Vec<FileStamp>> {
+    let mut stamps = Vec::new();
+    for url in source.expanded(options.strict)?.files {
+        stamps.push(stamp_of(&url, options)?);
+        // A recorder that crashed leaves a write-ahead log beside its bag. Both are read.
+        let log = format!("{url}-wal");
+        if sqlite::is_bag(&url) && std::path::Path::new(&log).exists() {
+            stamps.push(stamp_of(&log, options)?);
+        }
+    }
+    Ok(stamps)
+}
+
+fn stamp_of(url: &str, options: &OpenOptions) -> Result<FileStamp> {
+    let input = Input::opened(url, &options.store)?;
+    let since = |time: std::time::SystemTime| time.duration_since(UNIX_EPOCH).ok();
+    let modified = input.local_path().and_then(|path| std::fs::metadata(path).ok()?.modified().ok());
+    let modified = modified.and_then(since).map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    Ok(FileStamp { file: url.to_owned(), bytes: input.size(), modified })
+}
+
+/// Returns the session of an import of these logs with these settings, into a table that exists (`base`) or does not, if it has written
+/// some of them; of several, the one that has written the most.
+///
+/// # Errors
+/// - Errors of the store.
+pub(crate) async fn find(
+    store: &Store,
+    base: Option<&Table>,
+    logs: &[LogSource],
+    options: &OpenOptions,
+    settings: &Json,
+) -> Result<Option<Resumed>> {
+    let plans = match WritePlan::open_in(store).await {
+        // A plan of somebody else that cannot be read is no reason to refuse an import.
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => Vec::new(),
+        plans => plans?,
+    };
+    let mut best: Option<Resumed> = None;
+    for plan in plans.into_iter().filter(|plan| plan.labels().iter().eq(logs.iter().map(|log| &log.name))) {
+        let Ok(writer) = TableWriter::join(store.clone(), plan.ticket()) else { continue };
+        let is_alike = match base {
+            Some(base) => writer.appends() && writer.schema() == base.schema(),
+            None => !writer.appends() && !writer.overwrites(),
+        };
+        if !is_alike {
+            continue;
+        }
+        let receipts = match writer.receipts().await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+            receipts => receipts?,
+        };
+        let done = done(receipts, logs, options, settings).await?;
+        if done.len() > best.as_ref().map_or(0, |best| best.done.len()) {
+            best = Some(Resumed { plan, writer, done });
+        }
+    }
+    let Some(Resumed { plan, writer, done }) = best else { return Ok(None) };
+    match writer.with_known_blocks().await {
+        // A collection has deleted the version that the session began with.
+        Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(None),
+        writer => Ok(Some(Resumed { plan, writer: writer?, done })),
+    }
+}
+
+/// Returns the receipts of the logs that would be written as they are again, with the reports in them.
+async fn done(
+    receipts: Vec<Receipt>,
+    logs: &[LogSource],
+    options: &OpenOptions,
+    settings: &Json,
+) -> Result<BTreeMap<usize, (Receipt, LogReport)>> {
+    let mut noted = Vec::new();
+    for receipt in receipts {
+        let note = receipt.note.as_deref().and_then(|note| serde_json::from_str::<Note>(note).ok());
+        let number = receipt.partition as usize;
+        if let Some((note, log)) = note.filter(|note| note.settings == *settings).zip(logs.get(number)) {
+            noted.push((number, receipt, note, log.clone()));
+        }
+    }
+    let options = options.clone();
+    blocking(move || {
+        // A file that is missing is none that stayed the same; reading it says why.
+        let is_same = |note: &Note, log: &LogSource| stamps(log, &options).is_ok_and(|files| files == note.files);
+        let same = noted.into_iter().filter(|(_, _, note, log)| is_same(note, log));
+        Ok(same.map(|(number, receipt, note, _)| (number, (receipt, note.report))).collect())
+    })
+    .await
+}
