@@ -369,6 +369,45 @@ fn the_bound_holds_and_what_was_used_last_stays() {
     assert!(entries(folder.path()).is_empty());
 }
 
+/// Reads all objects once, in an order drawn by `rng`. Returns how many of them were asked for.
+async fn epoch(server: &Server, store: &Store, objects: u64, bytes: u64, rng: &mut Rng) -> u64 {
+    let mut order: Vec<u64> = (0..objects).collect();
+    for at in (1..order.len()).rev() {
+        order.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    payload(server);
+    for number in order {
+        assert!(read(store, number, bytes, 0..bytes).await.unwrap() == content(number, bytes));
+    }
+    payload(server).len() as u64
+}
+
+#[test]
+fn epochs_over_twice_the_bound_find_half_of_the_data_and_other_data_takes_its_place() {
+    let (server, folder) = (s3::server(), tempfile::tempdir().unwrap());
+    let (objects, bytes, mut rng) = (64, MIB / 2, Rng(common::seed()));
+    (0..objects).for_each(|number| server.put("data", &format!("t/{}", name(number)), content(number, bytes)));
+    (0..objects).for_each(|number| server.put("data", &format!("u/{}", name(number)), content(number, bytes)));
+    let options = cached(&server, folder.path(), &[]);
+    let store = Store::open_with("s3://data/t", &options).unwrap();
+    let asked: Vec<u64> = (0..4).map(|_| block_on(epoch(&server, &store, objects, bytes, &mut rng))).collect();
+    // An entry of 512 KiB takes a little more than that, and a lease of 2 MiB is not used up. The least recently used would go
+    // with 54 of 64 requests.
+    assert!(asked[0] == objects && asked[1..].iter().all(|asked| (32..=44).contains(asked)), "{asked:?}");
+    drop(store);
+
+    // For a process that opens the cache now, all of this is old.
+    let other = Store::open_with("s3://data/u", &options).unwrap();
+    let asked: Vec<u64> = (0..3).map(|_| block_on(epoch(&server, &other, objects, bytes, &mut rng))).collect();
+    assert!(asked[0] == objects && asked[1..].iter().all(|asked| (32..=44).contains(asked)), "{asked:?}");
+
+    // In the same process, the cache follows slowly: of the bytes that are not found, one in 32 is added.
+    let store = Store::open_with("s3://data/t", &options).unwrap();
+    let asked: Vec<u64> = (0..24).map(|_| block_on(epoch(&server, &store, objects, bytes, &mut rng))).collect();
+    assert!(asked[0] > 56 && asked[23] < 52, "{asked:?}");
+    assert!(cache(folder.path()).stats().unwrap().bytes <= BOUND);
+}
+
 #[test]
 fn files_of_others_stay_and_links_are_not_followed() {
     let (server, outside) = (s3::server(), tempfile::tempdir().unwrap());
@@ -400,6 +439,9 @@ fn files_of_others_stay_and_links_are_not_followed() {
     std::os::unix::fs::symlink(&mine[1], &linked).unwrap();
     // All entries are evicted several times, then the cache is cleared.
     for number in 0..20 {
+        for path in entries(&folder) {
+            fs::File::open(path).unwrap().set_modified(old).unwrap();
+        }
         assert!(block_on(read(&store, number, bytes, 0..bytes)).unwrap() == content(number, bytes));
     }
     assert!(!entry.exists());

@@ -5,13 +5,19 @@
 //! recently used entries are evicted until they do. A lease is a file that its holder keeps locked. The lock ends with the
 //! process, so the next process can delete the lease and the unfinished files. There is no other counter, so a killed process
 //! cannot leave a wrong count.
+//!
+//! Training reads the same data epoch after epoch, each time in another order. If the data does not fit, evicting the least
+//! recently used entry for each fetched range deletes most entries before they are used again. So entries that were used since
+//! this process opened the cache stay, and fetched ranges are not added. Of the bytes that are not added, one in [`TRICKLE`] is
+//! added all the same, so the cache follows when the data changes (bimodal insertion: Qureshi et al., "Adaptive Insertion Policies
+//! for High Performance Caching", ISCA 2007).
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use uuid::Uuid;
 
@@ -26,6 +32,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How long writes pause after no lease was available, and after the disk failed.
 const CROWDED: Duration = Duration::from_secs(2);
 const BROKEN: Duration = Duration::from_secs(60);
+/// An entry that was not used for this long does not stay for its use alone.
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+/// While the cache is full of recently used entries, one of so many bytes is added.
+const TRICKLE: u64 = 32;
 
 /// The right of a process to write to the cache.
 pub(super) struct Space {
@@ -35,6 +45,10 @@ pub(super) struct Space {
     lease: RwLock<Option<Lease>>,
     /// Writes pause until this time.
     quiet: Mutex<Option<Instant>>,
+    /// The time of day when this process opened the cache.
+    opened: SystemTime,
+    /// While the cache is full of recently used entries: how many more bytes are not added before some of these are evicted.
+    not_added: Mutex<Option<u64>>,
     number: AtomicU64,
     process: Process,
 }
@@ -62,8 +76,9 @@ impl Lease {
 
 impl Space {
     pub(super) fn new(folder: &Path, bound: u64) -> Self {
-        let (lease, quiet, number) = (RwLock::default(), Mutex::default(), AtomicU64::new(0));
-        Self { folder: folder.to_owned(), bound, lease, quiet, number, process: Process::current() }
+        let (lease, quiet, not_added, number) = (RwLock::default(), Mutex::default(), Mutex::default(), AtomicU64::new(0));
+        let (opened, process) = (machine::time_of_day(), Process::current());
+        Self { folder: folder.to_owned(), bound, lease, quiet, opened, not_added, number, process }
     }
 
     /// Reserves room for a file that counts `cost` bytes; `None` if there is no room now.
@@ -79,11 +94,19 @@ impl Space {
                 return Ok(Some(Turn { new: self.folder.join(NEW).join(folder::new_file(lease.id, number)), _lease: held }));
             }
             drop(held);
-            if self.is_quiet() || !self.renew(cost)? {
+            if self.is_quiet() || self.leaves_out(cost) || !self.renew(cost)? {
                 return Ok(None);
             }
         }
         Ok(None)
+    }
+
+    /// Whether a file of `cost` bytes is not added because the cache is full of recently used entries.
+    fn leaves_out(&self, cost: u64) -> bool {
+        let mut not_added = self.not_added.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(left) = not_added.as_mut().filter(|left| **left > 0) else { return false };
+        *left = left.saturating_sub(cost);
+        true
     }
 
     /// Pauses writes after the disk failed.
@@ -120,10 +143,21 @@ impl Space {
             self.quiet_for(CROWDED);
             return Ok(false);
         };
-        if !self.make_room(room) {
-            self.quiet_for(BROKEN);
-            return Ok(false);
+        let mut not_added = self.not_added.lock().unwrap_or_else(PoisonError::into_inner);
+        // Bytes were counted down to 0: now the least recently used entries go, however recently that was.
+        let keep_recent = not_added.is_none();
+        match self.make_room(room, keep_recent) {
+            Room::Made => *not_added = None,
+            Room::AllRecent => {
+                *not_added = Some(grant.saturating_mul(TRICKLE - 1));
+                return Ok(false);
+            }
+            Room::Failed => {
+                self.quiet_for(BROKEN);
+                return Ok(false);
+            }
         }
+        drop(not_added);
         let id = machine::new_id();
         let path = self.folder.join(LEASES).join(folder::lease_file(id, grant));
         let file = File::create_new(&path)?;
@@ -132,13 +166,15 @@ impl Space {
         Ok(true)
     }
 
-    /// Evicts the least recently used entries until the entries take at most `room` bytes. Returns whether they do.
-    fn make_room(&self, room: u64) -> bool {
+    /// Evicts the least recently used entries until the entries take at most `room` bytes. With `keep_recent`, only those that
+    /// were not used since this process opened the cache, or not for [`RECENT`].
+    fn make_room(&self, room: u64, keep_recent: bool) -> Room {
         let mut held = folder::scan(&self.folder);
         let mut sum: u64 = held.iter().map(|entry| entry.cost).sum();
         if sum <= room {
-            return true;
+            return Room::Made;
         }
+        let recent = machine::time_of_day().checked_sub(RECENT).map_or(self.opened, |day| day.max(self.opened));
         // Evicts a little more, so that the next lease does not start with an eviction.
         let enough = room - room / 16;
         held.sort_unstable_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
@@ -146,12 +182,24 @@ impl Space {
             if sum <= enough {
                 break;
             }
+            if keep_recent && entry.used >= recent {
+                return if sum <= room { Room::Made } else { Room::AllRecent };
+            }
             if folder::remove(&entry.path) {
                 sum -= entry.cost;
             }
         }
-        sum <= room
+        if sum <= room { Room::Made } else { Room::Failed }
     }
+}
+
+/// Whether there is room for a lease.
+enum Room {
+    Made,
+    /// The entries that are left were used recently.
+    AllRecent,
+    /// Entries could not be deleted.
+    Failed,
 }
 
 impl Drop for Space {
