@@ -3,7 +3,8 @@
 Writes a table of many rows with twelve index columns, and one of rows with four JPEGs of about 80 KB and a sweep of 320 KB. `tetrys view`
 serves both from a folder with a warm page cache. `view.mjs` then measures, from the act to the frame that shows its result: the first
 rows; all heads; pages at 200 places; a sort by a column of floats; a filter that keeps half of the rows; and 60 steps to the next row of
-pictures. "memory" is the most that the server had at a time (VmHWM). The engine's own scan of the twelve columns is beside the heads.
+pictures. Beside pages and steps stand the time of their requests, and what the main thread of the page did for each of them: script,
+style, layout, and all together. "memory" is the most that the server had at a time (VmHWM). The engine's own scan of the twelve columns is beside the heads.
 
     python benches/view.py --tetrys target/release/tetrys
 
@@ -81,12 +82,12 @@ def main() -> None:
                 url = server.stdout.readline().split()[-1]
                 run = ["node", str(Path(__file__).with_name("view.mjs")), url, str(chosen.rows)]
                 try:
-                    found = json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True).stdout)
+                    found = json.loads(subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True).stdout, parse_float=lambda text: round(float(text), 1))
                     status = Path(f"/proc/{server.pid}/status").read_text()
                 finally:
                     server.terminate()
-            found["memory_mb"] = int(status.split("VmHWM:")[1].split()[0]) / 1024
-            print(json.dumps({name: round(value, 1) for name, value in found.items()}))
+            found["memory_mb"] = int(status.split("VmHWM:")[1].split()[0]) // 1024
+            print(json.dumps(found))
 
 
 if __name__ == "__main__":
