@@ -21,7 +21,7 @@ use crate::{
     work::blocking,
 };
 
-/// Number of look-ups on disk per job, and number of concurrent jobs.
+/// Number of ranges that a job looks for or writes on disk, and number of concurrent jobs.
 const IN_ONE_GO: usize = 16;
 const THREADS: usize = 4;
 
@@ -166,16 +166,19 @@ impl Trial {
         if self.cache.disk.is_none() || fetched.is_empty() {
             return;
         }
-        let cache = Arc::clone(&self.cache);
-        let _ = blocking(move || {
-            for (key, start, bytes) in fetched {
-                if let Some(disk) = &cache.disk {
-                    disk.add(key, start, &bytes);
+        let jobs: Vec<Vec<_>> = fetched.chunks(IN_ONE_GO).map(<[_]>::to_vec).collect();
+        let jobs = jobs.into_iter().map(|job| {
+            let cache = Arc::clone(&self.cache);
+            blocking(move || {
+                for (key, start, bytes) in job {
+                    if let Some(disk) = &cache.disk {
+                        disk.add(key, start, &bytes);
+                    }
                 }
-            }
-            Ok(())
-        })
-        .await;
+                Ok(())
+            })
+        });
+        stream::iter(jobs).buffer_unordered(THREADS).for_each(|_| async {}).await;
     }
 
     /// Rejects the answers: adds nothing and evicts the entries that were read. Returns false if no answer came from the cache.
