@@ -450,11 +450,11 @@ impl Answers {
 async fn summarise(source: &Source, selected: &Selected, queries: &Arc<Semaphore>, send: &mpsc::Sender<Bytes>) -> Result<()> {
     let schema = source.take(&[], None).await?.schema();
     let mut heads: Vec<Head> = schema.fields().iter().map(|field| Head::of(field.data_type())).collect();
-    // In their order in the table, the rows of a part stand side by side.
-    let ascending: Option<Arc<[u64]>> = selected.rows.as_ref().map(|rows| {
+    // In their order in the table, the rows of a part stand side by side. All rows need no list.
+    let ascending: Option<Vec<u64>> = selected.rows.as_ref().filter(|_| selected.count < source.rows()).map(|rows| {
         let mut rows = rows.to_vec();
         rows.sort_unstable();
-        rows.into()
+        rows
     });
     let (mut done, mut told) = (0, None::<Instant>);
     while done < selected.count || told.is_none() {

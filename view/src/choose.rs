@@ -34,14 +34,14 @@ pub(crate) async fn of_table(table: &Table, choice: &Choice, turn: &Turn) -> Res
     }
     let (index, choice, table) = (request.await?, choice.clone(), table.clone());
     on_blocking_thread(Some(turn), move |stop| {
-        let rows = index.rows_of(&table)?;
+        let (rows, all) = (choice.condition().map(|_| index.rows_of(&table)).transpose()?, index.len());
         stop.check()?;
         let sort = match &choice.sort {
             Some((column, descending)) => Some((index.to_frame().column(column).map_err(internal)?.clone(), *descending)),
             None => None,
         };
         drop(index);
-        let rows = in_order(rows, sort, stop)?;
+        let rows = in_order(rows, all, sort, stop)?;
         Ok(only(rows, &choice))
     })
     .await
@@ -52,8 +52,8 @@ pub(crate) async fn of_index(index: &Index, choice: &Choice, turn: &Turn) -> Res
     let (index, choice) = (index.clone(), choice.clone());
     on_blocking_thread(Some(turn), move |stop| {
         let rows = match choice.condition() {
-            Some(condition) => filtered(&index, &condition, stop)?,
-            None => (0..index.len() as u64).collect(),
+            Some(condition) => Some(filtered(&index, &condition, stop)?),
+            None => None,
         };
         let sort = match &choice.sort {
             None => None,
@@ -62,11 +62,17 @@ pub(crate) async fn of_index(index: &Index, choice: &Choice, turn: &Turn) -> Res
             }
             Some((name, descending)) => {
                 let column = index.to_frame().column(name).map_err(internal)?.clone();
-                let places = IdxCa::from_vec("rows".into(), rows.iter().map(|row| *row as u32).collect());
-                Some((column.take(&places).map_err(internal)?, *descending))
+                let column = match &rows {
+                    None => column,
+                    Some(rows) => {
+                        let places = IdxCa::from_vec("rows".into(), rows.iter().map(|row| *row as u32).collect());
+                        column.take(&places).map_err(internal)?
+                    }
+                };
+                Some((column, *descending))
             }
         };
-        let rows = in_order(rows, sort, stop)?;
+        let rows = in_order(rows, index.len(), sort, stop)?;
         Ok(only(rows, &choice))
     })
     .await
@@ -99,10 +105,11 @@ fn filtered(index: &Index, condition: &str, stop: &Stop) -> Result<Vec<u64>> {
     Ok(rows)
 }
 
-/// Returns rows in the order of a column that has a value for each of them.
-fn in_order(rows: Vec<u64>, sort: Option<(Column, bool)>, stop: &Stop) -> Result<Vec<u64>> {
-    let Some((column, descending)) = sort else { return Ok(rows) };
-    let places = ordered(&column, descending, stop)?;
+/// Returns rows (`None`: the first `all`) in the order of a column that has a value for each of them.
+fn in_order(rows: Option<Vec<u64>>, all: usize, sort: Option<(Column, bool)>, stop: &Stop) -> Result<Vec<u64>> {
+    let Some((column, descending)) = sort else { return Ok(rows.unwrap_or_else(|| (0..all as u64).collect())) };
+    let places = ordered(column, descending, stop)?;
+    let Some(rows) = rows else { return Ok(places.into_iter().map(u64::from).collect()) };
     let row = |place: u32| rows.get(place as usize).copied().ok_or_else(|| Error::internal("a place outside the rows"));
     places.into_iter().map(row).collect()
 }

@@ -13,20 +13,21 @@ use crate::work::Stop;
 /// Rows that are sorted without a look at the flag.
 const PART: usize = 128 << 10;
 
-/// Returns the places of the values of a column in their order.
+/// Returns the places of the values of a column in their order. Numbers are given back before they are sorted by their keys.
 ///
 /// # Errors
 /// - `Internal`: the work was stopped.
-pub(crate) fn ordered(column: &Column, descending: bool, stop: &Stop) -> Result<Vec<u32>> {
+pub(crate) fn ordered(column: Column, descending: bool, stop: &Stop) -> Result<Vec<u32>> {
     stop.check()?;
-    let values = column.as_materialized_series().rechunk();
+    let values = column.take_materialized_series();
     let numbers = |ty: &DataType| values.to_physical_repr().cast(ty).map_err(internal);
-    match column.dtype() {
-        DataType::UInt64 => numbered(values.u64().map_err(internal)?.iter(), |value| value, descending, stop),
+    let items = match values.dtype() {
+        DataType::UInt64 => keyed(values.u64().map_err(internal)?.iter(), |value| value, descending, stop)?,
         DataType::Float32 | DataType::Float64 => {
-            numbered(numbers(&DataType::Float64)?.f64().map_err(internal)?.iter(), of_float, descending, stop)
+            keyed(numbers(&DataType::Float64)?.f64().map_err(internal)?.iter(), of_float, descending, stop)?
         }
         DataType::String => {
+            let values = values.rechunk();
             let texts = values.str().map_err(internal)?;
             let array = texts.downcast_as_array();
             let items = keyed(texts.iter(), first_bytes, descending, stop)?;
@@ -36,20 +37,22 @@ pub(crate) fn ordered(column: &Column, descending: bool, stop: &Stop) -> Result<
                     if descending { texts.reverse() } else { texts }.then(left.1.cmp(&right.1))
                 })
             };
-            sorted(items, compare, PART, stop)
+            return sorted(items, compare, PART, stop);
         }
         ty if ty.is_integer()
             || ty.is_bool()
             || matches!(ty, DataType::Date | DataType::Datetime(..) | DataType::Duration(_)) =>
         {
-            numbered(numbers(&DataType::Int64)?.i64().map_err(internal)?.iter(), of_whole, descending, stop)
+            keyed(numbers(&DataType::Int64)?.i64().map_err(internal)?.iter(), of_whole, descending, stop)?
         }
         // Other types are rare in an index: polars sorts them in one go.
         _ => {
             let options = SortOptions::default().with_order_descending(descending).with_maintain_order(true);
-            Ok(values.arg_sort(options).into_no_null_iter().collect())
+            return Ok(values.arg_sort(options).into_no_null_iter().collect());
         }
-    }
+    };
+    drop(values);
+    sorted(items, Ord::cmp, PART, stop)
 }
 
 /// A number that is ordered as the values are, and a place.
@@ -57,15 +60,6 @@ type Item = (u64, u32);
 
 /// The places of nulls, and the items of the other values.
 type Items = (Vec<u32>, Vec<Item>);
-
-fn numbered<T>(
-    values: impl Iterator<Item = Option<T>>,
-    key: impl Fn(T) -> u64,
-    descending: bool,
-    stop: &Stop,
-) -> Result<Vec<u32>> {
-    sorted(keyed(values, key, descending, stop)?, Ord::cmp, PART, stop)
-}
 
 fn keyed<T>(values: impl Iterator<Item = Option<T>>, key: impl Fn(T) -> u64, descending: bool, stop: &Stop) -> Result<Items> {
     let (mut nulls, mut items) = (Vec::new(), Vec::with_capacity(values.size_hint().0));
@@ -190,7 +184,7 @@ mod tests {
                     let options = SortOptions::default().with_order_descending(descending).with_maintain_order(true);
                     let expected: Vec<u32> = series.arg_sort(options).into_no_null_iter().collect();
                     let column = series.clone().into_column();
-                    assert_eq!(ordered(&column, descending, &Stop::default()).unwrap(), expected, "{descending} {series:?}");
+                    assert_eq!(ordered(column, descending, &Stop::default()).unwrap(), expected, "{descending} {series:?}");
                 }
             }
         }
@@ -224,6 +218,6 @@ mod tests {
         assert!(comparisons(all / 2) < all * 3 / 4, "also in its middle");
         let stop = Stop::default();
         stop.set();
-        assert!(ordered(&Series::new("a".into(), [3_i64, 1]).into_column(), false, &stop).is_err());
+        assert!(ordered(Series::new("a".into(), [3_i64, 1]).into_column(), false, &stop).is_err());
     }
 }

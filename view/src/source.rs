@@ -46,7 +46,7 @@ enum Kind {
 #[derive(Debug)]
 pub(crate) struct Selected {
     /// The rows in their order; `None` for all rows as they stand.
-    pub(crate) rows: Option<Arc<[u64]>>,
+    pub(crate) rows: Option<Vec<u64>>,
     pub(crate) count: u64,
 }
 
@@ -169,7 +169,7 @@ impl Source {
         if let Some(found) = self.kept(choice) {
             return Ok(found);
         }
-        let rows: Arc<[u64]> = self.chosen(choice, turn).await?.into();
+        let rows = self.chosen(choice, turn).await?;
         let found = Arc::new(Selected { count: rows.len() as u64, rows: Some(rows) });
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.truncate(KEPT - 1);
