@@ -539,7 +539,7 @@ class Partition:
     def finish(self) -> Receipt: ...
 
 Place = tuple[str, dict[str, str] | None, list[str]]
-Planned = tuple[str, str, str, int | None, list[str], list[tuple[str, str]]]
+Planned = tuple[str, str, str, int | None, list[str], list[tuple[str, str]], list[str], list[str]]
 
 @final
 class SplitBatches:
