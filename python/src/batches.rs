@@ -28,6 +28,12 @@ use crate::{
 /// of its windows.
 type Found<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<u32>>, Vec<(Rows, Option<usize>)>);
 
+/// Returns the bytes that this process reads ahead if the caller names no bound.
+#[pyfunction]
+pub(crate) fn shared_prefetch() -> PyResult<u64> {
+    LoaderOptions::shared_prefetch().py()
+}
+
 /// Delivers the samples of an index in batches; `tetrys.DataLoader` wraps it.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct DataLoader {

@@ -28,14 +28,17 @@ pub(crate) fn cluster_open(py: Python<'_>, place: Place) -> PyResult<Table> {
     Ok(Table::from(table.allow(allow)))
 }
 
-/// A plan of a write session: its JSON text, its ticket, its session, the number of its partitions, their labels, and the columns
-/// of the rows with their types.
-type Planned = (String, String, String, Option<u32>, Vec<String>, Vec<(String, String)>);
+/// A plan of a write session: its JSON text, its ticket, its session, the number of its partitions, their labels, the columns of the
+/// rows with their types, the columns that define sequences, and those by which a task sorts its rows.
+type Planned = (String, String, String, Option<u32>, Vec<String>, Vec<(String, String)>, Vec<String>, Vec<String>);
 
 fn planned(plan: &WritePlan) -> Planned {
     let schema = plan.schema();
     let columns = schema.columns().iter().map(|column| (column.name.clone(), column.ty.to_string())).collect();
-    (plan.to_json(), plan.ticket().to_json(), plan.session().to_string(), plan.partitions(), plan.labels().to_vec(), columns)
+    let sequence_by = schema.sequence_by().map(|column| column.name.clone()).collect();
+    let sorted_by = plan.sorted_by().into_iter().map(str::to_owned).collect();
+    let (text, ticket, session) = (plan.to_json(), plan.ticket().to_json(), plan.session().to_string());
+    (text, ticket, session, plan.partitions(), plan.labels().to_vec(), columns, sequence_by, sorted_by)
 }
 
 /// Starts a session that creates a table, in a store with options.

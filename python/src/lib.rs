@@ -45,6 +45,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<loader::RowLoader>()?;
     module.add_class::<batches::DataLoader>()?;
     module.add_class::<images::Image>()?;
+    module.add_function(wrap_pyfunction!(batches::shared_prefetch, module)?)?;
     module.add_function(wrap_pyfunction!(images::sample_random, module)?)?;
     module.add_class::<loader::Rows>()?;
     module.add_class::<loader::Scan>()?;

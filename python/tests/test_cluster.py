@@ -329,6 +329,9 @@ def test_an_append_must_have_the_columns_of_the_table(tmp_path: Path) -> None:
         cluster.plan_write(url, schema=SCHEMA, mode="append", index=["log", "time"], sequence_by=["time"])
     with pytest.raises(tt.Exists):
         cluster.plan_write(url, schema=SCHEMA, **LAYOUT)
+    plan = cluster.plan_write(url, schema=SCHEMA, mode="append", index=["log", "time"])
+    assert (plan.sequence_by, plan.sorted_by) == (["log"], ["log", "time"]), "as the table says"
+    cluster.abort(plan)
     assert cluster.open_sessions(url) == []
     view = tt.read_index(url)[:2].save(str(tmp_path / "v"))
     with pytest.raises(tt.Unsupported, match="view"):

@@ -200,7 +200,7 @@ def test_the_processes_of_a_machine_share_the_default_of_prefetch(index: tt.Inde
     assert bound(prefetch="1GiB") == 1 << 30, "what is given is that of each process"
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "eight")
     assert bound(prefetch=0) == 0
-    with pytest.raises(tt.Invalid, match="the environment variable LOCAL_WORLD_SIZE: .*eight"):
+    with pytest.raises(tt.Invalid, match="LOCAL_WORLD_SIZE=eight: expected the number of processes"):
         bound()
 
 

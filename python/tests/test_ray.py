@@ -310,6 +310,8 @@ def test_types_come_from_the_dataset_and_appends_take_those_of_the_table(engine:
         tetrys.ray.write(ray.data.from_items(rows), url, **layout)
     table = tetrys.ray.write(ray.data.from_items(rows[:1]), url, mode="overwrite", **layout)
     assert (table.version, len(table), len(tt.Table(f"{url}@2"))) == (3, 1, 6)
+    table = tetrys.ray.write(ray.data.from_items([row | {"log": "c"} for row in rows]), url, index=layout["index"], mode="append", partitions=1)
+    assert tt.read_index(table)["time"].to_list() == [3, 1, 2, 3], "sequences and their order are those of the table"
 
 
 def test_structs_maps_and_decimals_become_what_an_import_of_parquet_makes_of_them(engine: str, tmp_path: Path) -> None:

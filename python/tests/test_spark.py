@@ -356,6 +356,8 @@ def test_modes_create_append_overwrite_and_ignore(spark: Any, tmp_path: Path) ->
     assert (ts.write(more, url, mode="append", **layout).version, len(tt.open_table(url))) == (2, 2)
     replaced = ts.write(more, url, mode="overwrite", **layout)
     assert (replaced.version, len(replaced)) == (3, 1)
+    apart = spark.createDataFrame([(log, time, None) for time in range(4) for log in "cd"], df.schema).repartition(4, "time")
+    assert len(ts.write(apart, url, mode="append", index=["log", "time"])) == 9, "sequences are those of the table"
     with pytest.raises(tt.Invalid, match="mode `upsert`: expected errorifexists"):
         ts.write(more, url, mode="upsert", **layout)
 

@@ -8,6 +8,7 @@ use super::{
     shards::{Last, Shards},
 };
 use crate::{
+    environment::setting,
     error::{Error, Result},
     read::{TimeSpan, Window},
 };
@@ -64,6 +65,12 @@ pub(super) enum Choice {
 /// Default bound of the bytes that are read ahead.
 const PREFETCH: u64 = 512 << 20;
 
+/// The least of it that one of several processes takes.
+const LEAST_PREFETCH: u64 = 64 << 20;
+
+/// The environment variable with the number of processes of this machine that train.
+const PROCESSES: &str = "LOCAL_WORLD_SIZE";
+
 impl LoaderOptions {
     /// Creates options for batches of `batch_size` samples on each rank. The order is a global shuffle with seed 0, on one rank;
     /// the remainder of an epoch is dropped, and up to 512 MiB are read ahead.
@@ -112,6 +119,23 @@ impl LoaderOptions {
     pub fn prefetch(mut self, bytes: u64) -> Self {
         self.prefetch = bytes;
         self
+    }
+
+    /// Returns the bound of [`prefetch`](Self::prefetch) for one of the processes of this machine: its share of 512 MiB, but at least
+    /// 64 MiB. The environment variable `LOCAL_WORLD_SIZE`, which `torchrun` sets, has their number.
+    ///
+    /// ```
+    /// use tetrys::loader::LoaderOptions;
+    /// let options = LoaderOptions::new(64).prefetch(LoaderOptions::shared_prefetch()?);
+    /// # let _ = options;
+    /// # Ok::<(), tetrys::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - `Invalid`: the value of the variable is not a number.
+    pub fn shared_prefetch() -> Result<u64> {
+        let processes = setting(PROCESSES, "the number of processes of this machine", |text| text.trim().parse::<u64>().ok())?;
+        Ok(share_of_prefetch(processes.unwrap_or(1)))
     }
 
     /// Reads the columns that match `pattern` as a window around each sample. Columns without a window are read at the sample
@@ -175,4 +199,9 @@ impl LoaderOptions {
         self.choice = Choice::Classes { classes, draws };
         self
     }
+}
+
+/// Returns the bound of the bytes that one of so many processes reads ahead.
+pub(super) fn share_of_prefetch(processes: u64) -> u64 {
+    (PREFETCH / processes.max(1)).max(LEAST_PREFETCH)
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use super::{
     mix::{Mix, Place, Stop},
+    options::share_of_prefetch,
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
     planner::Planner,
@@ -417,4 +418,11 @@ fn little_is_read_at_a_time_and_much_may_wait() {
     assert!(may_read(4, 508, 0) && may_read(4, 508, 124) && !may_read(4, 509, 0), "512 MiB in all");
     assert!(may_read(200, 300, 0) && !may_read(200, 100, 1), "one large plan at a time");
     assert!(!planner(0).may_read(MIB, 0, 0), "one plan alone, before the size of a sample is known");
+}
+
+#[test]
+fn the_processes_of_a_machine_share_the_default_of_prefetch() {
+    for (processes, mib) in [(0, 512), (1, 512), (3, 170), (4, 128), (8, 64), (64, 64), (u64::MAX, 64)] {
+        assert_eq!(share_of_prefetch(processes) >> 20, mib, "{processes} processes");
+    }
 }

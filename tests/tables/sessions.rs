@@ -421,6 +421,30 @@ fn a_ticket_or_plan_that_was_changed_is_refused_without_a_panic() {
 }
 
 #[test]
+fn a_plan_says_by_what_its_tasks_sort_rows() {
+    block_on(async {
+        let (store, plan) = planned("sorted", &["a"]).await;
+        assert_eq!(plan.sorted_by(), ["log", "time"]);
+        let receipt = written(&store, &plan, 0, &rows(&mut Rng(3), "x", 1, 6)).await.unwrap();
+        let table = plan.commit(&store, Some(vec![receipt])).await.unwrap();
+        let appended = table.append(options()).await.unwrap().plan(Some(1), Vec::new()).await.unwrap();
+        assert_eq!(appended.sorted_by(), ["log", "time"], "as the table says");
+    });
+    block_on(async {
+        let schema = Schema::builder().index("log", "utf8").index("time", "i64").group("a", [("a", "i64")]);
+        for (schema, sorted_by) in [
+            (schema.clone().sequence_by(["log"]).order_by(["log", "time"]), vec!["log", "time"]),
+            (schema.clone().order_by(["time"]), vec!["time"]),
+            (schema, vec![]),
+        ] {
+            let store = Store::open(&format!("memory://sessions/sorted-{}", sorted_by.len())).unwrap();
+            let writer = Table::create_in(store, schema.build().unwrap(), options()).await.unwrap();
+            assert_eq!(writer.plan(None, Vec::new()).await.unwrap().sorted_by(), sorted_by);
+        }
+    });
+}
+
+#[test]
 fn a_session_has_one_plan_and_planning_it_again_stores_no_other() {
     let folder = tempfile::tempdir().unwrap();
     for url in ["memory://sessions/again", folder.path().join("again").to_str().unwrap()] {

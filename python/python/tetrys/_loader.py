@@ -36,10 +36,6 @@ WorkerKind = Literal["thread", "process"]
 """Where transforms run; see `tetrys.DataLoader`."""
 Stop = Literal["first", "longest"]
 """End of an epoch of a mix; see `tetrys.mix`."""
-PREFETCH = 512 << 20
-"""Default bound of the rows that the processes of a machine read ahead, in bytes."""
-LEAST_PREFETCH = 64 << 20
-"""The least of it that one process takes, in bytes."""
 
 
 class SampleSource(Protocol):
@@ -231,7 +227,7 @@ class DataLoader(Loader):
         choice("shuffle", shuffle, Shuffle)
         choice("last", last, Last)
         if prefetch is None:
-            prefetch = _share_of_prefetch()
+            prefetch = _tetrys.shared_prefetch()
         # Copies of the loader need these again, and an iterator gives its values once.
         columns, offsets = _patterns(columns), _fixed(offsets)
         if decode is not None and not isinstance(decode, Mapping):
@@ -432,15 +428,6 @@ def _rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
         return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     except ValueError as error:
         raise Invalid(f"the environment variables RANK and WORLD_SIZE: {error}") from error
-
-
-def _share_of_prefetch() -> int:
-    """Returns the default bound of the rows that this process reads ahead."""
-    try:
-        processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    except ValueError as error:
-        raise Invalid(f"the environment variable LOCAL_WORLD_SIZE: {error}") from error
-    return max(LEAST_PREFETCH, PREFETCH // max(1, processes))
 
 
 def _column(source: Index | Table, name: str) -> Any:

@@ -26,7 +26,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from . import _tetrys
-from ._arguments import Preset, Reuse, Url, called, choice, each, names, text, url_of, whole
+from ._arguments import Preset, Reuse, Url, called, choice, each, names, text, texts, url_of, whole
 from ._data import Data, batches_of, parts_of
 from ._errors import WrongType
 from ._errors import found as described_value
@@ -99,6 +99,8 @@ class WritePlan:
         partitions: Number of partitions, or None if it is not planned.
         labels: Names of the partitions, or None.
         schema: Type of each column, {column: type}.
+        sequence_by: Columns that define sequences: rows with equal values must be in one partition.
+        sorted_by: Columns by which the rows of a partition must be sorted. Appended rows take both from the table.
     """
 
     url: str
@@ -106,6 +108,8 @@ class WritePlan:
     partitions: int | None
     labels: list[str] | None = field(repr=False)
     schema: dict[str, str] = field(repr=False)
+    sequence_by: list[str] = field(repr=False)
+    sorted_by: list[str] = field(repr=False)
     _text: str = field(repr=False)
     _ticket: str = field(repr=False)
     _place: Place = field(repr=False)
@@ -124,6 +128,8 @@ class WritePlan:
                 raise Invalid(f"labels: {count} names for {many} partitions: expected one name for each")
         if not isinstance(self.schema, dict):
             raise WrongType(f"schema: expected a dict, found {described_value(self.schema)}")
+        texts("sequence_by", self.sequence_by)
+        texts("sorted_by", self.sorted_by)
         text("the text of the plan", self._text)
         text("the ticket", self._ticket)
 
@@ -422,8 +428,8 @@ def _table_if_there(place: Place) -> Table | None:
 
 
 def _plan(place: Place, planned: tuple[Any, ...], *, named: bool) -> WritePlan:
-    plan, ticket, session, partitions, labels, columns = planned
-    return WritePlan(place[0], session, partitions, labels if named else None, dict(columns), plan, ticket, place)
+    plan, ticket, session, partitions, labels, columns, sequence_by, sorted_by = planned
+    return WritePlan(place[0], session, partitions, labels if named else None, dict(columns), sequence_by, sorted_by, plan, ticket, place)
 
 
 def _of_plan(plan: object) -> tuple[Place, str]:

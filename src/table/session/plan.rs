@@ -234,6 +234,18 @@ impl WritePlan {
         self.ticket.schema()
     }
 
+    /// Returns the columns by which a task sorts its rows before it writes them: those that define sequences, then those that order the rows
+    /// of a sequence. Both are columns of the table, also where rows are appended without naming them again.
+    pub fn sorted_by(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for column in self.schema().sequence_by().chain(self.schema().order_by()) {
+            if !names.contains(&column.name.as_str()) {
+                names.push(&column.name);
+            }
+        }
+        names
+    }
+
     /// Returns the number of partitions; `None` if it is not planned.
     pub fn partitions(&self) -> Option<u32> {
         self.planned.partitions

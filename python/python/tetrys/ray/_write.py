@@ -58,7 +58,8 @@ def write(
     it puts the partition together. Beside that, a task has `write_memory` (512 MiB by default) and one batch of rows. Choose
     `partitions` so that a partition fits into the memory of a worker.
 
-    Without `sequence_by`, each of Ray's blocks is a partition, and Ray sorts them by `order_by`, if it is given.
+    Without `sequence_by`, each of Ray's blocks is a partition, and Ray sorts them by `order_by`, if it is given. Rows that are appended
+    are shuffled and sorted as the table says.
 
     Args:
         ds: The rows. Columns may be Ray tensors. Structs, lists of structs, maps and decimals become the columns that
@@ -111,20 +112,22 @@ def write(
         reference=reference,
         **options,
     )
-    # Starts the session before the shuffle, which may take hours.
+    # Starts the session before the shuffle, which may take hours. Rows to append are shuffled and sorted as the table says.
     sink.on_write_start()
+    plan = sink._plan
+    assert plan is not None
     context, settings = ds.context, ds.context.execution_options
     before = settings.preserve_order, context.raise_original_map_exception
     try:
         # Ray would keep the message alone of an error of `for_shuffle`, in a trace.
         context.raise_original_map_exception = True
         parts = count or _partitions(ds)
-        if keys or order:
+        if plan.sorted_by:
             ds = ds.map_batches(for_shuffle, fn_kwargs={"kinds": kinds}, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
-        if keys:
-            ds = ds.repartition(parts, keys=keys)
-        elif order:
-            ds = ds.sort(order)
+        if plan.sequence_by:
+            ds = ds.repartition(parts, keys=plan.sequence_by)
+        elif plan.sorted_by:
+            ds = ds.sort(plan.sorted_by)
         # Tasks have their numbers in the order of the blocks: of the sorted rows, or of the dataset. After a hash shuffle, they have
         # the order in which Ray finished the partitions.
         settings.preserve_order = True
@@ -183,7 +186,7 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
         write_memory: int | None = None,
         **options: Any,
     ) -> None:
-        self._sorted_by = list(dict.fromkeys(texts("sequence_by", sequence_by) + texts("order_by", order_by)))
+        sequence_by, order_by = texts("sequence_by", sequence_by), texts("order_by", order_by)
         # A batch is converted on its way to the writer, and counts beside its memory.
         self._batch_bytes = BATCH_BYTES if write_memory is None else min(BATCH_BYTES, max(1, whole("write_memory", write_memory, 1) // 16))
         self._url = url
@@ -199,7 +202,8 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
         """Returns None if a task of the dataset has whole sequences: Ray then writes in the task that makes them. Otherwise a number
         of bytes that any block has: each block is then written in a task of its own, and no task holds more than a block.
         """
-        return None if self._options["sequence_by"] else 1
+        keys = self._options["sequence_by"] if self._plan is None else self._plan.sequence_by
+        return None if keys else 1
 
     @property
     def table(self) -> Table:
@@ -221,7 +225,7 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
         """Writes the rows of a task as a partition. Ray may run a task again; the commit uses one of the receipts."""
         assert self._plan is not None
         tables = (BlockAccessor.for_block(block).to_arrow() for block in blocks)
-        batches = sorted_batches(tables, self._sorted_by, self._batch_bytes, self._plan.schema)
+        batches = sorted_batches(tables, self._plan.sorted_by, self._batch_bytes, self._plan.schema)
         task = self._plan.task(ctx.task_idx)
         try:
             first = next(batches, None)

@@ -56,7 +56,8 @@ def write(
         schema: Types of columns, {column: type}, such as `{"lidar.points": "f32[?,4]"}`. Default: the type in the metadata of the
             field, else that of the table to append to, else the one that holds the values of the Spark type. A struct `s` that is not
             null although all its fields are null needs the column `{"s.is_null": "bool"}`.
-        sequence_by: Index columns that define sequences. Spark repartitions the rows by them.
+        sequence_by: Index columns that define sequences. Spark repartitions the rows by them. Rows that are appended take these and
+            `order_by` from the table.
         order_by: Index columns that order the rows within a sequence. Spark sorts the rows by them. Without `sequence_by`, Spark
             sorts the whole frame, and computes it twice for that.
         partitions: Number of tasks after the rows are repartitioned. Default: what Spark chooses
@@ -99,7 +100,8 @@ def write(
     try:
         # `mapInArrow` finds no columns whose names have dots, and Spark no columns whose names differ in case alone.
         plain = df.toDF(*[f"c{number}" for number in range(len(df.columns))])
-        rows = _prepared(plain, [_key(plain, df.schema, kinds, name) for name in keys], [_key(plain, df.schema, kinds, name) for name in order], count)
+        by = {name: _key(plain, df.schema, kinds, name) for name in plan.sorted_by}
+        rows = _prepared(plain, [by[name] for name in plan.sequence_by], list(by.values()), count)
         receipts = _receipts(rows.mapInArrow(_Task(plan, df.columns), _RECEIPT))
     except BaseException:
         end_session(plan)
@@ -270,11 +272,10 @@ def _key(plain: Any, schema: Any, kinds: Types, name: str) -> Any:
     return key.cast("string") if kinds[name] in ("utf8", "categorical") else key
 
 
-def _prepared(df: Any, keys: Sequence[Any], order: Sequence[Any], partitions: int | None) -> Any:
-    """Returns the frame with whole sequences in its partitions, in order."""
+def _prepared(df: Any, keys: Sequence[Any], by: Sequence[Any], partitions: int | None) -> Any:
+    """Returns the frame with whole sequences in its partitions, sorted: a plan names both."""
     count = [] if partitions is None else [partitions]
-    if keys:
-        return df.repartition(*count, *keys).sortWithinPartitions(*keys, *order)
-    if order:
-        return df.repartitionByRange(*count, *order).sortWithinPartitions(*order)
+    if by:
+        spread = df.repartition(*count, *keys) if keys else df.repartitionByRange(*count, *by)
+        return spread.sortWithinPartitions(*by)
     return df.repartition(partitions) if partitions is not None else df
