@@ -28,6 +28,7 @@ mod layouts;
 mod loading;
 mod long_values;
 mod lookups;
+mod many_partitions;
 mod merges;
 mod one_field;
 mod one_process;
