@@ -427,6 +427,32 @@ fn a_map_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn a_map_of_more_than_a_page_draws_in_time_is_cut_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let zarr = folder.path().join("zarr");
+        GeneratorSettings { frames_per_scene: 5, ..Default::default() }.generate(&zarr).unwrap();
+        let store = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
+        let table = ingest(&Dataset::open(&zarr).unwrap(), store, &IngestOptions::default(), |_| {}).await.unwrap();
+        for (map, query, expected) in [
+            // As wide as the square, or wider.
+            (road::squares(20_000, 1_000, 400.0), "radius=100", (64, 256, true)),
+            // A little less than a quarter of its width, and than a sixteenth of it.
+            (road::squares(300, 5_000, 99.9), "radius=200", (256, 4_104, true)),
+            (road::squares(100, 200, 100.0), "radius=200", (100, 200, false)),
+            (road::squares(100, 200, 4.0), "radius=1000", (100, 200, false)),
+            // A square without a size.
+            (road::squares(100, 300, 4.0), "radius=0", (100, 300, false)),
+        ] {
+            let server = served(vec![Source::of_table(table.clone())], Some(&map)).await;
+            let ground = ask(&server, &format!("/api/ground?table=0&x=0&y=0&{query}")).json();
+            let count = |of: &str| ground[of].as_array().unwrap().len();
+            assert_eq!((count("crosswalks"), count("lanes"), ground["cut"] == json!(true)), expected, "{query}");
+        }
+    });
+}
+
+#[test]
 fn silly_requests_get_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
