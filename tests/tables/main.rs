@@ -17,6 +17,7 @@ mod foreign_files;
 mod formats;
 mod frames;
 mod garbage;
+mod handles;
 mod histories;
 mod index_rows;
 mod indexes;
