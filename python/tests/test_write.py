@@ -416,7 +416,7 @@ def test_rows_beyond_the_bound_of_a_partition_become_several_partitions(tmp_path
     frame = pl.DataFrame({"log": logs, "time": range(len(logs)), "a.x": [row * 0.5 for row in range(len(logs))]})
     batches = [frame.slice(first, batch) for first in range(0, len(logs), batch)]
     counts: list[int] = []
-    layout: dict[str, Any] = {"index": ["log", "time"], "sequence_by": "log", "order_by": "time"}
+    layout: dict[str, Any] = {"index": ["log", "time"], "sequence_by": ["log"], "order_by": ["time"]}
     table = tt.write_table(tmp_path / "t", batches, progress=counts.append, **layout)
     assert counts[-1] == len(table) == len(logs)
     loader = tt.row_loader(table)
