@@ -159,3 +159,28 @@ fn rows_that_a_partition_refuses_are_refused_and_cannot_be_finished() {
         assert!(error.to_string().contains("an earlier write failed"), "{error}");
     });
 }
+
+#[cfg(feature = "frame")]
+#[test]
+fn frames_are_cut_as_batches_are() {
+    use tetrys::polars::prelude::{Column, DataFrame};
+    let schema = Schema::builder().index("log", "utf8").index("id", "i64").group("x", [("x", "f64")]).sequence_by(["log"]);
+    let schema = schema.build().unwrap();
+    let logs: Vec<&str> = [("a", 7), ("b", 2), ("c", 14)].into_iter().flat_map(|(log, rows)| [log].repeat(rows)).collect();
+    let ids: Vec<i64> = (0..23).collect();
+    let values: Vec<f64> = ids.iter().map(|id| *id as f64 / 4.0).collect();
+    let columns = vec![Column::new("log".into(), logs), Column::new("id".into(), ids), Column::new("x".into(), values)];
+    let frame = DataFrame::new(23, columns).unwrap();
+    block_on(async {
+        let writer = Table::create_in(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let mut rows = writer.rows_up_to(8).unwrap();
+        for (start, count) in [(0, 5), (5, 0), (5, 18)] {
+            rows.write_frame(&writer, &frame.slice(start, count)).await.unwrap();
+        }
+        let receipts = rows.finish().await.unwrap();
+        assert_eq!(lengths(&receipts), [7, 8, 8]);
+        let table = writer.commit(receipts).await.unwrap();
+        let read = table.row_loader().all_columns().unwrap().take(&(0..23).collect::<Vec<_>>()).await.unwrap();
+        assert!(read.to_frame().unwrap().equals_missing(&frame));
+    });
+}
