@@ -1,5 +1,7 @@
 //! Small public items that say something of a table: its segments, the parts of its URL, and the bytes of a receipt.
 
+#![allow(clippy::single_range_in_vec_init, reason = "one range of rows is meant")]
+
 use std::ops::Range;
 
 use crate::common::{

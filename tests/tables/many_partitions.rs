@@ -12,7 +12,7 @@ use tetrys::{Edge, ErrorKind, Offsets, Receipt, Schema, Table, TableWriter, Writ
 
 /// Returns the rows of each partition: one ends at the first end of a sequence after half of its maximum, or at its maximum.
 fn model(sequences: &[usize], most: u64) -> Vec<u64> {
-    let mut parts = vec![0];
+    let mut parts: Vec<u64> = vec![0];
     for rows in sequences {
         for row in 0..*rows {
             let place = parts.len() - 1;

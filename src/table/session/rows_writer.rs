@@ -194,7 +194,7 @@ mod tests {
 
     /// Returns the first row of each sequence, and at the end the number of rows.
     fn firsts(sequences: &[usize]) -> Vec<usize> {
-        let mut firsts = vec![0];
+        let mut firsts: Vec<usize> = vec![0];
         for rows in sequences {
             firsts.push(firsts[firsts.len() - 1] + rows);
         }
@@ -204,7 +204,7 @@ mod tests {
     /// Cuts rows that come in these batches, as the writer does. Returns the rows of each partition.
     fn cut(sequences: &[usize], batches: &[usize], most: u64) -> Vec<usize> {
         let all = firsts(sequences);
-        let (mut parts, mut first) = (vec![0], 0);
+        let (mut parts, mut first) = (vec![0_usize], 0_usize);
         for batch in batches {
             let starts: Vec<usize> =
                 all.iter().filter(|start| (first..first + batch).contains(*start)).map(|start| start - first).collect();
@@ -225,7 +225,7 @@ mod tests {
 
     /// Cuts row by row: a plain model.
     fn model(sequences: &[usize], most: u64) -> Vec<usize> {
-        let mut parts = vec![0];
+        let mut parts: Vec<usize> = vec![0];
         for rows in sequences {
             for row in 0..*rows {
                 let held = *parts.last().unwrap();
