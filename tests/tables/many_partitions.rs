@@ -54,8 +54,8 @@ fn any_batches_of_random_sequences_become_the_partitions_of_a_plain_model() {
     let mut rng = Rng(common::seed());
     block_on(async {
         for case in 0..common::cases(12) {
-            let names: Vec<String> = (0..1 + rng.below(9)).map(|number| format!("log-{number}")).collect();
-            let runs: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1 + rng.below(40) as usize)).collect();
+            let names: Vec<String> = (0..1 + rng.below(6)).map(|number| format!("log-{number}")).collect();
+            let runs: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 1 + rng.below(30) as usize)).collect();
             let sequences: Vec<usize> = runs.iter().map(|(_, rows)| *rows).collect();
             let most = 1 + rng.below(60);
             let schema = sensors();
