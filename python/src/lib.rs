@@ -55,6 +55,7 @@ fn _tetrys(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::Receipt>()?;
     module.add_class::<write::TableWriter>()?;
     module.add_class::<write::Partition>()?;
+    module.add_class::<write::RowsWriter>()?;
     module.add_class::<change::GroupReplacer>()?;
     module.add_function(wrap_pyfunction!(index::concat, module)?)?;
     module.add_function(wrap_pyfunction!(index::run, module)?)?;

@@ -1,4 +1,4 @@
-//! Writes tables: sessions, partitions, receipts and the commit.
+//! Writes tables: sessions, partitions, rows of any number, receipts and the commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -341,6 +341,51 @@ impl Partition {
 
     fn take(&self) -> PyResult<tetrys::PartitionWriter> {
         self.held().take().ok_or_else(|| Invalid::new_err("the partition is finished, broken off, or in use by another thread"))
+    }
+}
+
+/// Rows of a session that become as many partitions as they need; `tetrys._data.Rows` wraps it.
+#[pyclass(frozen, module = "tetrys._tetrys")]
+pub(crate) struct RowsWriter(Mutex<Option<tetrys::table::RowsWriter>>);
+
+#[pymethods]
+impl RowsWriter {
+    /// Starts rows of a session, with at most so many rows in a partition if a number is given.
+    #[new]
+    fn new(writer: &TableWriter, most: Option<u64>) -> PyResult<Self> {
+        let session = writer.take()?;
+        let rows = most.map_or_else(|| session.rows(), |most| session.rows_up_to(most)).py();
+        writer.put_back(session);
+        rows.map(|rows| Self(Mutex::new(Some(rows))))
+    }
+
+    fn write(&self, py: Python<'_>, writer: &TableWriter, columns: Columns) -> PyResult<()> {
+        let batch = batch_of(&columns)?;
+        let (mut rows, session) = (self.take()?, writer.take()?);
+        let (rows, session, done) = wait_long(py, async move {
+            let done = rows.write(&session, &batch).await;
+            Ok((rows, session, done))
+        })?;
+        *self.held() = Some(rows);
+        writer.put_back(session);
+        done.py()
+    }
+
+    /// Returns the receipts of all partitions.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Receipt>> {
+        let rows = self.take()?;
+        let receipts = wait_long(py, rows.finish())?;
+        Ok(receipts.into_iter().map(Receipt).collect())
+    }
+}
+
+impl RowsWriter {
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<tetrys::table::RowsWriter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> PyResult<tetrys::table::RowsWriter> {
+        self.held().take().ok_or_else(|| Invalid::new_err("the rows are finished, broken off, or in use by another thread"))
     }
 }
 

@@ -407,3 +407,26 @@ def test_a_patch_by_rows_changes_the_same_columns_in_all_rows(tmp_path: Path) ->
     with pytest.raises(tt.Invalid, match="a list of row dicts, found no batches"):
         table.patch([], on="time")
     assert table.patch(iter([{"time": 1, "note.text": "new"}]), on="time").version == 2
+
+
+@pytest.mark.parametrize("batch", [1, 7, 100])
+def test_rows_beyond_the_bound_of_a_partition_become_several_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr("tetrys._data.PARTITION_ROWS", 10)
+    logs = ["a"] * 3 + ["b"] * 30 + ["c"] * 6 + ["d"] * 2
+    frame = pl.DataFrame({"log": logs, "time": range(len(logs)), "a.x": [row * 0.5 for row in range(len(logs))]})
+    batches = [frame.slice(first, batch) for first in range(0, len(logs), batch)]
+    counts: list[int] = []
+    layout: dict[str, Any] = {"index": ["log", "time"], "sequence_by": ["log"], "order_by": ["time"]}
+    table = tt.write_table(tmp_path / "t", batches, progress=counts.append, **layout)
+    assert counts[-1] == len(table) == len(logs)
+    loader = tt.row_loader(table)
+    assert loader.take(range(len(logs)))["a.x"].tolist() == frame["a.x"].to_list()
+    for row, log in enumerate(logs):
+        valid = loader.get_rows(row, offsets=[-1, 0, 1]).mask.tolist()
+        assert valid == [0 <= row + step < len(logs) and logs[row + step] == log for step in (-1, 0, 1)]
+    more = frame.with_columns(log=pl.lit("e"))
+    assert len(table.append(more)) == 2 * len(logs)
+    assert tt.open_table(tmp_path / "t").overwrite(frame, **layout).version == 3
+    monkeypatch.setattr("tetrys._data.PARTITION_ROWS", 0)
+    with pytest.raises(tt.Invalid, match="rows of a partition: expected 1 to 4194304, found 0"):
+        tt.write_table(tmp_path / "none", frame, index=["log", "time"])

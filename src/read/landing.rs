@@ -43,11 +43,25 @@ impl Landing {
     /// Returns the columns of a group that can be read directly into the result, and the other pages; `None` if there are no such
     /// columns.
     ///
-    /// A column qualifies if every block appears whole in the result and its pages are long, plain and of known byte range.
-    ///
     /// # Errors
     /// - `Internal`: the plan names a block that the layout does not have.
     pub(super) fn of(group: &GroupPlan) -> Result<Option<(Self, Vec<Left>)>> {
+        let Some((columns, left)) = Self::columns(group)? else { return Ok(None) };
+        let (layout, blocks, slices) = (Arc::clone(&group.layout), group.blocks.clone(), group.slices.clone());
+        Ok(Some((Self { layout, group: Arc::clone(&group.columns), blocks, slices, rows: group.rows, columns }, left)))
+    }
+
+    /// Returns the number of reads of the columns that [`Landing::of`] returns, and the other pages.
+    ///
+    /// # Errors
+    /// - `Internal`: the plan names a block that the layout does not have.
+    pub(super) fn file_reads(group: &GroupPlan) -> Result<Option<(usize, Vec<Left>)>> {
+        // The head of each page, then its values.
+        Ok(Self::columns(group)?.map(|(columns, left)| (2 * columns.len() * group.blocks.len(), left)))
+    }
+
+    /// Chooses the columns: every block appears whole in the result, and the pages are long, plain and of known byte range.
+    fn columns(group: &GroupPlan) -> Result<Option<(Vec<Column>, Vec<Left>)>> {
         let whole = |slice: &Slice| match slice {
             Slice::Missing(_) => true,
             Slice::Rows { block, start, len } => {
@@ -77,16 +91,7 @@ impl Landing {
                 places => left.push((position, places)),
             }
         }
-        if columns.is_empty() {
-            return Ok(None);
-        }
-        let (layout, blocks, slices) = (Arc::clone(&group.layout), group.blocks.clone(), group.slices.clone());
-        Ok(Some((Self { layout, group: Arc::clone(&group.columns), blocks, slices, rows: group.rows, columns }, left)))
-    }
-
-    /// Returns the number of reads: the head of each page, then its values.
-    pub(super) fn file_reads(&self) -> usize {
-        2 * self.columns.len() * self.blocks.len()
+        Ok((!columns.is_empty()).then_some((columns, left)))
     }
 }
 

@@ -202,7 +202,8 @@ impl Layout {
     /// - `Invalid`: the row is outside the table.
     pub fn locate(&self, row: u64) -> Result<RowPlace> {
         let outside = || Error::invalid(format!("row {row} is outside 0..{}", self.rows()));
-        if !self.parts.is_empty() && row < self.rows {
+        // A layout of parts has no starts, also if no segment has the wanted rows.
+        if self.starts.is_empty() && row < self.rows {
             let absent = || Error::internal(format!("the layout of row {row} is not loaded"));
             let number = self.parts.partition_point(|(first, ..)| *first <= row).checked_sub(1).ok_or_else(absent)?;
             let (first_row, first_run, part) = self.parts.get(number).ok_or_else(absent)?;

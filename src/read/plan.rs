@@ -36,7 +36,7 @@ impl ReadPlan {
     pub fn file_reads(&self) -> usize {
         let planned = |group: &GroupPlan| match self.in_pieces {
             // Damaged bytes that a read refuses have no pieces.
-            true => Pieces::of(group.clone()).map_or(0, |pieces| pieces.file_reads()),
+            true => Pieces::file_reads(group).unwrap_or(0),
             false => group.ranges.len(),
         };
         if self.kind == StoreKind::Remote { 0 } else { self.groups.iter().map(planned).sum() }

@@ -44,7 +44,7 @@ pub use frame::{ColumnMemory, Index, IndexExplain, IndexMemory, IndexPart, Index
 pub(crate) use index_rows::ranges_of;
 pub use reading::{Element, Row, RowLoader, Rows, Tensor, Windows};
 pub(crate) use reading::{SampleColumns, SampleKey};
-pub use session::{SessionInfo, TableWriter, Ticket, WritePlan};
+pub use session::{RowsWriter, SessionInfo, TableWriter, Ticket, WritePlan};
 pub use storage::Storage;
 pub use table::Table;
 pub use upkeep::{

@@ -1,7 +1,10 @@
 //! The schema of a version as readers see it. The schema of a view has the columns of its source tables in addition to its own
 //! index columns.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use super::lists::Lists;
 use crate::{
@@ -64,4 +67,12 @@ pub(super) fn seen_columns(manifest: &Manifest) -> Vec<usize> {
     let rows = |id| manifest.view.as_ref().is_some_and(|view| view.sources.iter().any(|source| source.row == id));
     let places = manifest.schema.index().enumerate().filter(|(_, column)| !rows(column.id));
     places.map(|(place, _)| place).collect()
+}
+
+/// Returns the names of the index columns that the user of a table sees. Those of a view hide the group columns of these names, which
+/// older writers left there. Follows `format-spec/views.md#members`.
+pub(super) fn seen_index_names(manifest: &Manifest) -> HashSet<&str> {
+    let index: Vec<&Column> = manifest.schema.index().collect();
+    let seen = seen_columns(manifest).into_iter().filter_map(|place| index.get(place).copied());
+    seen.map(|column| column.name.as_str()).collect()
 }

@@ -245,7 +245,8 @@ impl PartitionWriter {
         let here = format!("{}, rows from {}", self.place(), self.rows);
         let place = |error: Error| error.at(&here);
         if self.rows + batch.num_rows() as u64 > MAX_SEGMENT_ROWS {
-            return Err(Error::invalid(format!("{}: over {MAX_SEGMENT_ROWS} rows; split it", self.place())));
+            let place = self.place();
+            return Err(Error::invalid(format!("{place}: over {MAX_SEGMENT_ROWS} rows; write the rows in several partitions")));
         }
         self.check_columns(batch).map_err(place)?;
         let mut index = self.index.take().ok_or_else(|| Error::internal("the partition has no index"))?;

@@ -727,3 +727,38 @@ fn columns_whose_names_are_patterns_of_polars_work_like_all_others() {
     let view = block_on(named.save(&folder.path().join("view").display().to_string())).unwrap().table;
     assert_eq!(index(&view).column_names().collect::<Vec<_>>(), named.column_names().collect::<Vec<_>>());
 }
+
+#[test]
+fn a_condition_that_is_by_row_chooses_the_same_rows_part_by_part() {
+    let mut rng = Rng(common::seed());
+    let mut records: Vec<Record> = (0..60)
+        .map(|row| ((*rng.pick(&["a", "b", "c"])).to_owned(), (!rng.once_in(6)).then(|| rng.below(30) as i64), row))
+        .collect();
+    records.sort_by(|left, right| left.0.cmp(&right.0));
+    let (table, _) = table_of("x", &records);
+    let index = block_on(table.index()).unwrap();
+    for (condition, expected) in [
+        ("time > 12", true),
+        ("time > 3 AND log = 'b' OR NOT (x_id + 1 < time)", true),
+        ("time BETWEEN 5 AND 20 AND log IN ('a', 'c')", true),
+        ("time IS NULL OR log LIKE 'b%'", true),
+        ("time = MAX(time)", false),
+        ("x_id > AVG(x_id)", false),
+        ("ABS(time) > 9", false),
+    ] {
+        assert_eq!(index.is_by_row(condition).unwrap(), expected, "{condition}");
+        // The rows of a selection do not decide.
+        assert_eq!(index.slice(7, 0).is_by_row(condition).unwrap(), expected, "{condition}");
+        let whole = index.filter_sql(condition).unwrap().rows_of(&table).unwrap();
+        assert!(!whole.is_empty() && whole.len() < 60, "{condition}: {} rows", whole.len());
+        for part in [1, 7, 25].into_iter().filter(|_| expected) {
+            let parts = (0..60).step_by(part).map(|first| index.slice(first, part).filter_sql(condition).unwrap());
+            let rows: Vec<u64> = parts.flat_map(|part| part.rows_of(&table).unwrap()).collect();
+            assert_eq!(rows, whole, "{condition} in parts of {part} rows");
+        }
+    }
+    for silly in ["", "   ", "time >", "SELECT * FROM t", "time > 1; log = 'a'", "time > 1, log = 'a'", "'"] {
+        let error = index.is_by_row(silly).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{silly}: {error}");
+    }
+}

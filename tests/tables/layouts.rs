@@ -7,7 +7,7 @@ use crate::common::{
     tables::{Rng, assert_rows, block_on, cut_by, joined, memory, over, tiny_cuts, write},
 };
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use tetrys::{Schema, Table, store::CountingStore};
+use tetrys::{ErrorKind, Schema, Table, store::CountingStore};
 
 const SEGMENTS: u64 = 40;
 const EACH: u64 = 7;
@@ -111,4 +111,49 @@ fn reads_with_any_memory_for_layouts_return_the_same_rows() {
             }
         });
     }
+}
+
+#[test]
+fn the_layout_of_some_rows_locates_them_as_the_whole_one_does_and_no_others() {
+    let (_, counting) = table();
+    block_on(async {
+        let open = || async { Table::open_in(over(Arc::new(counting.clone()))).await.unwrap() };
+        let (table, other) = (open().await, open().await);
+        let whole = other.storage().layout(1).await.unwrap();
+        counting.reset();
+        let some = table.storage().layout_of_rows(1, 5 * EACH + 2..7 * EACH).await.unwrap();
+        assert_eq!(layouts(&counting), 2, "those of two segments");
+        assert_eq!((some.rows(), some.chunk_runs().len()), (whole.rows(), 0));
+        for row in 5 * EACH..7 * EACH {
+            let place = some.locate(row).unwrap();
+            assert_eq!(place, whole.locate(row).unwrap(), "row {row}");
+            let block = place.block;
+            assert_eq!(some.byte_range(block).unwrap(), whole.byte_range(block).unwrap());
+            assert_eq!(some.first_row(block).unwrap(), whole.first_row(block).unwrap());
+            assert_eq!(some.chunk_run(block).unwrap().chunk(), whole.chunk_run(block).unwrap().chunk());
+        }
+        // Of rows that the layout is not for, it says so; those outside the table are named as such.
+        for row in [0, 5 * EACH - 1, 7 * EACH, SEGMENTS * EACH - 1] {
+            let error = some.locate(row).unwrap_err();
+            assert!(error.to_string().contains(&format!("the layout of row {row} is not loaded")), "{error}");
+        }
+        for row in [SEGMENTS * EACH, u64::MAX] {
+            let error = some.locate(row).unwrap_err();
+            assert_eq!((error.kind(), error.to_string()), (ErrorKind::Invalid, format!("row {row} is outside 0..280")));
+        }
+        // No rows, rows from the last to the first, and rows outside the table.
+        let backwards = std::ops::Range { start: 9, end: 2 };
+        for rows in [0..0, 7..7, backwards, 280..281, 1_000..u64::MAX, u64::MAX..u64::MAX] {
+            let none = table.storage().layout_of_rows(0, rows.clone()).await.unwrap();
+            assert_eq!(layouts(&counting), 0, "{rows:?}");
+            let error = none.locate(3).unwrap_err();
+            assert!(error.to_string().contains("the layout of row 3 is not loaded"), "{rows:?}: {error}");
+        }
+        let all = table.storage().layout_of_rows(0, 0..u64::MAX).await.unwrap();
+        assert!((0..SEGMENTS * EACH).all(|row| all.locate(row).is_ok()));
+        for group in [2, usize::MAX] {
+            let error = table.storage().layout_of_rows(group, 0..1).await.unwrap_err();
+            assert_eq!((error.kind(), error.to_string()), (ErrorKind::Invalid, format!("column group {group} is outside 0..2")));
+        }
+    });
 }

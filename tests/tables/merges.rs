@@ -11,7 +11,7 @@ use arrow_array::{
     types::Int64Type,
 };
 use polars::prelude::{DataType, TimeUnit, TimeZone, col, lit, when};
-use tetrys::{ErrorKind, Index, Merge, Pick, RowLoader, Rows, Schema, Store, Table};
+use tetrys::{ErrorKind, Index, Merge, Pick, Recipe, RowLoader, Rows, Schema, Store, StoreOptions, Table, ViewOptions};
 
 /// The key of a row: log and time, both nullable.
 type Key = (Option<String>, Option<i64>);
@@ -326,6 +326,38 @@ fn an_index_column_with_the_name_of_a_group_column_is_not_saved() {
     let merged = a.merge(&other, &Merge::on(["log", "time"])).unwrap();
     assert_eq!(merged.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "b_id", "a.value_right", "a_id_right"]);
     block_on(merged.save(&folder.path().join("view").display().to_string())).unwrap();
+}
+
+#[test]
+fn a_recipe_with_an_index_column_of_the_name_of_a_group_column_is_refused_with_both_places() {
+    let keys: Vec<Key> = (0..3).map(|row| (Some("x".to_owned()), Some(row))).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| folder.path().join(name).display().to_string();
+    table_in(folder.path(), "a", &keys);
+    table_in(folder.path(), "b", &keys);
+    let stores = StoreOptions::from_env();
+    for (how, expected) in [
+        ("from = 'a'\ncolumns = { 'a.value' = 'a_id * 2' }", url("a")),
+        ("from = 'a'\njoin = [{ with = 'b', on = ['log', 'time'] }]\ncolumns = { 'b.value' = 'a_id' }", url("b")),
+        ("from = 'a'\ncolumns = { 'a.value' = 'a_id' }\nsplit = { by = 'log', shares = { train = 1 } }", url("a")),
+    ] {
+        let text =
+            format!("{how}\nsources = {{ a = '{}', b = '{}' }}\noutput = {{ view = '{}' }}", url("a"), url("b"), url("view"));
+        let recipe = Recipe::parse(&text).unwrap();
+        let runs = block_on(async {
+            [
+                recipe.dry_run(&stores, &ViewOptions::default()).await.map(|_| ()),
+                recipe.run(&stores, &ViewOptions::default()).await.map(|_| ()),
+            ]
+        });
+        for error in runs.map(Result::unwrap_err) {
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{how}: {error}");
+            let said = error.to_string();
+            assert!(said.contains("is an index column of the frame and a group column of") && said.contains(&expected), "{said}");
+            assert!(said.contains("rename the index column in the frame, or drop it"), "{said}");
+        }
+        assert!(!folder.path().join("view/manifests").exists() && !folder.path().join("view/train/manifests").exists());
+    }
 }
 
 /// Writes a table with an index column with a time zone, and one with integer seconds.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Float32Array, Int64Array, LargeStringArray, RecordBatch,
-    TimestampMicrosecondArray, cast::AsArray,
+    Array, ArrayRef, BooleanArray, Date32Array, DurationSecondArray, Float32Array, Int64Array, LargeStringArray, RecordBatch,
+    TimestampMicrosecondArray, TimestampSecondArray, cast::AsArray,
 };
 use tetrys::{Edge, ErrorKind, Schema, Table, WriteOptions, ndarray::Axis};
 
@@ -163,6 +163,59 @@ fn times_of_a_row_are_nanoseconds_and_index_columns_are_read_by_a_pattern() {
         let none = table.row_loader().columns(["index:times.*"]).unwrap_err();
         assert_eq!(none.kind(), ErrorKind::NotFound, "{none}");
         assert_eq!(table.row_loader().columns(["*"]).unwrap().column_names().len(), 9, "no index column");
+    });
+}
+
+#[test]
+fn times_and_days_that_are_not_there_are_refused_by_name_and_the_extreme_ones_are_right() {
+    let ends = || [i64::MIN, i64::MAX].map(Some).to_vec();
+    let schema = Schema::builder().index("id", "i64").group(
+        "t",
+        [("t.s", "timestamp[s]"), ("t.span", "duration[s]"), ("t.day", "date"), ("t.text", "utf8"), ("t.list", "list<utf8>")],
+    );
+    let schema = schema.build().unwrap();
+    let list = arrow_array::new_null_array(&schema.column_named("t.list").unwrap().ty.arrow(), 2);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", Arc::new(Int64Array::from(vec![0, 1]))),
+        ("t.s", Arc::new(TimestampSecondArray::from(ends()))),
+        ("t.span", Arc::new(DurationSecondArray::from(ends()))),
+        ("t.day", Arc::new(Date32Array::from(vec![i32::MIN, i32::MAX]))),
+        ("t.text", Arc::new(LargeStringArray::from(vec!["1970-01-01", ""]))),
+        ("t.list", list),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap();
+    block_on(async {
+        let table = write(memory().1, schema, WriteOptions::default(), &[batch]).await.unwrap();
+        let loader = table.row_loader().columns(["index:*", "t.*"]).unwrap();
+        for (place, (ticks, day)) in [(i64::MIN, i32::MIN), (i64::MAX, i32::MAX)].into_iter().enumerate() {
+            let row = loader.get_row(place as u64).await.unwrap();
+            let expected = i128::from(ticks) * 1_000_000_000;
+            assert_eq!((row.timestamp("t.s").unwrap(), row.duration("t.span").unwrap()), (expected, expected));
+            assert_eq!(row.date("t.day").unwrap(), day);
+            for name in ["id", "t.text", "t.day", "t.span"] {
+                let error = row.timestamp(name).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+                assert!(error.to_string().starts_with(&format!("column `{name}` is ")), "{error}");
+            }
+            for name in ["id", "t.text", "t.day", "t.s"] {
+                assert_eq!(row.duration(name).unwrap_err().kind(), ErrorKind::Invalid, "{name}");
+            }
+            for name in ["id", "t.text", "t.span", "t.s"] {
+                let error = row.date(name).unwrap_err();
+                assert!(error.kind() == ErrorKind::Invalid && error.to_string().ends_with(", expected a date"), "{error}");
+            }
+            // A null list, a column that nobody has, and no name at all.
+            for name in ["t.list", "t.S", ""] {
+                for error in [row.timestamp(name).unwrap_err(), row.duration(name).unwrap_err(), row.date(name).unwrap_err()] {
+                    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(name), "{error}");
+                }
+            }
+        }
+        // A column that was not read.
+        let row = table.row_loader().columns(["t.s"]).unwrap().get_row(0).await.unwrap();
+        assert!(row.timestamp("t.s").is_ok());
+        assert_eq!(row.date("t.day").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(loader.get_row(2).await.unwrap_err().kind(), ErrorKind::Invalid);
     });
 }
 

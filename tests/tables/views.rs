@@ -6,7 +6,10 @@ use crate::common;
 use std::{path::Path, sync::Arc};
 
 use crate::common::tables::{Rng, block_on, cut_by, memory, objects, over, overwrite, tiny_cuts, write};
-use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, TimestampMicrosecondArray, cast::AsArray,
+    types::Int64Type,
+};
 use object_store::{ObjectStore, memory::InMemory};
 use polars::prelude::{
     Categories, Column, DataType, IntoColumn, IntoSeries, ListChunked, NamedFrom, Series, TimeUnit, TimeZone, col, lit,
@@ -642,6 +645,37 @@ fn damaged_and_forged_views_are_refused() {
         }
     }
     assert!(members.len() > 40 && refused > members.len(), "{} members, {refused} refused", members.len());
+}
+
+#[test]
+fn an_index_column_of_an_old_view_hides_the_group_column_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = table_in(folder.path(), "a", &ticks(0..5));
+    let view = block_on(index(&a).save(&folder.path().join("view").display().to_string())).unwrap().table;
+    // As older writers left it: the texts have the name of the index column `a_id`.
+    let mut json: Value = serde_json::from_slice(&view.manifest().to_bytes().unwrap().0).unwrap();
+    json.as_object_mut().unwrap().remove("blake3");
+    let columns = json["view"]["sources"][0]["columns"].as_array_mut().unwrap();
+    columns.iter_mut().find(|column| column["name"] == "note").unwrap()["name"] = "a_id".into();
+    let mut bytes = serde_json::to_vec(&json).unwrap();
+    bytes.pop();
+    let hash = Hash::of(&bytes);
+    bytes.extend(format!(",\"blake3\":\"{hash}\"}}\n").bytes());
+    let raw = InMemory::new();
+    block_on(objects(view.store())).iter().for_each(|(name, bytes)| block_on(overwrite(&raw, name, bytes)));
+    block_on(overwrite(&raw, &manifest_name(1), &bytes));
+    let old = block_on(async { Table::open_in(over(Arc::new(raw))).await.unwrap().bind([&a]).await.unwrap() });
+    let live = index(&old);
+    for loader in [old.row_loader(), RowLoader::new(&live).unwrap()] {
+        assert_eq!(loader.column_names().collect::<Vec<_>>(), ["a.value", "a.bytes"]);
+        let all = loader.clone().all_columns().unwrap();
+        assert_eq!(all.column_names().collect::<Vec<_>>(), ["log", "time", "a_id", "a_at", "a_kind", "a.value", "a.bytes"]);
+        let rows = block_on(loader.columns(["a_id"]).unwrap().take(&[1, 4])).unwrap();
+        assert_eq!(rows.column("a_id").unwrap().as_primitive::<Int64Type>().values().to_vec(), [101, 104]);
+    }
+    // Its rows are saved again under names that are there once.
+    let again = block_on(live.save(&folder.path().join("again").display().to_string())).unwrap().table;
+    assert!(again.schema().column_named("note").is_none());
 }
 
 #[test]

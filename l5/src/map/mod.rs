@@ -131,15 +131,26 @@ pub struct MapApi {
 impl MapApi {
     /// Reads a map: a protobuf message of type `MapFragment`. `world_to_ecef` is the matrix of the data set's `meta.json`, row by row.
     ///
-    /// If two elements have the same id, the last one counts, as in L5Kit.
+    /// If two elements have the same id, the last one counts, as in L5Kit. The elements keep a copy of the bytes;
+    /// [`MapApi::from_bytes`] makes none.
     ///
     /// # Errors
     /// `Corrupt` if the bytes are no map: broken protobuf, an id that is not UTF-8, a lane without points, or coordinates of different
     /// lengths. `Invalid` if the matrix has no inverse.
     pub fn parse(bytes: &[u8], world_to_ecef: [[f64; 4]; 4]) -> Result<Self> {
+        Self::from_bytes(bytes.to_vec(), world_to_ecef)
+    }
+
+    /// Reads a map as [`MapApi::parse`] does, and keeps these bytes: a `Vec<u8>`, or the `Bytes` of an attachment.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn from_bytes(bytes: impl Into<Bytes>, world_to_ecef: [[f64; 4]; 4]) -> Result<Self> {
+        let bytes: Bytes = bytes.into();
         let world_from_ecef = geodesy::invert(&world_to_ecef)?;
-        let corrupt = |error: prost::DecodeError| Error::corrupt(format!("semantic map of {} bytes: {error}", bytes.len()));
-        let fragment = proto::MapFragment::decode(Bytes::copy_from_slice(bytes)).map_err(corrupt)?;
+        let len = bytes.len();
+        let corrupt = |error: prost::DecodeError| Error::corrupt(format!("semantic map of {len} bytes: {error}"));
+        let fragment = proto::MapFragment::decode(bytes).map_err(corrupt)?;
         let parse = |(index, bytes)| {
             Element::parse(bytes, &world_from_ecef).map_err(|error| error.at(format!("semantic map: element {index}")))
         };

@@ -110,6 +110,20 @@ fn a_missing_element_is_not_found_and_a_wrong_one_is_invalid() {
 }
 
 #[test]
+fn a_map_keeps_the_bytes_that_it_is_given_without_a_copy() {
+    let bytes = prost::bytes::Bytes::from(small());
+    let (map, copied) = (MapApi::from_bytes(bytes.clone(), IDENTITY).unwrap(), MapApi::parse(&bytes, IDENTITY).unwrap());
+    let given = bytes.as_ptr_range();
+    for (element, other) in map.elements().iter().zip(copied.elements()) {
+        let (held, other_held) = (element.bytes().as_ptr_range(), other.bytes().as_ptr_range());
+        assert!(given.start <= held.start && held.end <= given.end, "{}", element.id());
+        assert!(other_held.end <= given.start || given.end <= other_held.start, "{}", element.id());
+        assert_eq!(element.bytes(), other.bytes());
+    }
+    assert_eq!((map.len(), map.is_empty()), (copied.len(), false));
+}
+
+#[test]
 fn the_last_of_two_elements_with_one_id_counts() {
     let map = MapApi::parse(&encode(vec![element("a", lane(2, &[])), element("a", lane(5, &[]))]), IDENTITY).unwrap();
     assert_eq!(map.lanes().ids.len(), 2);

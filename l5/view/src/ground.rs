@@ -10,11 +10,15 @@ use std::{
 
 use serde_json::{Value, json};
 use tetrys::{Error, Result, Table};
-use tetrys_l5::map::{MapApi, Point, TlColor};
+use tetrys_l5::map::{BoundsInfo, MapApi, Point, TlColor};
 use tetrys_view::Ground;
 
 /// Most points of an answer.
 const MOST_POINTS: usize = 60_000;
+/// Most lanes of an answer that cover its square, or smaller ones that cover it as often: the page fills each.
+const MOST_COVERS: f64 = 256.0;
+/// Most crosswalks of an answer that are as wide or as long as its square, or smaller ones that are so together: the page stripes each.
+const MOST_CROSSINGS: f64 = 64.0;
 /// Most ends of lanes of a traffic light face.
 const MOST_ENDS: usize = 16;
 /// Most bytes of a map that a table has as an attachment: in memory, a map takes up to 100 times as much.
@@ -53,7 +57,7 @@ impl SceneMap {
             })?,
         };
         let matrix = world_to_ecef(&read_file(&meta, MOST_META)?).map_err(|error| error.at(meta.display()))?;
-        Self::parse(&bytes, matrix).map_err(|error| error.at(map.display()))
+        MapApi::from_bytes(bytes, matrix).map(Self::of).map_err(|error| error.at(map.display()))
     }
 
     /// Reads a map that is in memory: a protobuf message, and `world_to_ecef` of the `meta.json` of its data set.
@@ -61,7 +65,10 @@ impl SceneMap {
     /// # Errors
     /// The errors of [`MapApi::parse`].
     pub fn parse(bytes: &[u8], world_to_ecef: [[f64; 4]; 4]) -> Result<Self> {
-        let map = MapApi::parse(bytes, world_to_ecef)?;
+        MapApi::parse(bytes, world_to_ecef).map(Self::of)
+    }
+
+    fn of(map: MapApi) -> Self {
         let mut ends: HashMap<String, Vec<[f64; 2]>> = HashMap::new();
         for lane in map.elements().iter().filter_map(|element| element.lane()) {
             let (Some(left), Some(right)) = (lane.coords.left.last(), lane.coords.right.last()) else { continue };
@@ -73,7 +80,7 @@ impl SceneMap {
                 }
             }
         }
-        Ok(Self { map: Arc::new(map), ends: Arc::new(ends) })
+        Self { map: Arc::new(map), ends: Arc::new(ends) }
     }
 
     /// Returns the map of the attachments of the first table that has one, itself or behind a view; `None` if there is none.
@@ -89,7 +96,7 @@ impl SceneMap {
         let (of_map, of_meta) = (at(MAP), at(META));
         let parse = move || {
             let matrix = world_to_ecef(&meta).map_err(|error| error.at(of_meta))?;
-            Self::parse(&map, matrix).map_err(|error| error.at(of_map))
+            MapApi::from_bytes(map, matrix).map(Self::of).map_err(|error| error.at(of_map))
         };
         let parsed = tokio::task::spawn_blocking(parse).await;
         parsed.map_err(|error| Error::internal(format!("the map of a table: {error}")))?.map(Some)
@@ -109,7 +116,8 @@ impl SceneMap {
         self.ends.get(face).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the lanes and crosswalks that touch a square, from its middle outwards, up to a number of points.
+    /// Returns the lanes and crosswalks that touch a square, from its middle outwards, up to a number of points and as much as a page draws in
+    /// time.
     pub(crate) fn around(&self, around: Ground) -> Value {
         let distance = |bounds: &[[f64; 2]; 2]| {
             let aside = |axis: usize| {
@@ -119,19 +127,26 @@ impl SceneMap {
             aside(0).hypot(aside(1))
         };
         let (lanes, crosswalks) = (self.map.lanes(), self.map.crosswalks());
-        let of = |bounds: &[[[f64; 2]; 2]], place: usize| bounds.get(place).map_or(f64::INFINITY, distance);
-        let near = |info: &tetrys_l5::map::BoundsInfo, is_lane: bool| -> Vec<(f64, bool, String)> {
+        let near = |info: &BoundsInfo, is_lane: bool| -> Vec<(f64, bool, String, [f64; 2])> {
             let places = info.indices_in_bounds(around.middle, around.radius);
-            places
-                .map(|place| (of(&info.bounds, place), is_lane, info.ids.get(place).map(|id| id.to_string()).unwrap_or_default()))
-                .collect()
+            let found = places.filter_map(|place| Some((info.bounds.get(place)?, info.ids.get(place)?)));
+            found.map(|(bounds, id)| (distance(bounds), is_lane, id.to_string(), shares(bounds, around))).collect()
         };
         let mut found = near(lanes, true);
         found.extend(near(crosswalks, false));
         found.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let (mut points, mut is_cut) = (0, false);
+        let (mut points, mut covers, mut crossings, mut is_cut) = (0, 0.0, 0.0, false);
         let (mut of_lanes, mut of_crosswalks) = (Vec::new(), Vec::new());
-        for (_, is_lane, id) in &found {
+        for (_, is_lane, id, [wide, long]) in &found {
+            let (drawn, more, most) = match is_lane {
+                true => (&mut covers, wide * long, MOST_COVERS),
+                false => (&mut crossings, wide.max(*long), MOST_CROSSINGS),
+            };
+            if *drawn + more > most {
+                is_cut = true;
+                continue;
+            }
+            *drawn += more;
             let (outlines, taken): (Vec<Value>, usize) = match is_lane {
                 true => match self.map.lane_coords(id) {
                     Ok(coords) => (vec![flat(&coords.left), flat(&coords.right)], coords.left.len() + coords.right.len()),
@@ -155,6 +170,16 @@ impl SceneMap {
         }
         json!({"lanes": of_lanes, "crosswalks": of_crosswalks, "cut": is_cut})
     }
+}
+
+/// Returns how much of the width and of the length of a square some bounds take, from 0 to 1.
+fn shares([least, most]: &[[f64; 2]; 2], around: Ground) -> [f64; 2] {
+    [0, 1].map(|axis| {
+        let (from, to) = (around.middle[axis] - around.radius, around.middle[axis] + around.radius);
+        let share = (most[axis].min(to) - least[axis].max(from)) / (to - from);
+        // A square without a size has no parts.
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    })
 }
 
 /// Returns the first table that has a map as an attachment: one of these, or one of those behind a view.

@@ -31,6 +31,9 @@ Parts = list[list[tuple[str, _tetrys.Column]]]
 Frame = TypeVar("Frame")
 Taken = TypeVar("Taken")
 
+# Maximum rows of a partition; None: that of the format. Tests lower it.
+PARTITION_ROWS: int | None = None
+
 
 def batches_of(data: Data | Iterable[Data], known: Iterable[str] = (), *, even: bool = False) -> Iterator[Data]:
     """Yields the batches of `data`, which may be a single batch, or rows. Rows get the `known` columns; see `batches_of_rows`."""
@@ -79,6 +82,22 @@ def first_of(
     return parts, batches, {name: column.type for name, column in parts[0]} | dict(schema)
 
 
+class Rows:
+    """Rows of a session in their order, in as many partitions as they need."""
+
+    def __init__(self, native: _tetrys.TableWriter) -> None:
+        self._session = native
+        self._rows = _tetrys.RowsWriter(native, PARTITION_ROWS)
+
+    def write(self, part: Sequence[tuple[str, _tetrys.Column]]) -> None:
+        """Appends rows."""
+        self._rows.write(self._session, part)
+
+    def finish(self) -> list[_tetrys.Receipt]:
+        """Returns the receipts of all partitions."""
+        return self._rows.finish()
+
+
 def written(
     native: _tetrys.TableWriter,
     data: Data | Iterable[Data],
@@ -86,15 +105,15 @@ def written(
     progress: Callable[[int], object] | None,
     before: Parts | None = None,
 ) -> _tetrys.Table:
-    """Writes all batches as one partition, and commits."""
-    partition, rows = native.partition(), 0
+    """Writes all batches as partitions in their order, and commits."""
+    writer, rows = Rows(native), 0
     for parts in itertools.chain([before or []], (parts_of(batch, schema) for batch in batches_of(data, schema))):
         for part in parts:
-            partition.write(part)
+            writer.write(part)
             rows += len(part[0][1]) if part else 0
             if progress is not None:
                 progress(rows)
-    return native.commit([partition.finish()])
+    return native.commit(writer.finish())
 
 
 def types_of(table: Table) -> dict[str, str]:

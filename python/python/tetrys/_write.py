@@ -255,7 +255,8 @@ def write_table(
         data: A dict of columns, a frame, or an iterable of such batches. Row labels of pandas that have a name are a column. Or an
             iterable of row dicts, `[{"time": 3, "lidar.points": array}, ..]`. The first dict decides: it is a row if one of its
             values is no list and no array. The columns are those of the first row and of `schema`; a value that a row lacks is null,
-            and a column that only a later row has is an error. A list of rows is one batch; of an iterator, 4 MiB are.
+            and a column that only a later row has is an error. A list of rows is one batch; of an iterator, 4 MiB are. There may be
+            any number of rows: after at most 4,194,304 of them another partition begins, at the end of a sequence where it can.
         index: Columns that are kept in the index, which readers load into memory.
         schema: Types of columns, {column: type}, such as `"f32[?,4]"`; default: the types of the first batch.
         groups: Column groups, {group: columns}: columns that are stored and read together. Default: one group for each prefix,

@@ -174,13 +174,17 @@ fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Resul
         }
     }
     cuts.push(frame.rows());
+    Ok(at_most(MAX_SEGMENT_ROWS, &cuts))
+}
+
+/// Returns the ranges between cuts, in parts of at most `most` rows: a sequence may be longer than the maximum size of a partition.
+fn at_most(most: u64, cuts: &[u64]) -> Vec<Range<u64>> {
     let mut parts: Vec<Range<u64>> = Vec::new();
     for pair in cuts.windows(2).filter(|pair| pair[0] < pair[1]) {
-        // A sequence may be longer than the maximum size of a partition.
-        let starts = (pair[0]..pair[1]).step_by(usize::try_from(MAX_SEGMENT_ROWS).unwrap_or(usize::MAX));
-        parts.extend(starts.map(|start| start..(start + MAX_SEGMENT_ROWS).min(pair[1])));
+        let starts = (pair[0]..pair[1]).step_by(usize::try_from(most).unwrap_or(usize::MAX));
+        parts.extend(starts.map(|start| start..(start + most).min(pair[1])));
     }
-    Ok(parts)
+    parts
 }
 
 /// Returns the columns that define sequences and their order, with a schema of their own.
@@ -268,5 +272,22 @@ impl FrameBatches {
     fn taken(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<ArrayRef>, usize)> {
         let paths = self.plan.paths.iter().map(|column| column.array(batch)).collect::<Result<_>>()?;
         Ok((of_columns(&self.plan.columns, batch)?, paths, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_that_is_longer_than_a_partition_lies_in_several() {
+        let parts = |most, cuts: &[u64]| at_most(most, cuts).into_iter().map(|part| (part.start, part.end)).collect::<Vec<_>>();
+        assert_eq!(parts(10, &[0, 4, 35, 45, 45]), [(0, 4), (4, 14), (14, 24), (24, 34), (34, 35), (35, 45)]);
+        assert_eq!(parts(1, &[0, 2]), [(0, 1), (1, 2)]);
+        assert_eq!(
+            parts(MAX_SEGMENT_ROWS, &[0, MAX_SEGMENT_ROWS + 1]),
+            [(0, MAX_SEGMENT_ROWS), (MAX_SEGMENT_ROWS, MAX_SEGMENT_ROWS + 1)]
+        );
+        assert!(parts(7, &[0, 0]).is_empty() && parts(7, &[0]).is_empty());
     }
 }

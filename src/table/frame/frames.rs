@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Result},
     index,
     schema::{Column, ColumnId},
-    table::Rows,
+    table::{Rows, RowsWriter, TableWriter},
     write::PartitionWriter,
 };
 
@@ -50,6 +50,17 @@ impl PartitionWriter {
     /// - Those of [`PartitionWriter::write`].
     pub async fn write_frame(&mut self, frame: &DataFrame) -> Result<()> {
         self.write(&batch_of(frame.columns(), frame.height())?).await
+    }
+}
+
+impl RowsWriter {
+    /// Writes the rows of a polars frame, as [`RowsWriter::write`] does. Columns are numbers, booleans, dates, times and texts.
+    ///
+    /// # Errors
+    /// - `Invalid`: the frame has a column of another type, or its columns do not fit the schema.
+    /// - Those of [`RowsWriter::write`].
+    pub async fn write_frame(&mut self, writer: &TableWriter, frame: &DataFrame) -> Result<()> {
+        self.write(writer, &batch_of(frame.columns(), frame.height())?).await
     }
 }
 

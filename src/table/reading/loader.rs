@@ -24,7 +24,7 @@ use crate::{
     error::{Error, Result},
     read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window},
     schema::{self, ColumnGroup, ColumnId, ColumnType},
-    table::table::Table,
+    table::{seen::seen_index_names, table::Table},
     work::{Stop, boxed, offload, yield_now},
 };
 
@@ -90,8 +90,10 @@ impl RowLoader {
         let Some(view) = table.view() else {
             return Self::of_sources([LoaderSource::of_table(table, None)].into(), table.rows());
         };
+        let hidden = &seen_index_names(table.manifest());
         let columns = view.sources.iter().enumerate().flat_map(|(number, source)| {
-            source.columns.iter().map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
+            let seen = source.columns.iter().filter(move |column| !hidden.contains(column.name.as_str()));
+            seen.map(move |column| (number, column.name.as_str(), column.id, source.type_of(column)))
         });
         // The source tables are not open yet. Their index columns have the types of the view's index columns.
         let types: HashMap<&str, &ColumnType> = table.schema().index().map(|column| (column.name.as_str(), &column.ty)).collect();
@@ -204,7 +206,7 @@ impl RowLoader {
             None => self.every_index.to_vec(),
         };
         ensure_one_type(&index)?;
-        // An index column of a view hides a group column of the same name.
+        // A frame that was joined by hand may have an index column and a group column of one name.
         let payload = self.every.iter().filter(|column| !index.iter().any(|held| held.name == column.name)).cloned();
         self.columns = index.iter().cloned().chain(payload).collect();
         self.prepared = Arc::default();

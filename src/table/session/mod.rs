@@ -2,9 +2,9 @@
 //! published (`rebasing.rs`), and without many small segments at the end (`folding.rs`).
 //!
 //! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
-//! commits, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and `planned.rs` to partitions that are known before,
-//! `files.rs` names its files and deletes them, and `sessions.rs` lists and ends what is there. `following.rs` checks that appended rows
-//! follow those of the table, and `vacant.rs` that a new table may be made.
+//! commits, `rows_writer.rs` cuts rows into partitions, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and
+//! `planned.rs` to partitions that are known before, `files.rs` names its files and deletes them, and `sessions.rs` lists and ends what
+//! is there. `following.rs` checks that appended rows follow those of the table, and `vacant.rs` that a new table may be made.
 
 mod files;
 mod folding;
@@ -14,6 +14,7 @@ mod plan;
 mod planned;
 mod publish;
 mod rebasing;
+mod rows_writer;
 #[expect(clippy::module_inception, reason = "the file of the type `Session` is called after it")]
 mod session;
 mod sessions;
@@ -30,4 +31,4 @@ pub(in crate::table) use self::{
     publish::not_pinned,
     session::{Session, lineage},
 };
-pub use self::{plan::WritePlan, sessions::SessionInfo, ticket::Ticket, writer::TableWriter};
+pub use self::{plan::WritePlan, rows_writer::RowsWriter, sessions::SessionInfo, ticket::Ticket, writer::TableWriter};

@@ -1,5 +1,7 @@
 //! Loads the index of a view: a frame with the locators of its sources, and their join maps. It equals the index that was saved.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use futures::future::try_join3;
 use polars::prelude::{Column, DataFrame, IdxCa, IdxSize, PolarsError};
@@ -11,7 +13,7 @@ use crate::{
     index::{Filling, with_locators},
     table::{
         frame::index::{Index, IndexSource, refused},
-        seen::seen_columns,
+        seen::{seen_columns, seen_index_names},
         table::Table,
     },
     work::offload_large,
@@ -40,6 +42,7 @@ impl Table {
         let view = self.view().ok_or_else(|| Error::internal("the index of a view that is none"))?;
         let rows = self.view_rows_of(objects, maps)?;
         let mut frame = self.frame_of(objects, columns, categorical)?;
+        let hidden = &seen_index_names(self.manifest());
         let whole = frame.clone();
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
         for (number, (source, (table, tag))) in view.sources.iter().zip(tables.iter().zip(tags(tables)?)).enumerate() {
@@ -54,7 +57,7 @@ impl Table {
                 partners: rows.partners[number].clone(),
                 lists: rows.lists[number].clone(),
                 whole: every.then(|| whole.clone()),
-                ..without_rows(table, tag, source)
+                ..without_rows(table, tag, source, hidden)
             });
         }
         Ok(Index::of(frame, sources.into()))
@@ -66,23 +69,25 @@ impl Table {
     pub(crate) async fn index_without_rows(&self) -> Result<Index> {
         let Some(view) = self.view() else { return self.empty_index() };
         let tables = self.sources().await?;
+        let hidden = &seen_index_names(self.manifest());
         let mut frame = Filling::new(&self.described(&seen_columns(self.manifest())), 0, false)?.finish()?;
         let mut sources: Vec<IndexSource> = Vec::with_capacity(tables.len());
         for (source, (table, tag)) in view.sources.iter().zip(tables.iter().zip(tags(&tables)?)) {
             frame = with_locators(&frame, tag, 0..0)?;
-            sources.push(without_rows(table, tag, source));
+            sources.push(without_rows(table, tag, source, hidden));
         }
         Ok(Index::of(frame, sources.into()))
     }
 }
 
-/// Returns a source of a view whose rows are not loaded.
-fn without_rows(table: &Table, tag: u16, source: &ViewSource) -> IndexSource {
+/// Returns a source of a view whose rows are not loaded, without the group columns of `hidden` names.
+fn without_rows(table: &Table, tag: u16, source: &ViewSource, hidden: &HashSet<&str>) -> IndexSource {
+    let columns = source.columns.iter().filter(|column| !hidden.contains(column.name.as_str()));
     IndexSource {
         table: table.clone(),
         tag,
         base: source.base,
-        columns: source.columns.iter().map(|column| (column.name.clone(), column.id)).collect(),
+        columns: columns.map(|column| (column.name.clone(), column.id)).collect(),
         index: source.index.iter().map(|column| (column.name.clone(), column.id)).collect(),
         partners: None,
         lists: None,

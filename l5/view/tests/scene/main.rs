@@ -7,11 +7,19 @@ mod road;
 #[path = "../../../../view/tests/browser/runner.rs"]
 mod runner;
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
-use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, UInt32Array, cast::AsArray, types::UInt64Type};
+use arrow_array::{
+    ArrayRef, FixedSizeListArray, Float64Array, Int32Array, LargeListArray, LargeStringArray, RecordBatch, StructArray,
+    UInt32Array, UInt64Array, cast::AsArray, new_empty_array, types::UInt64Type,
+};
 use serde_json::{Value, json};
-use tetrys::{Merge, Schema, Store, StoreOptions, Table, WriteOptions, ingest::IngestOptions};
+use tetrys::{
+    ColumnType, IndexTails, Merge, Preset, Schema, Store, StoreOptions, Table, WriteOptions,
+    arrow::{buffer::OffsetBuffer, schema::DataType},
+    extension::write_partitions,
+    ingest::IngestOptions,
+};
 use tetrys_l5::{
     Dataset, GeneratorSettings,
     arrays::Frames,
@@ -427,6 +435,32 @@ fn a_map_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn a_map_of_more_than_a_page_draws_in_time_is_cut_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    block_on(async {
+        let zarr = folder.path().join("zarr");
+        GeneratorSettings { frames_per_scene: 5, ..Default::default() }.generate(&zarr).unwrap();
+        let store = Store::open(folder.path().join("table").to_str().unwrap()).unwrap();
+        let table = ingest(&Dataset::open(&zarr).unwrap(), store, &IngestOptions::default(), |_| {}).await.unwrap();
+        for (map, query, expected) in [
+            // As wide as the square, or wider.
+            (road::squares(20_000, 1_000, 400.0), "radius=100", (64, 256, true)),
+            // A little less than a quarter of its width, and than a sixteenth of it.
+            (road::squares(300, 5_000, 99.9), "radius=200", (256, 4_104, true)),
+            (road::squares(100, 200, 100.0), "radius=200", (100, 200, false)),
+            (road::squares(100, 200, 4.0), "radius=1000", (100, 200, false)),
+            // A square without a size.
+            (road::squares(100, 300, 4.0), "radius=0", (100, 300, false)),
+        ] {
+            let server = served(vec![Source::of_table(table.clone())], Some(&map)).await;
+            let ground = ask(&server, &format!("/api/ground?table=0&x=0&y=0&{query}")).json();
+            let count = |of: &str| ground[of].as_array().unwrap().len();
+            assert_eq!((count("crosswalks"), count("lanes"), ground["cut"] == json!(true)), expected, "{query}");
+        }
+    });
+}
+
+#[test]
 fn silly_requests_get_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
@@ -496,5 +530,95 @@ fn an_answer_takes_as_many_requests_however_large_the_table_is() {
             assert!(counted[0].1 <= 40, "{counts:?}");
         }
         assert_eq!(counts[0], counts[2], "of one version and of a hundred");
+    });
+}
+
+/// Returns a column of frames without agents, of a type that varies in its first extent, or of zeros for a type of one shape.
+fn zeros(ty: &str, rows: usize) -> ArrayRef {
+    let ty: ColumnType = ty.parse().unwrap();
+    let ColumnType::Tensor { shape, .. } = &ty else { panic!("{ty}") };
+    let (fields, shape) = match ty.arrow() {
+        DataType::FixedSizeList(item, size) => {
+            let zeros: ArrayRef = Arc::new(Float64Array::from(vec![0.0; rows * size as usize]));
+            return Arc::new(FixedSizeListArray::new(item, size, zeros, None));
+        }
+        DataType::Struct(fields) => (fields, shape),
+        other => panic!("{other}"),
+    };
+    let (DataType::LargeList(item), DataType::FixedSizeList(extent, rank)) = (fields[0].data_type(), fields[1].data_type())
+    else {
+        panic!("{fields:?}")
+    };
+    let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(0, rows));
+    let data = LargeListArray::new(Arc::clone(item), offsets, new_empty_array(item.data_type()), None);
+    let extents = (0..rows).flat_map(|_| shape.iter().map(|extent| extent.unwrap_or(0) as i32));
+    let shapes = FixedSizeListArray::new(Arc::clone(extent), *rank, Arc::new(Int32Array::from_iter_values(extents)), None);
+    Arc::new(StructArray::new(fields.clone(), vec![Arc::new(data), Arc::new(shapes)], None))
+}
+
+/// Writes so many frames without agents to a server of S3. The first frames of two tables are the same.
+async fn empty_frames(server: &S3, name: &str, rows: u64) -> Table {
+    const COLUMNS: [(&str, &str); 6] = [
+        ("ego.translation", "f64[3]"),
+        ("ego.rotation", "f64[3,3]"),
+        ("agents.pose.centroid", "f64[?,2]"),
+        ("agents.pose.yaw", "f32[?]"),
+        ("agents.pose.extent", "f32[?,3]"),
+        ("agents.pose.track_id", "u64[?]"),
+    ];
+    let (ego, pose) = COLUMNS.split_at(2);
+    let schema =
+        Schema::builder().index("frame", "u64").group("ego", ego.to_vec()).group("agents.pose", pose.to_vec()).build().unwrap();
+    let store = Store::open_with(&format!("s3://data/{name}"), &StoreOptions::only(server.options())).unwrap();
+    // Small indexes have tails too, so that both tables read their index by rows.
+    let options = WriteOptions::default().preset(Preset::Fast).index_tails(IndexTails::All);
+    let writer = Table::create_in(store, schema, options).await.unwrap();
+    let partitions = (0..rows).step_by(100_000).map(|first| first..(first + 100_000).min(rows)).collect();
+    let batch = |rows: Range<u64>| {
+        let count = (rows.end - rows.start) as usize;
+        let frames: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows));
+        let columns = COLUMNS.map(|(name, ty)| (name, zeros(ty, count)));
+        let batch = RecordBatch::try_from_iter(std::iter::once(("frame", frames)).chain(columns)).unwrap();
+        Ok(std::iter::once(Ok(batch)))
+    };
+    write_partitions(writer, partitions, 0, batch, |_| {}, |_| {}).await.unwrap()
+}
+
+#[test]
+fn a_frame_takes_as_many_requests_for_payload_in_a_table_of_a_million_rows() {
+    block_on(async {
+        let s3 = S3::start();
+        s3.create_bucket("data");
+        let small = empty_frames(&s3, "small", 10_000).await;
+        let large = empty_frames(&s3, "large", 1_000_000).await;
+        let mut newest = large.clone();
+        for number in 0..99 {
+            newest = newest.edit().set_property("number", number).commit().await.unwrap();
+        }
+        assert_eq!((small.rows(), large.rows(), newest.version()), (10_000, 1_000_000, 100));
+        let mut counts = Vec::new();
+        for table in [&small, &large, &newest] {
+            let table = Table::open_version_in(table.store().clone(), table.version()).await.unwrap();
+            let (last, mut counted) = (table.rows() - 5_000, Vec::new());
+            let server = served(vec![Source::of_table(table)], None).await;
+            for row in [5_000, 30, 8_000, last] {
+                s3.take_requests();
+                let answer = scene(&server, 0, row);
+                assert_eq!((&answer["failures"], &answer["there"]), (&json!({}), &json!(true)), "row {row}");
+                let requests = s3.take_requests();
+                let of_chunks = requests.iter().filter(|request| request.key.contains("chunks/")).count();
+                counted.push((of_chunks, requests.len()));
+            }
+            counts.push(counted);
+        }
+        println!("{counts:?}");
+        // The ego car and the poses, and the rows around of both; the pages of the index; and first the layouts.
+        for counted in &counts {
+            assert!(counted.iter().all(|(of_chunks, _)| *of_chunks <= 6), "{counts:?}");
+            assert!(counted[0].1 <= 40 && counted.iter().skip(1).all(|(_, all)| *all <= 12), "{counts:?}");
+        }
+        let payload = |counted: &[(usize, usize)]| counted.iter().take(3).map(|(of_chunks, _)| *of_chunks).collect::<Vec<_>>();
+        assert_eq!(payload(&counts[0]), payload(&counts[1]), "of ten thousand rows and of a million: {counts:?}");
+        assert_eq!(counts[1], counts[2], "of one version and of a hundred");
     });
 }

@@ -56,6 +56,22 @@ fn element(name: &str, kind: u64, content: &[u8]) -> Vec<u8> {
     field(2, &joined([field(1, &id(name)), field(2, &field(kind, content))]))
 }
 
+/// Returns a map of crosswalks and of lanes that are squares around the origin, m.
+pub(crate) fn squares(crosswalks: usize, lanes: usize, side: f64) -> SceneMap {
+    let half = side / 2.0;
+    let (left, right) = ([[-half, half], [half, half]], [[-half, -half], [half, -half]]);
+    let outline = chain(&[left[0], left[1], right[1], right[0]], 3);
+    let lane = joined([field(3, &chain(&left, 1)), field(4, &chain(&right, 1))]);
+    let mut map = Vec::new();
+    for number in 0..crosswalks {
+        map.extend(element(&format!("crosswalk {number}"), 4, &joined([outline.clone(), field(16, &[])])));
+    }
+    for number in 0..lanes {
+        map.extend(element(&format!("lane {number}"), 3, &lane));
+    }
+    SceneMap::parse(&map, WORLD_TO_ECEF).unwrap()
+}
+
 /// Returns a map of the first scene of a generated table.
 pub(crate) async fn along(frames: &FrameTable) -> SceneMap {
     let scene = frames.scenes()[0].frames.clone();

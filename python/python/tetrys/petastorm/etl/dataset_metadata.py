@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..._arguments import texts
+from ..._data import Rows, parts_of
 from ..._errors import imported, short
 from ..._tetrys import Invalid, NotFound
 from ..._table import Table
-from ..._write import Partition, Writer
+from ..._write import Writer
 from ..._ingest_petastorm import read_petastorm_metadata
 from .._source import opened, shown, table_url
 from .._stored import SCHEMA, codec_property, dtype_name, field_of
@@ -206,7 +207,7 @@ class DatasetWriter:
         self._cells = [_Cell(field) for field in schema.fields.values()]
         self._options = dict(options)
         self._writer: Writer | None = None
-        self._partition: Partition | None = None
+        self._rows: Rows | None = None
         self._is_written = False
 
     def write(self, rows: Any) -> None:
@@ -231,12 +232,14 @@ class DatasetWriter:
             rest = None
         if rest is None:
             raise WrongType(f"rows: expected dicts, or a Spark DataFrame, found {found(rows)}")
-        if self._is_written and self._partition is None:
+        if self._is_written and self._rows is None:
             raise WrongValue("the DataFrame was published already: write all rows as one DataFrame, or all rows as dicts")
         while part := list(itertools.islice(rest, _ROWS)):
             batch = [self._row(number, row) for number, row in enumerate(part)]
             names = list(self._types())
-            self._open().write({name: [row[name] for row in batch] for name in names})
+            writer, rows_of_session = self._open()
+            for columns in parts_of({name: [row[name] for row in batch] for name in names}, writer.schema):
+                rows_of_session.write(columns)
 
     def _row(self, number: int, row: Any) -> dict[str, Any]:
         if not isinstance(row, Mapping):
@@ -262,13 +265,13 @@ class DatasetWriter:
         groups = {cell.field.name: [name for name in cell.types if name in there] for cell in self._cells if cell.field.name not in chosen}
         return {"groups": groups, **options}
 
-    def _open(self) -> Partition:
-        if self._partition is None:
+    def _open(self) -> tuple[Writer, Rows]:
+        if self._writer is None or self._rows is None:
             types = self._types()
             self._writer = Writer(self.url, schema=types, properties=self._property(), **self._layout(types))
-            self._partition = self._writer.partition()
+            self._rows = Rows(self._writer._native)
             self._is_written = True
-        return self._partition
+        return self._writer, self._rows
 
     def _property(self) -> dict[str, Any]:
         return {SCHEMA: {"name": self._schema._name, "fields": list(self._schema.fields)}}
@@ -292,8 +295,8 @@ class DatasetWriter:
 
     def _finish(self) -> Table:
         """Publishes the rows, and records the schema."""
-        if self._writer is not None and self._partition is not None:
-            table = self._writer.commit([self._partition.finish()])
+        if self._writer is not None and self._rows is not None:
+            table = self._writer.commit(self._rows.finish())
         else:
             try:
                 table = Table(self.url)
