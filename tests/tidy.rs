@@ -694,8 +694,8 @@ fn the_checks_see_what_they_should_see() {
                 pub(super) e: u64,\n    f: u64,\n}\n\npub struct G {\n    pub h: u64,\n}\n\nimpl<'a> C {\n    pub fn i(mut self) -> Self {\n        self\n    }\n\n    pub fn j(\n        \
                 mut self,\n    ) -> Result<Self> {\n    }\n}\n";
     let found = structs::structs(code);
-    let said: Vec<_> = found.iter().map(|found| (found.name.as_str(), found.public_fields, found.private_fields)).collect();
-    assert_eq!(said, [("A", 1, 0), ("C", 1, 2), ("G", 1, 0)]);
+    let fields: Vec<_> = found.iter().map(|found| (found.name.as_str(), found.public_fields, found.private_fields)).collect();
+    assert_eq!(fields, [("A", 1, 0), ("C", 1, 2), ("G", 1, 0)]);
     assert_eq!(found.iter().map(structs::Struct::is_literal).collect::<Vec<_>>(), [false, false, true]);
     assert!(found[0].has_default(code) && !found[1].has_default(code));
     assert_eq!(structs::builders(code), ["C".to_owned()].into());

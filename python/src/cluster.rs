@@ -247,12 +247,12 @@ impl SplitBatches {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Parts>> {
         let next = wait(py, async {
-            let mut held = self.batches.lock().await;
-            let batches = match held.take() {
+            let mut guard = self.batches.lock().await;
+            let batches = match guard.take() {
                 Some(batches) => batches,
                 None => self.loader.batches(ranges_of(&self.rows), self.batch_bytes, self.windows.clone())?.boxed(),
             };
-            held.insert(batches).next().await.transpose()
+            guard.insert(batches).next().await.transpose()
         });
         let times = || self.windows.iter().map(|(_, window)| Some(window.len())).chain(std::iter::repeat(None));
         Ok(next?.map(|parts| parts.iter().zip(times()).map(|(part, time)| (Rows(part.rows().clone()), time)).collect()))

@@ -296,7 +296,7 @@ impl DataLoader {
             let differs = match (&*first.sources.0, &*loader.sources.0) {
                 _ if loader.mix.is_some() => Some("is a mix itself".to_owned()),
                 _ if loader.shards != first.shards => {
-                    Some(format!("has {}, expected {}, as loader 0 has", loader.shards.said(), first.shards.said()))
+                    Some(format!("has {}, expected {}, as loader 0 has", loader.shards.describe(), first.shards.describe()))
                 }
                 ([first], [source]) => source.differs(first),
                 _ => None,

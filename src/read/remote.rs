@@ -17,9 +17,9 @@ use crate::{
 /// # Errors
 /// As [`super::execute()`].
 pub(super) async fn read(stores: &Stores, reading: Reading, flights: &Flights) -> Result<Columns> {
-    let mut boarded = flights.board(stores, reading.plan.clone(), &reading.cache)?;
+    let mut boarded = flights.join(stores, reading.plan.clone(), &reading.cache)?;
     let read = async {
-        let fetched = boarded.arrive().await?;
+        let fetched = boarded.wait().await?;
         if boarded.joins() {
             boarded.take_cached(&reading.cache);
         }

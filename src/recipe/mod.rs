@@ -229,7 +229,7 @@ impl Kind {
         }
     }
 
-    fn said(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Text => "a text",
             Self::Texts => "a list of texts",
@@ -411,7 +411,11 @@ fn check_words(value: &Value, place: &str, words: &[(&str, Kind)], older: &[&str
     for (name, value) in found {
         match words.iter().find(|(word, _)| word == name) {
             Some((_, kind)) if !value.is_null() && !kind.holds(value) => {
-                return Err(Error::invalid(format!("recipe: `{name}` in {place} is {}, expected {}", short(value), kind.said())));
+                return Err(Error::invalid(format!(
+                    "recipe: `{name}` in {place} is {}, expected {}",
+                    short(value),
+                    kind.describe()
+                )));
             }
             None if !older.contains(&name.as_str()) => return Err(unknown("word", name, place, known())),
             _ => {}

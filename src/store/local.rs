@@ -19,7 +19,7 @@ use std::sync::{
 use bytes::Bytes;
 
 use super::{
-    buffers::{self, Lent},
+    buffers::{self, PooledBuffer},
     direct,
     failure::{self, Doing},
     name,
@@ -190,10 +190,10 @@ impl LocalFiles {
 
     /// Closes the handles of this store.
     pub(super) fn forget_all(&self) {
-        let held =
+        let open =
             handles().map(|mut handles| handles.open.extract_if(|(store, _), _| *store == self.number).collect::<Vec<_>>());
         // Closed without the lock.
-        drop(held);
+        drop(open);
     }
 
     /// Returns the open file of a request and checks that it is as long as the request states.
@@ -206,8 +206,8 @@ impl LocalFiles {
     }
 
     fn handle(&self, name: &Arc<str>) -> Result<Arc<Handle>> {
-        let held = handles().and_then(|mut handles| handles.get(self.number, name));
-        if let Some(handle) = held {
+        let open = handles().and_then(|mut handles| handles.get(self.number, name));
+        if let Some(handle) = open {
             return Ok(handle);
         }
         let handle = Arc::new(self.open(name)?);
@@ -313,7 +313,7 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
         None => {
             let mut buffer = failure::reserve(bytes, name, url)?;
             let read = fill(&range, |_, at| read_new(file, &mut buffer, at));
-            (read, Lent::from(buffer))
+            (read, PooledBuffer::from(buffer))
         }
     };
     match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {

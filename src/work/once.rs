@@ -59,8 +59,8 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
 
     /// Returns the load that another caller in this lane has begun.
     fn join(&self) -> Option<Flight<T>> {
-        let held = self.load.lock()?;
-        let flight = held.as_ref().filter(|(of, _)| *of == Lane::current()).and_then(|(_, load)| load.upgrade())?;
+        let guard = self.load.lock()?;
+        let flight = guard.as_ref().filter(|(of, _)| *of == Lane::current()).and_then(|(_, load)| load.upgrade())?;
         // A failed load is over: its remaining holders only read its outcome.
         (!flight.has_failed()).then_some(flight)
     }
@@ -68,8 +68,8 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
     /// Begins a load that others can join.
     fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Flight<T> {
         let flight = Flight::new(load);
-        if let Some((mut held, load)) = self.load.lock().zip(flight.downgrade()) {
-            *held = Some((Lane::current(), load));
+        if let Some((mut guard, load)) = self.load.lock().zip(flight.downgrade()) {
+            *guard = Some((Lane::current(), load));
         }
         flight
     }

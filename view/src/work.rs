@@ -75,7 +75,7 @@ mod tests {
             let turn: Turn = Arc::new(Arc::clone(&turns).acquire_owned().await.unwrap());
             let (begun, begins) = tokio::sync::oneshot::channel();
             let (end, ends) = mpsc::channel::<()>();
-            let (told, tells) = tokio::sync::oneshot::channel();
+            let (sender, tells) = tokio::sync::oneshot::channel();
             let waiting = tokio::spawn(async move {
                 let work = move |stop: &Stop| {
                     stop.check()?;
@@ -83,7 +83,7 @@ mod tests {
                     while stop.check().is_ok() {
                         std::thread::yield_now();
                     }
-                    told.send(()).unwrap();
+                    sender.send(()).unwrap();
                     ends.recv().unwrap();
                     Ok(())
                 };

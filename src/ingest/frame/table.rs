@@ -148,9 +148,9 @@ const PARTITIONS: u64 = 1_000_000;
 /// Cuts the rows into partitions: at the first sequence start after `target` rows, or at the maximum size of a partition.
 fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Result<Vec<Range<u64>>> {
     if frame.rows() / target.clamp(1, MAX_SEGMENT_ROWS) >= PARTITIONS {
-        let said = format!("{} in partitions of {target}: more than {PARTITIONS} partitions", counted(frame.rows(), "row"));
+        let message = format!("{} in partitions of {target}: more than {PARTITIONS} partitions", counted(frame.rows(), "row"));
         return Err(
-            Error::invalid(format!("{said}; expected fewer rows, or more rows in a partition")).at(frame.path().display())
+            Error::invalid(format!("{message}; expected fewer rows, or more rows in a partition")).at(frame.path().display())
         );
     }
     let mut cuts = vec![0];
@@ -224,7 +224,7 @@ impl Plan {
             plan: Arc::clone(self),
             batches: frame.batches(range.clone(), &roots)?,
             first: range.start,
-            held: None,
+            pending: None,
         })
     }
 }
@@ -236,27 +236,27 @@ pub(super) struct FrameBatches {
     /// Row number in the frame of the first row in `held`, or of the next batch.
     first: u64,
     /// A batch, the paths for its rows, and how many of its rows are done.
-    held: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
+    pending: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
 }
 
 impl Iterator for FrameBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.held.is_none() {
+        if self.pending.is_none() {
             match self.batches.next()?.and_then(|batch| self.taken(&batch)) {
-                Ok(held) => self.held = Some(held),
+                Ok(pending) => self.pending = Some(pending),
                 Err(error) => return Some(Err(error)),
             }
         }
-        let (batch, paths, done) = self.held.take()?;
+        let (batch, paths, done) = self.pending.take()?;
         let rows = match paths.is_empty() {
             true => Ok(batch.clone()),
             false => self.plan.files.beside(&batch, &paths, done, self.first),
         };
         if let Ok(rows) = &rows {
             match done + rows.num_rows() {
-                done if done < batch.num_rows() => self.held = Some((batch, paths, done)),
+                done if done < batch.num_rows() => self.pending = Some((batch, paths, done)),
                 _ => self.first += batch.num_rows() as u64,
             }
         }

@@ -276,7 +276,7 @@ impl Paced {
                     return Err(cause::last(Known { kind, text: format!("{text} ({tried})") }));
                 }
                 Some((known, Again::Never)) => return Err(cause::last(known)),
-                None => return Err(cause::told(&error, idempotent)),
+                None => return Err(cause::with_cause(&error, idempotent)),
             }
         }
     }

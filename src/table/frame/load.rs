@@ -82,7 +82,7 @@ impl Table {
                 Decoded::All(decoding) => return Ok((decoding, reads)),
                 // One damaged part costs one segment. With several, no part is trusted: each restart reads the segments before again.
                 Decoded::OtherRows(place, read) => match reads.get_mut(place) {
-                    Some(held) if is_first => *held = read,
+                    Some(value) if is_first => *value = read,
                     _ => {
                         let segments = &self.manifest().segments;
                         let whole = |read: &mut SegmentRead| {

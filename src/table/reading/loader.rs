@@ -205,7 +205,7 @@ impl RowLoader {
         };
         ensure_one_type(&index)?;
         // An index column of a view hides a group column of the same name.
-        let payload = self.every.iter().filter(|column| !index.iter().any(|held| held.name == column.name)).cloned();
+        let payload = self.every.iter().filter(|column| !index.iter().any(|existing| existing.name == column.name)).cloned();
         self.columns = index.iter().cloned().chain(payload).collect();
         self.prepared = Arc::default();
         Ok(self)

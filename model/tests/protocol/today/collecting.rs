@@ -25,15 +25,15 @@ impl Today {
             .map(|((version, successor), _)| (*version, successor.written))
             .collect();
         let mut plan = Plan::default();
-        let held = loop {
+        let needed_names = loop {
             let goes = !unneeded | marks | is_marked;
             let stays = |(version, successor): &&(Manifest, u8)| !state.is_old(*successor) || version.names & !goes != 0;
-            let held = expired.iter().filter(stays).fold(0, |all, (version, _)| all | version.names);
-            let left = marks & !held;
+            let needed_names = expired.iter().filter(stays).fold(0, |all, (version, _)| all | version.names);
+            let left = marks & !needed_names;
             if left == marks {
                 let gone = expired.iter().filter(|version| !stays(version));
                 plan.manifests = gone.fold(0, |all, (version, _)| all | 1 << version.version);
-                break held;
+                break needed_names;
             }
             marks = left;
         };
@@ -41,7 +41,7 @@ impl Today {
         for object in bits(unneeded) {
             let bit = 1 << object;
             match () {
-                () if is_marked & bit != 0 => plan.objects |= bit & !held,
+                () if is_marked & bit != 0 => plan.objects |= bit & !needed_names,
                 () if marks & bit != 0 => (plan.objects, deleting) = (plan.objects | bit, deleting | bit),
                 () if condemned_since[object].is_some() || state.is_old(state.objects[object] - 1) => condemned |= bit,
                 () => {}
