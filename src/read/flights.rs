@@ -23,7 +23,7 @@ use crate::{
     error::{Error, Result},
     id::ChunkId,
     store::{SPLIT_ABOVE, Stores, range_parts},
-    work::{self, BoundedLock, Lane},
+    work::{self, BoundedLock, Executor},
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
@@ -51,7 +51,7 @@ struct Place {
 /// A range in flight.
 struct Entry {
     end: u64,
-    lane: Lane,
+    executor: Executor,
     flight: WeakFlight,
     /// The index of the range within its flight.
     number: usize,
@@ -106,11 +106,11 @@ impl Flights {
     /// # Errors
     /// - `Internal`: the plan names an owner without a store, or a range has no flight.
     pub(super) fn join(&self, stores: &Stores, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<JoinedRead<'_>> {
-        let lane = Lane::current();
+        let executor = Executor::current();
         let mut entries = self.0.lock();
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {
-            let hits = entries.as_ref().map(|entries| find(entries, lane, cache.source, group)).unwrap_or_default();
+            let hits = entries.as_ref().map(|entries| find(entries, executor, cache.source, group)).unwrap_or_default();
             // A flight is removed after its blocks are cached. So a block whose flight has just been removed is in the cache.
             let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
             let found = take_cached(group, cache, |block| !is_hit(block));
@@ -134,7 +134,7 @@ impl Flights {
                 }
                 let place = Place { source: cache.source, owner: range.owner, chunk: range.chunk, start: range.range.start };
                 if let Some((entries, flight)) = entries.as_mut().zip(flight.downgrade()) {
-                    entries.insert(place, Entry { end: range.range.end, lane, flight, number });
+                    entries.insert(place, Entry { end: range.range.end, executor, flight, number });
                     places.push(place);
                 }
             }
@@ -242,7 +242,7 @@ fn take_cached(group: &mut GroupPlan, cache: &CachedBlocks, wanted: impl Fn(usiz
 }
 
 /// Finds the byte ranges of a group that are in flight. The keys are the block and the index of the sub-range within the block.
-fn find(entries: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
+fn find(entries: &BTreeMap<Place, Entry>, executor: Executor, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
     let mut hits = BTreeMap::new();
     if entries.is_empty() {
         return hits;
@@ -255,7 +255,7 @@ fn find(entries: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &Gro
             // A read of few bytes does not wait for a much longer range.
             let flying = entry.end - place.start;
             let soon = flying <= SPLIT_ABOVE || flying / 2 <= bytes.end - bytes.start;
-            if entry.lane == lane
+            if entry.executor == executor
                 && entry.end >= bytes.end
                 && soon
                 && let Some(flight) = entry.flight.upgrade()

@@ -210,9 +210,9 @@ impl PooledBuffer {
 
 impl From<Vec<u8>> for PooledBuffer {
     fn from(buffer: Vec<u8>) -> Self {
-        let mut lent = Self { buffer, counted: 0 };
-        lent.count();
-        lent
+        let mut pooled = Self { buffer, counted: 0 };
+        pooled.count();
+        pooled
     }
 }
 
@@ -271,12 +271,12 @@ mod tests {
         assert_eq!(again.as_ref(), vec![7; odd - 5], "the buffer dropped just now");
         assert!(take(odd - 5).is_none_or(|other| other.as_ptr() != again.as_ptr()), "lent twice");
         drop(again);
-        assert!(take(odd / 2 - 1).is_none_or(|lent| lent.capacity() != odd), "over twice as long as asked for");
+        assert!(take(odd / 2 - 1).is_none_or(|pooled| pooled.capacity() != odd), "over twice as long as asked for");
         let shared = PooledBuffer::of_len(odd).into_arrow();
         let at = shared.as_ptr();
         let part = shared.slice_with_length(5, 10);
         drop(shared);
-        assert!(take(odd).is_none_or(|lent| lent.as_ptr() != at), "lent while a part of it is held");
+        assert!(take(odd).is_none_or(|pooled| pooled.as_ptr() != at), "lent while a part of it is held");
         drop(part);
         let empty = PooledBuffer::with_capacity(odd);
         assert_eq!((empty.len(), empty.as_ptr()), (0, at));
@@ -290,7 +290,7 @@ mod tests {
         for round in 0..300 {
             let several: Vec<PooledBuffer> =
                 (0..4).map(|number| PooledBuffer::with_capacity(odd + (round * 7919 + number) * 977 % (8 * odd))).collect();
-            most = most.max(several.iter().map(|lent| lent.capacity()).sum());
+            most = most.max(several.iter().map(|pooled| pooled.capacity()).sum());
             drop(several);
             let kept = with(|free| (free.bytes, free.buffers.iter().map(Vec::capacity).sum::<usize>())).expect("free");
             assert!(kept.0 == kept.1 && kept.0 <= 2 * most, "{kept:?} kept, {most} used at a time");

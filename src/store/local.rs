@@ -302,7 +302,7 @@ pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -
 fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
     let bytes = range.end - range.start;
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let (read, lent) = match buffers::take(len) {
+    let (read, pooled) = match buffers::take(len) {
         Some(mut kept) => {
             // The buffer is never truncated: a longer read can use the rest of it without clearing memory.
             if kept.len() < len {
@@ -318,7 +318,7 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
     };
     match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {
         read if read < bytes => Err(short(read)),
-        _ => Ok(Bytes::from_owner(lent).slice(..len)),
+        _ => Ok(Bytes::from_owner(pooled).slice(..len)),
     }
 }
 

@@ -24,13 +24,13 @@ use crate::error::{Error, Result};
 
 /// The process and the runtime that drive a future.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lane {
+pub(crate) struct Executor {
     pub(crate) process: Process,
     runtime: Option<Id>,
 }
 
-impl Lane {
-    /// Returns the lane of the caller.
+impl Executor {
+    /// Returns the executor of the caller.
     pub(crate) fn current() -> Self {
         Self { process: Process::current(), runtime: Handle::try_current().ok().map(|runtime| runtime.id()) }
     }

@@ -223,7 +223,7 @@ mod tests {
     fn a_panic_of_a_thread_that_holds_the_lock_leaves_it_usable() {
         let lock = BoundedLock::new(7);
         let panics = || {
-            let _held = lock.lock();
+            let _guard = lock.lock();
             panic!("while the lock is held");
         };
         assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
