@@ -150,7 +150,7 @@ pub(crate) fn window_length(window: &Bound<'_, PyAny>) -> PyResult<usize> {
 type Ranges = Vec<(u64, u64)>;
 
 /// Rows, stored bytes, and bytes in memory.
-type Split = (Ranges, u64, u64);
+type SplitParts = (Ranges, u64, u64);
 
 fn ranges_of(rows: &Ranges) -> Vec<Range<u64>> {
     rows.iter().map(|(start, end)| *start..*end).collect()
@@ -181,7 +181,7 @@ pub(crate) fn cluster_splits(
     rows: Option<Ranges>,
     count: Option<u64>,
     bytes: Option<u64>,
-) -> PyResult<Vec<Split>> {
+) -> PyResult<Vec<SplitParts>> {
     let loader = loader.with(None)?;
     let rows = rows.map_or_else(|| std::iter::once(0..loader.len()).collect(), |rows| ranges_of(&rows));
     let size = count.map(SplitSize::Count).or(bytes.map(SplitSize::Bytes)).unwrap_or_default();

@@ -78,11 +78,11 @@ pub async fn ingest(
 }
 
 /// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
-pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
+pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<FramePlan>> {
     let files = Files::new(settings.root_of(frame), settings)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
-    Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
+    Ok(Arc::new(FramePlan { columns, paths: paths.collect::<Result<_>>()?, files }))
 }
 
 /// Writes all rows of a frame as one partition of a session that this process has joined. Returns the receipt for the commit.
@@ -210,14 +210,14 @@ fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatc
 }
 
 /// Columns and files to read for each row.
-pub(super) struct Plan {
+pub(super) struct FramePlan {
     columns: Vec<FrameColumn>,
     /// Column of paths for each blob.
     paths: Vec<FrameColumn>,
     files: Files,
 }
 
-impl Plan {
+impl FramePlan {
     pub(super) fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<FrameBatches> {
         let roots: Vec<&str> = self.columns.iter().chain(&self.paths).map(|column| column.root.as_str()).collect();
         Ok(FrameBatches {
@@ -231,7 +231,7 @@ impl Plan {
 
 /// Batches with the columns of the table's schema.
 pub(super) struct FrameBatches {
-    plan: Arc<Plan>,
+    plan: Arc<FramePlan>,
     batches: Batches,
     /// Row number in the frame of the first row in `held`, or of the next batch.
     first: u64,

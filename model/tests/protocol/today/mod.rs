@@ -71,11 +71,11 @@ pub(crate) enum Next {
     /// A collector reads everything and makes a plan: `plan::survey`.
     Survey,
     /// It publishes the lists: `Survey::publish`.
-    Publish(Manifest, Plan),
+    Publish(Manifest, GarbagePlan),
     /// It deletes: `Survey::carry_out`.
-    Delete(Plan),
+    Delete(GarbagePlan),
     /// It looks again, after the receipts, whether nobody creates the table: `collect_abandoned`.
-    Again(Plan),
+    Again(GarbagePlan),
     /// A borrower that has put its pin (`Owners::pin`) looks whether the owner keeps what it uses: `Owners::marked`.
     CheckOwner,
     /// It claims its version.
@@ -87,7 +87,7 @@ pub(crate) enum Next {
 
 /// The manifests, objects and sessions that a collector deletes, as bit masks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Plan {
+pub(crate) struct GarbagePlan {
     manifests: u16,
     objects: u16,
     sessions: u16,

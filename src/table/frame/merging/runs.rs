@@ -52,7 +52,7 @@ pub(super) struct Step {
 
 /// A plan, and the places of the keys that are equal within a run.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct MergePlan {
     pub(super) steps: Vec<Step>,
     pub(super) clustered: Vec<usize>,
 }
@@ -81,13 +81,13 @@ pub(super) async fn plan(
     merge: &Merge,
     most: u64,
     memory: u64,
-) -> Result<Option<Plan>> {
+) -> Result<Option<MergePlan>> {
     let Some(keys) = Keys::of(left, right, merge) else { return Ok(None) };
     let runs = right_runs(right, &keys, merge, memory).await.map_err(|error| at_source(sources, 1, error))?;
     let Some(runs) = runs else { return Ok(None) };
     let steps = left_steps((left, right), (&keys, merge), &runs, most, memory).await;
     let Some(steps) = steps.map_err(|error| at_source(sources, 0, error))? else { return Ok(None) };
-    Ok(Some(Plan { steps, clustered: keys.clustered }))
+    Ok(Some(MergePlan { steps, clustered: keys.clustered }))
 }
 
 impl Keys {

@@ -31,7 +31,7 @@ use crate::{
 /// - `Conflict`: both changed the same part differently. The message names the part.
 /// - `Corrupt`: an index, layout or hashes object is damaged.
 /// - Errors of the store.
-pub(in crate::table) async fn rebased(store: &Store, base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
+pub(in crate::table) async fn rebase(store: &Store, base: &Manifest, ours: &Manifest, theirs: &Manifest) -> Result<Manifest> {
     let sides = Sides::of(store, [base, ours, theirs]);
     let same = sides.same_rows().await?;
     let mut rebased = match commit::rebase(base, ours, theirs, &same) {
