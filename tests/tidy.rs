@@ -7,6 +7,8 @@ mod cycles;
 mod imports;
 #[path = "tidy/structs.rs"]
 mod structs;
+#[path = "tidy/words.rs"]
+mod words;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -320,6 +322,14 @@ fn seen_structs() -> Vec<(String, structs::Struct)> {
         found.map(|found| (module.clone(), found)).collect::<Vec<_>>()
     };
     sources("src").into_iter().flat_map(of_file).collect()
+}
+
+#[test]
+fn names_have_no_word_that_says_nothing() {
+    let is_source = |file: &PathBuf| has_extension(file, &["rs", "py", "pyi"]);
+    let files: Vec<PathBuf> = tracked().into_iter().filter(is_source).collect();
+    assert!(files.len() > 500, "{} files", files.len());
+    none(files.into_iter().flat_map(|file| words::complaints(&file, &read(&file))).collect());
 }
 
 #[test]
