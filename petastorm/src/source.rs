@@ -314,7 +314,7 @@ pub(crate) struct FileReader {
 #[derive(Clone)]
 enum FileBytes {
     Local(Arc<File>),
-    /// `held` has a range of the file, read ahead.
+    /// `buffer` has a range of the file, read ahead.
     Remote {
         source: Source,
         name: Arc<str>,

@@ -43,8 +43,14 @@ const WORDS: &[Word] = &[
 ];
 
 /// Files about maps, or with columns of drives.
-const ROADS: &[&str] =
-    &["l5", "fuzz/src/lib.rs", "tests/format/fuzz_corpus.rs", "tests/tables/lookups.rs", "view/tests/common/mod.rs"];
+const ROADS: &[&str] = &[
+    "l5",
+    "_tetrys.pyi",
+    "fuzz/src/lib.rs",
+    "tests/format/fuzz_corpus.rs",
+    "tests/tables/lookups.rs",
+    "view/tests/common/mod.rs",
+];
 
 /// Types whose name needs a word before it, because there are several kinds.
 const QUALIFIED: &[Word] = &[

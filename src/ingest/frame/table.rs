@@ -233,7 +233,7 @@ impl FramePlan {
 pub(super) struct FrameBatches {
     plan: Arc<FramePlan>,
     batches: Batches,
-    /// Row number in the frame of the first row in `held`, or of the next batch.
+    /// Row number in the frame of the first row in `pending`, or of the next batch.
     first: u64,
     /// A batch, the paths for its rows, and how many of its rows are done.
     pending: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
