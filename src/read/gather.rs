@@ -126,13 +126,13 @@ impl Gather {
 
     /// Appends rows `start..start + rows` of a page of this type.
     pub(super) fn append(&mut self, page: &Page, start: usize, rows: usize) -> Result<()> {
-        let (values, capacity) = match page {
+        let (values, page_rows) = match page {
             Page::Array(data) => return self.append_array(data, start, rows),
             Page::Fixed { rows, values } => (values, *rows),
         };
-        let width = values.len() / capacity.max(1);
+        let width = values.len() / page_rows.max(1);
         let taken = values.get(start.saturating_mul(width)..start.saturating_add(rows).saturating_mul(width));
-        self.append_fixed(taken.ok_or_else(|| Error::internal(format!("rows {start}..{} of {capacity}", start + rows)))?, rows)
+        self.append_fixed(taken.ok_or_else(|| Error::internal(format!("rows {start}..{} of {page_rows}", start + rows)))?, rows)
     }
 
     /// Appends the values of rows of equal length without nulls.
