@@ -310,8 +310,8 @@ impl Bench {
 
     /// Runs a command on a table in the folder.
     fn local(&self, command: &str, shape: Shape, name: &str) -> Outcome<Cost> {
-        let said = self.child(command, shape, &self.url(name))?;
-        let numbers: Vec<u64> = said.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+        let output = self.child(command, shape, &self.url(name))?;
+        let numbers: Vec<u64> = output.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Cost { read: numbers[0], written: numbers[1], ..Cost::default() })
     }
 
@@ -384,7 +384,7 @@ impl Bench {
                 far.requests,
                 size(far.read),
                 size(far.written),
-                told(&far)
+                cost_text(&far)
             );
             if given.list("ranges", "no") == ["yes"] {
                 far.ranges.iter().for_each(|range| eprintln!("{command}: {range}"));
@@ -419,12 +419,12 @@ impl Bench {
             if marked || folds > 1 {
                 let what = if folds > 1 { "that folds segments" } else { "" };
                 let (read, written) = (size(cost.read), size(cost.written));
-                println!("| append {} {what} | {} | {read} | {written} | {} |", number + 1, cost.requests, told(cost));
+                println!("| append {} {what} | {} | {read} | {written} | {} |", number + 1, cost.requests, cost_text(cost));
             }
         }
         for command in ["open", "versions", "du", "gc", "verify"] {
             let cost = self.remote(command, shape, &name)?;
-            println!("| {command} | {} | {} | {} | {} |", cost.requests, size(cost.read), size(cost.written), told(&cost));
+            println!("| {command} | {} | {} | {} | {} |", cost.requests, size(cost.read), size(cost.written), cost_text(&cost));
         }
         fs::remove_dir_all(self.url(&name))?;
         Ok(())
@@ -440,7 +440,7 @@ impl Bench {
         let objects = self.server.names("data").iter().filter(|key| key.starts_with(&name)).count();
         println!("\n| new table | objects | requests | read | written | by kind and folder |\n|---|---|---|---|---|---|");
         let (read, written) = (size(cost.read), size(cost.written));
-        println!("| {rows} narrow rows | {objects} | {} | {read} | {written} | {} |", cost.requests, told(&cost));
+        println!("| {rows} narrow rows | {objects} | {} | {read} | {written} | {} |", cost.requests, cost_text(&cost));
         Ok(())
     }
 }
@@ -455,7 +455,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// Returns requests and bytes by kind and folder.
-fn told(cost: &Cost) -> String {
+fn cost_text(cost: &Cost) -> String {
     let mut text = String::new();
     for ((kind, folder), (requests, bytes)) in &cost.parts {
         let comma = if text.is_empty() { "" } else { ", " };

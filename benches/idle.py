@@ -265,10 +265,10 @@ def idle(bench: Bench, place: str, arguments: argparse.Namespace, chosen: list[W
                 both = first + second
                 cells = [place, shuffle, work.name, name, f"{capacity:,.0f}", f"{both.rate:,.0f}"]
                 cells += [f"{part.first * 1e3:,.0f} ms" for part in (first, second)]
-                yield [*cells, *(said(share) for share in (both.share, both.clock_share))]
+                yield [*cells, *(percent(share) for share in (both.share, both.clock_share))]
 
 
-def said(share: float) -> str:
+def percent(share: float) -> str:
     return f"{share:.2%}" + ("" if share <= MOST else ": **missed**")
 
 
@@ -285,7 +285,7 @@ def bursts(bench: Bench, server: Server, arguments: argparse.Namespace, rows: Wo
                 parts.append(consume(loader, sleeping(bench.batch / rate), halfway=halfway))
             calm, stalled = parts
             cells = [shuffle, f"{rate:,.0f}", f"{budget / 2**20:,.0f} MiB", f"{room * arguments.stall:.1f} s"]
-            wanted = said(stalled.share) if room == ROOM else f"{stalled.share:.2%}"
+            wanted = percent(stalled.share) if room == ROOM else f"{stalled.share:.2%}"
             yield [*cells, f"{calm.share:.2%}", wanted, f"{stalled.clock_share:.2%}"]
 
 
@@ -325,7 +325,7 @@ def cold(server: Server, arguments: argparse.Namespace) -> Iterator[list[str]]:
             with Node([sys.executable, __file__, "--one", url, "--batch", str(arguments.batch)], processes) as node:
                 node.ready()
                 node.go()
-                figures = node.said()
+                figures = node.figures()
                 took, traffic = time.perf_counter() - began, server.command("far")
             assert all(one["samples"] == arguments.batch for one in figures)
             found["seconds"].append(max(one["seconds"] for one in figures))

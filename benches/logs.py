@@ -220,11 +220,11 @@ def measured(command: list[str]) -> tuple[float, float, str]:
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
-    said = process.stdout.read()
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command[:4]} ended with status {status}")
-    return time.perf_counter() - began, usage.ru_maxrss / 1024, said
+    return time.perf_counter() - began, usage.ru_maxrss / 1024, output
 
 
 def main() -> None:
@@ -267,9 +267,9 @@ def main() -> None:
             shutil.rmtree(moved)
             for what, limits in (("all", []), ("ten seconds", ["--from", "2026-02-02T02:41:00Z", "--to", "2026-02-02T02:41:10Z"])):
                 server.command("near")
-                seconds, memory, said = measured([chosen.tetrys, "ingest", "logs", f"s3://{BUCKET}/logs/{log.name}", f"{folder}/{what.replace(' ', '-')}", "--recipe", str(alone), *limits])
+                seconds, memory, output = measured([chosen.tetrys, "ingest", "logs", f"s3://{BUCKET}/logs/{log.name}", f"{folder}/{what.replace(' ', '-')}", "--recipe", str(alone), *limits])
                 traffic = server.command("near")
-                print(f"IMU alone, {what}: {traffic['requests']} requests, {traffic['bytes'] / 1e6:.1f} MB, {seconds:.2f} s, {memory:.0f} MB; {said.strip()}")
+                print(f"IMU alone, {what}: {traffic['requests']} requests, {traffic['bytes'] / 1e6:.1f} MB, {seconds:.2f} s, {memory:.0f} MB; {output.strip()}")
         finally:
             server.end()
 

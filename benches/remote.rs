@@ -195,7 +195,7 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let cache = [("cache".to_owned(), folder.path().display().to_string()), ("cache_memory".to_owned(), "0".to_owned())];
     let options = StoreOptions::only(server.options().into_iter().chain(cache));
-    let held = CacheFolder::of(&options)?.ok_or("no cache")?;
+    let cache_folder = CacheFolder::of(&options)?.ok_or("no cache")?;
     let plain = StoreOptions::only(server.options());
     for (name, options) in [("without a cache", &plain), ("into the cache", &options), ("from the cache", &options)] {
         let loader = Table::open_with("s3://data/drives", options).await?.row_loader().columns(["camera.*"])?;
@@ -213,7 +213,7 @@ async fn kept(server: &Server) -> Result<(), Box<dyn Error>> {
         for row in rows {
             row?;
         }
-        let stats = held.stats()?;
+        let stats = cache_folder.stats()?;
         println!(
             "{SAMPLES} random rows {name}: {rate:.0} /s, {} requests; {} entries, {} bytes kept",
             server.take_requests().len(),
@@ -370,7 +370,7 @@ async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn
         );
         let manifests: u64 = store.list("manifests").await?.iter().map(|(_, bytes)| bytes).sum();
         println!("  {} segments, {manifests} bytes of all manifests", table.manifest().segments.len());
-        let said = |what: &str, begun: Instant| {
+        let print_figure = |what: &str, begun: Instant| {
             let (took, seen) = (begun.elapsed().as_secs_f64(), server.take_requests());
             let heads = seen.iter().filter(|request| request.method == "HEAD").count();
             println!("  {what}: {took:.2} s, {} requests, {heads} of them HEAD", seen.len());
@@ -378,18 +378,18 @@ async fn versions(server: &Server, options: &StoreOptions) -> Result<(), Box<dyn
         server.take_requests();
         let begun = Instant::now();
         Storage::of(&store).usage().await?;
-        said("du", begun);
+        print_figure("du", begun);
         let settings = GcSettings { keep_versions: 5, ..GcSettings::default() };
         let begun = Instant::now();
         let plan = Storage::of(&store).plan_garbage(settings, now_ms() + 8 * DAY_MS).await?;
-        said(&format!("dry gc of {} objects", plan.condemn.len()), begun);
+        print_figure(&format!("dry gc of {} objects", plan.condemn.len()), begun);
         if number < 300 {
             continue;
         }
         for days in [8, 16] {
             let begun = Instant::now();
             let plan = Storage::of(&store).collect_garbage(settings, now_ms() + days * DAY_MS).await?;
-            said(
+            print_figure(
                 &format!("gc --keep 5, {} condemned, {} deleted", plan.condemn.len(), plan.delete.len() + plan.sweep.len()),
                 begun,
             );

@@ -91,7 +91,7 @@ fn main() -> Outcome<()> {
         let generated = runtime.block_on(Table::open(&table))?;
         let bytes = generated.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>();
         let (rows, each) = (generated.rows(), bytes as f64 / generated.rows() as f64);
-        said("generate", start.elapsed(), &format!("{rows} rows, index of {each:.1} B a row"));
+        print_figure("generate", start.elapsed(), &format!("{rows} rows, index of {each:.1} B a row"));
         for figure in ["open", "first", "columns", "all", "text", "scan", "where"] {
             child(figure, &table)?;
         }
@@ -126,7 +126,7 @@ fn main() -> Outcome<()> {
         runtime.block_on(generate_keys(&right, merged, 1, "label", Order::Backward))?;
         runtime.block_on(generate_keys(&seldom, asof, (merged / asof).max(1), "label", Order::Backward))?;
         runtime.block_on(generate_keys(&shuffled, asof, 1, "label", Order::Shuffled))?;
-        said("generate tables to merge", start.elapsed(), &format!("{merged} x {merged} and {asof} rows of 3 columns"));
+        print_figure("generate tables to merge", start.elapsed(), &format!("{merged} x {merged} and {asof} rows of 3 columns"));
         for (name, right, how) in [
             ("merge by (log, time)", &right, "keys"),
             ("as-of merge", &seldom, "asof"),
@@ -147,7 +147,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn said(figure: &str, took: Duration, result: &str) {
+fn print_figure(figure: &str, took: Duration, result: &str) {
     println!("| {figure} | {:.3} | {result} |", took.as_secs_f64());
 }
 
@@ -178,7 +178,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
         let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
         let memory = index.memory();
         let (bytes, rows) = (memory.bytes() as f64, memory.rows as f64);
-        said(
+        print_figure(
             name,
             took,
             &format!(
@@ -195,7 +195,11 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
         "open" => {
             let start = Instant::now();
             let table = Table::open(url).await?;
-            said("open", start.elapsed(), &format!("{} rows, {} segments", table.rows(), table.storage().segment_count()));
+            print_figure(
+                "open",
+                start.elapsed(),
+                &format!("{} rows, {} segments", table.rows(), table.storage().segment_count()),
+            );
         }
         "columns" => {
             let four = |request: IndexRequest| request.columns(["log_id", "time", "speed", "yaw"]).categorical();
@@ -212,7 +216,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
                 rows += part.frame(["time", "speed"], true)?.height();
             }
             let peak = status("VmHWM:")?.saturating_sub(before);
-            said("scan of 2 columns", start.elapsed(), &format!("{rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+            print_figure("scan of 2 columns", start.elapsed(), &format!("{rows} rows; peak {:.0} MB", peak as f64 / 1e6));
         }
         "first" => {
             let before = status("VmRSS:")?;
@@ -223,7 +227,11 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             // The payload of the row does not exist: its place does.
             let found = table.row_loader().explain(row, 0..=0).await?;
             let peak = (status("VmHWM:")?.saturating_sub(before)) as f64 / 1e6;
-            said("open, and find the payload of a row", start.elapsed(), &format!("{} range; peak {peak:.0} MB", found.requests));
+            print_figure(
+                "open, and find the payload of a row",
+                start.elapsed(),
+                &format!("{} range; peak {peak:.0} MB", found.requests),
+            );
         }
         "where" => {
             let table = Table::open(url).await?;
@@ -233,7 +241,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let found = table.index().columns(["log_id", "time"]).filter_sql("agents = 7").await?.len();
             let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
             let speed = table.rows() as f64 / took.as_secs_f64() / 1e6;
-            said(
+            print_figure(
                 "where agents = 7, 2 columns",
                 took,
                 &format!("{found} rows; {speed:.1} M rows/s; peak {:.0} MB", peak as f64 / 1e6),
@@ -261,7 +269,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
                 share / 1e6,
                 100.0 * share / of
             );
-            said(&format!("where id = x, {filters} bloom filters"), took, &result);
+            print_figure(&format!("where id = x, {filters} bloom filters"), took, &result);
         }
         "filters" => {
             let table = Table::open(url).await?;
@@ -270,7 +278,7 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let next = table.storage().compact(MAX_SEGMENT_ROWS).await?;
             let bytes = |table: &Table| table.manifest().segments.iter().map(|segment| segment.index.bytes).sum::<u64>() as f64;
             let added = (bytes(&next) - bytes(&table)) / next.rows() as f64;
-            said("add bloom filters of id", start.elapsed(), &format!("{added:.2} B a row"));
+            print_figure("add bloom filters of id", start.elapsed(), &format!("{added:.2} B a row"));
         }
         "receipts" => {
             let (receipts, each): (u32, u64) = (what[3].parse()?, what[4].parse()?);
@@ -290,13 +298,13 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let view = left.merge(&right, merge).save(what[3], &options).await?.table;
             let (took, peak) = (start.elapsed(), status("VmHWM:")?.saturating_sub(before));
             let (rows, of_left, of_right) = (view.rows(), left.rows(), right.rows());
-            said(what[5], took, &format!("{of_left} x {of_right}: {rows} rows; peak {:.0} MB", peak as f64 / 1e6));
+            print_figure(what[5], took, &format!("{of_left} x {of_right}: {rows} rows; peak {:.0} MB", peak as f64 / 1e6));
         }
         "newest" => {
             Table::open(url).await?;
             let start = Instant::now();
             let table = Table::open(url).await?;
-            said(
+            print_figure(
                 "open the newest version",
                 start.elapsed(),
                 &format!("version {}, {} segments", table.version(), table.storage().segment_count()),
@@ -306,7 +314,11 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let table = Table::open(url).await?;
             let start = Instant::now();
             let versions = table.versions().list().await?.len();
-            said("history", start.elapsed(), &format!("{versions} versions; peak {:.0} MB", status("VmHWM:")? as f64 / 1e6));
+            print_figure(
+                "history",
+                start.elapsed(),
+                &format!("{versions} versions; peak {:.0} MB", status("VmHWM:")? as f64 / 1e6),
+            );
         }
         "garbage" => {
             let store = Store::open(url)?;
@@ -314,14 +326,18 @@ async fn measure(figure: &str, what: &str) -> Outcome<()> {
             let settings = GcSettings { keep_versions: 10, age: Duration::ZERO };
             let plan = Storage::of(&store).plan_garbage(settings, now_ms() + 1).await?;
             let (objects, peak) = (plan.condemn.len(), status("VmHWM:")? as f64 / 1e6);
-            said("plan of a garbage collection", start.elapsed(), &format!("condemns {objects} objects; peak {peak:.0} MB"));
+            print_figure(
+                "plan of a garbage collection",
+                start.elapsed(),
+                &format!("condemns {objects} objects; peak {peak:.0} MB"),
+            );
         }
         "compact" => {
             let table = Table::open(url).await?;
             let start = Instant::now();
             let next = table.storage().compact(MAX_SEGMENT_ROWS).await?;
             let (before, after) = (table.storage().segment_count(), next.storage().segment_count());
-            said("compact --index", start.elapsed(), &format!("{before} segments to {after}"));
+            print_figure("compact --index", start.elapsed(), &format!("{before} segments to {after}"));
         }
         other => return Err(format!("no figure `{other}`").into()),
     }
@@ -654,13 +670,13 @@ async fn commit_receipts(url: &str, receipts: u32, each: u64) -> Outcome<()> {
         let (attempt, label, note, sharing) = (Uuid::from_u128(random.u128(..)), None, None, Default::default());
         all.push(Receipt { session, partition, attempt, label, note, rows: each, parts, sharing });
     }
-    said("write the parts", start.elapsed(), &format!("{receipts} partitions of {each} rows"));
+    print_figure("write the parts", start.elapsed(), &format!("{receipts} partitions of {each} rows"));
     let before = status("VmRSS:")?;
     fs::write("/proc/self/clear_refs", "5")?;
     let start = Instant::now();
     let table = writer.commit(all).await?;
     let peak = status("VmHWM:")?;
-    said(
+    print_figure(
         "commit the receipts",
         start.elapsed(),
         &format!(
@@ -695,6 +711,6 @@ async fn append(url: &str, versions: u64) -> Outcome<()> {
         partition.write(&batch).await?;
         table = Some(writer.commit([partition.finish().await?]).await?);
     }
-    said("append", start.elapsed(), &format!("{versions} versions"));
+    print_figure("append", start.elapsed(), &format!("{versions} versions"));
     Ok(())
 }

@@ -116,7 +116,7 @@ async fn bytes_below(table: &Table, folder: &str) -> Outcome<u64> {
     Ok(table.store().list(folder).await?.iter().map(|(_, bytes)| bytes).sum())
 }
 
-fn said(figure: &str, wanted: &str, result: &str) {
+fn print_figure(figure: &str, wanted: &str, result: &str) {
     println!("| {figure} | {wanted} | {result} |");
 }
 
@@ -179,7 +179,7 @@ async fn again(seed: u64) -> Outcome<()> {
         let (own, _, own_time) = run(old.overwrite(schema.clone(), options(now)).await?).await?;
         let own_new = bytes_below(&own, "chunks").await? - old.info().await?.own_chunk_bytes;
         let rate = |spent: Duration| mb / spent.as_secs_f64();
-        said(
+        print_figure(
             &format!(
                 "identical re-ingest of lidar, written `{}`, now `{}`: new chunk bytes; speed against storing it",
                 before.name(),
@@ -210,7 +210,7 @@ async fn labels(seed: u64) -> Outcome<()> {
     rows.iter_mut().for_each(|row| row.label = mix(row.label, 7));
     let (again, sharing, _) = write(create(folder.path(), "again", &schema, &options, &[&first]).await?, &groups, &rows).await?;
     let own = again.info().await?.column_groups[2].bytes;
-    said(
+    print_figure(
         "only labels changed: new chunk bytes against the blocks of the changed group",
         "1.01x",
         &format!("{:.4}x ({} against {own})", sharing.new_bytes as f64 / own as f64, sharing.new_bytes),
@@ -222,17 +222,17 @@ async fn labels(seed: u64) -> Outcome<()> {
 async fn edits(seed: u64) -> Outcome<()> {
     let groups = [("camera", 20_000), ("pose", 128)];
     let schema = schema(&groups)?;
-    let held = rows(20, 200, seed);
-    let fewer: Vec<Row> = held.iter().filter(|row| row.time != 100_000).cloned().collect();
+    let original = rows(20, 200, seed);
+    let fewer: Vec<Row> = original.iter().filter(|row| row.time != 100_000).cloned().collect();
     for (what, cuts) in [("default chunks", Cuts::default()), ("chunks of 1 MiB", Cuts::default().with_chunk_max(1 << 20)?)] {
         let options = WriteOptions::default().cuts(cuts);
-        for (edit, before, after) in [("inserted", &fewer, &held), ("deleted", &held, &fewer)] {
+        for (edit, before, after) in [("inserted", &fewer, &original), ("deleted", &original, &fewer)] {
             let folder = tempfile::tempdir()?;
             let (first, _, _) = write(create(folder.path(), "first", &schema, &options, &[]).await?, &groups, before).await?;
             let (again, sharing, _) =
                 write(create(folder.path(), "again", &schema, &options, &[&first]).await?, &groups, after).await?;
             let chunks = again.store().list("chunks").await?.len();
-            said(
+            print_figure(
                 &format!("a row {edit} in the middle of each of 20 logs, {what}: new chunks for each group and edit"),
                 "at most 2",
                 &format!("{:.2} ({chunks} in all, {} bytes)", chunks as f64 / 40.0, sharing.new_bytes),
@@ -256,7 +256,7 @@ async fn random_rows(seed: u64) -> Outcome<()> {
     let (again, sharing, _) = write(create(folder.path(), "again", &schema, &options, &[&first]).await?, &groups, &rows).await?;
     let starts = |row: u64| row.is_multiple_of(150);
     let worst = worst_windows(again.storage().layout(0).await?.runs(), starts, Locality::default());
-    said(
+    print_figure(
         "1 % of the rows of a wide group changed at random: new bytes of all; the worst window",
         "3 %; +1 range, 150 %",
         &format!(
@@ -274,29 +274,29 @@ async fn versions(seed: u64) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let groups = [("camera", 80_000), ("lidar", 20_000), ("labels", 1_000)];
     let (schema, options) = (schema(&groups)?, WriteOptions::default());
-    let mut held = rows(30, 100, seed);
+    let mut current = rows(30, 100, seed);
     let mut rng = fastrand::Rng::with_seed(seed);
-    let (mut unique, mut stored_alone) = (held.len() as u64 * 101_000, 0);
-    let (mut table, _, _) = write(create(folder.path(), "table", &schema, &options, &[]).await?, &groups, &held).await?;
+    let (mut unique, mut stored_alone) = (current.len() as u64 * 101_000, 0);
+    let (mut table, _, _) = write(create(folder.path(), "table", &schema, &options, &[]).await?, &groups, &current).await?;
     let mut worst = tetrys::write::Worst::default();
-    stored_alone += held.len() as u64 * 101_000;
+    stored_alone += current.len() as u64 * 101_000;
     for version in 1..20_u64 {
-        let edited: Vec<usize> = rng.choose_multiple(0..held.len(), held.len() / 20);
+        let edited: Vec<usize> = rng.choose_multiple(0..current.len(), current.len() / 20);
         for row in edited {
-            held[row].label = mix(held[row].label, version);
+            current[row].label = mix(current[row].label, version);
             unique += 1_000;
         }
-        let (gone, more) = (held.len() / 100, held.len() / 50);
-        let mut deleted = rng.choose_multiple(0..held.len(), gone);
+        let (gone, more) = (current.len() / 100, current.len() / 50);
+        let mut deleted = rng.choose_multiple(0..current.len(), gone);
         deleted.sort_unstable();
         for row in deleted.into_iter().rev() {
-            held.remove(row);
+            current.remove(row);
         }
         let appended = rows(1, more as u32, mix(seed, version));
-        held.extend(appended.into_iter().map(|row| Row { log: 1000 + version as u32, ..row }));
+        current.extend(appended.into_iter().map(|row| Row { log: 1000 + version as u32, ..row }));
         unique += more as u64 * 101_000;
-        stored_alone += held.len() as u64 * 101_000;
-        let (next, sharing, _) = write(table.overwrite(schema.clone(), options.clone()).await?, &groups, &held).await?;
+        stored_alone += current.len() as u64 * 101_000;
+        let (next, sharing, _) = write(table.overwrite(schema.clone(), options.clone()).await?, &groups, &current).await?;
         worst = worst.or(sharing.worst);
         table = next;
     }
@@ -305,7 +305,7 @@ async fn versions(seed: u64) -> Outcome<()> {
         parts.push(format!("{folder} {}", bytes_below(&table, folder).await?));
     }
     let stored = bytes_below(&table, "").await?;
-    said(
+    print_figure(
         "twenty versions of 3,000 rows {camera 80 KB, lidar 20 KB, labels 1 KB}, each extracted whole, 5 % of labels edited, 2 % appended, \
          1 % deleted: all that is stored against the unique payload; the worst window",
         "1.15x; +1 range, 150 %",
@@ -330,31 +330,33 @@ async fn scattered(seed: u64) -> Outcome<()> {
             let folder = tempfile::tempdir()?;
             let options = WriteOptions::default().locality(locality);
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut held = rows(20, 50, seed);
-            let mut unique = held.len() as u64 * 60_000;
+            let mut current = rows(20, 50, seed);
+            let mut unique = current.len() as u64 * 60_000;
             let (mut again, mut worst) = (0, tetrys::write::Worst::default());
-            let (mut table, _, _) = write(create(folder.path(), "table", &schema, &options, &[]).await?, &groups, &held).await?;
+            let (mut table, _, _) =
+                write(create(folder.path(), "table", &schema, &options, &[]).await?, &groups, &current).await?;
             for version in 1..20_u64 {
-                for row in rng.choose_multiple(0..held.len(), held.len() / 20) {
-                    held[row].label = mix(held[row].label, version);
+                for row in rng.choose_multiple(0..current.len(), current.len() / 20) {
+                    current[row].label = mix(current[row].label, version);
                     unique += 1_000;
                 }
-                let count = held.len();
+                let count = current.len();
                 for _ in 0..count * deleted / 100 {
-                    held.remove(rng.usize(..held.len()));
+                    current.remove(rng.usize(..current.len()));
                 }
                 for number in 0..count * inserted / 100 {
-                    let (place, new) = (rng.usize(..held.len()), mix(mix(seed, version), number as u64));
-                    held.insert(place, Row { seed: new, label: new, ..held[place].clone() });
+                    let (place, new) = (rng.usize(..current.len()), mix(mix(seed, version), number as u64));
+                    current.insert(place, Row { seed: new, label: new, ..current[place].clone() });
                     unique += 60_000;
                 }
-                let (next, sharing, _) = write(table.overwrite(schema.clone(), options.clone()).await?, &groups, &held).await?;
+                let (next, sharing, _) =
+                    write(table.overwrite(schema.clone(), options.clone()).await?, &groups, &current).await?;
                 again += sharing.stored_again_bytes;
                 worst = worst.or(sharing.worst);
                 table = next;
             }
             let stored = bytes_below(&table, "").await?;
-            said(
+            print_figure(
                 &format!(
                     "twenty versions of 1,000 rows of 60 KB in 20 logs, 5 % of labels edited, {what} anywhere, {bound}: \
                      all that is stored against the unique payload"

@@ -118,7 +118,7 @@ class LanceUpdates:
 
     def __init__(self, folder: Path) -> None:
         self.url = folder / "lance-updates"
-        self.held: dict[tuple[str, int], int] = {}
+        self.labels: dict[tuple[str, int], int] = {}
 
     def write(self, history: History) -> None:
         now = {(row[0], row[1]): row for row in history.rows}
@@ -126,14 +126,14 @@ class LanceUpdates:
             lance.write_dataset(pa.RecordBatchReader.from_batches(SCHEMA, batches(history.rows)), str(self.url))
         else:
             dataset = lance.dataset(str(self.url))
-            gone = [key for key in self.held if key not in now]
+            gone = [key for key in self.labels if key not in now]
             if gone:
                 dataset.delete(" OR ".join(f"(log = '{log}' AND time = {time})" for log, time in gone))
-            edited = {key: row[3] for key, row in now.items() if key in self.held and self.held[key] != row[3]}
+            edited = {key: row[3] for key, row in now.items() if key in self.labels and self.labels[key] != row[3]}
             self._update(lance.dataset(str(self.url)), edited)
-            more = [row for key, row in now.items() if key not in self.held]
+            more = [row for key, row in now.items() if key not in self.labels]
             lance.write_dataset(pa.RecordBatchReader.from_batches(SCHEMA, batches(more)), str(self.url), mode="append")
-        self.held = {key: row[3] for key, row in now.items()}
+        self.labels = {key: row[3] for key, row in now.items()}
 
     def _update(self, dataset: lance.LanceDataset, edited: dict[tuple[str, int], int]) -> None:
         """Runs `LanceFragment.update_columns`, then one commit: only `labels` of fragments with edited rows is written."""

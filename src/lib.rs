@@ -157,7 +157,7 @@ pub use codec::Preset;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "frame")]
 pub use index::Merge;
-pub use read::{Edge, Explain, Offsets, Pick, Split, SplitSize, TimeOffsets, Window};
+pub use read::{Edge, Explain, Offsets, Pick, ReadSplit, SplitSize, TimeOffsets, Window};
 #[cfg(feature = "frame")]
 pub use recipe::Recipe;
 pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};

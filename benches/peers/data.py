@@ -91,7 +91,7 @@ def cameras(rows: int, rng: np.random.Generator | None = None) -> list[np.ndarra
 class Fields:
     """Rows of byte fields of one length, which the data loaders read."""
 
-    said: str
+    description: str
     """What a row is, for people."""
     names: list[str]
     length: int

@@ -378,8 +378,8 @@ class Petastorm(Loader):
             part, file = rows.slice(start, SHARD), f"part-{start:06}.parquet"
             pq.write_table(part, f"{path}/{file}", row_group_size=GROUP, compression="none", use_dictionary=False)
             groups[file] = -(-len(part) // GROUP)
-        said = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(groups)}
-        pq.write_metadata(rows.schema.with_metadata(said), f"{path}/_common_metadata")
+        metadata = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(groups)}
+        pq.write_metadata(rows.schema.with_metadata(metadata), f"{path}/_common_metadata")
 
     def epochs(self, place: Place) -> Epochs:
         from petastorm import make_reader

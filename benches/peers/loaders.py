@@ -105,24 +105,24 @@ class Epoch:
     note: str
 
     @classmethod
-    def of(cls, said: list[dict[str, Any]], expected: np.ndarray) -> Epoch:
+    def of(cls, figures: list[dict[str, Any]], expected: np.ndarray) -> Epoch:
         """Checks the rows of all processes.
 
         Raises:
             Failed: a row has not the bytes of the data, or a single process did not deliver each row once.
         """
-        orders = [np.array(one["rows"], np.int64) for one in said]
+        orders = [np.array(one["rows"], np.int64) for one in figures]
         rows = np.concatenate(orders)
-        wrong = np.concatenate([np.array(one["sums"], np.uint64) for one in said]) != expected[rows]
+        wrong = np.concatenate([np.array(one["sums"], np.uint64) for one in figures]) != expected[rows]
         if wrong.any():
             raise Failed(f"{wrong.sum()} rows have wrong bytes, such as row {rows[wrong][0]}")
         counts = np.bincount(rows, minlength=len(expected))
         dropped, repeated = int((counts == 0).sum()), int(len(rows) - (counts > 0).sum())
         note = ", ".join(f"{what} {number} rows" for what, number in (("drops", dropped), ("repeats", repeated)) if number)
-        if note and len(said) == 1:
+        if note and len(figures) == 1:
             raise Failed(f"an epoch {note} of {len(expected)}")
         distances = [float(np.abs(np.diff(order)).mean()) / (len(expected) / 3) for order in orders if len(order) > 1]
-        return cls(max(one["seconds"] for one in said), len(expected) - dropped, statistics.mean(distances) if distances else 0, note)
+        return cls(max(one["seconds"] for one in figures), len(expected) - dropped, statistics.mean(distances) if distances else 0, note)
 
 
 @dataclass
@@ -173,7 +173,7 @@ class Contender:
             for name in ("first", "second"):
                 node.ready()
                 node.go()
-                epoch = Epoch.of(node.said(), expected)
+                epoch = Epoch.of(node.figures(), expected)
                 traffic = server.command("far") if server else {}
                 figures |= {name: epoch.rows / epoch.seconds} | {f"{what}_{name}": number for what, number in traffic.items()}
                 epochs.append(epoch)
@@ -193,7 +193,7 @@ def write(kind: type[Loader], python: str, path: Path, rows: int, parts: int) ->
     found = Written(python)
     try:
         with Node([python, __file__, "--one", kind.name, "--write", str(path), "--rows", str(rows), "--parts", str(parts)], 1, LIMIT) as node:
-            (found.version,) = node.said()
+            (found.version,) = node.figures()
     except Failed as error:
         found.error = str(error)
     found.bytes = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
@@ -224,9 +224,9 @@ def compare(contenders: list[Contender], server: Server | None, scratch: Path, e
                 one.workers = min(tried, key=lambda workers: tried[workers])
             elif number == 0:
                 one.error = one.error or failed
-            said = one.error or {workers: f"{2 / both:.0f} rows/s" for workers, both in tried.items()}
+            text = one.error or {workers: f"{2 / both:.0f} rows/s" for workers, both in tried.items()}
             name = f"{one.kind.name}, cache {one.row().share}, {one.processes} processes"
-            print(f"{one.place}: round {number} of {rounds}: {name}: {said}", file=sys.stderr, flush=True)
+            print(f"{one.place}: round {number} of {rounds}: {name}: {text}", file=sys.stderr, flush=True)
 
 
 def contenders_of(kinds: list[type[Loader]], written: dict[str, Written], place: str, processes: int, cached: list[float]) -> Iterator[Contender]:
@@ -313,7 +313,7 @@ def main() -> None:
                     server.upload(scratch / kind.files)
         expected = row_sums(DATA.made(arguments.rows))
         print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, {arguments.rows} rows, {arguments.rounds} rounds")
-        print(f"{DATA.said}, {ROW} bytes each")
+        print(f"{DATA.description}, {ROW} bytes each")
         all_: list[Contender] = []
         for place in places:
             for number in processes:

@@ -107,9 +107,9 @@ def main() -> None:
             (f"Lance {version('pylance')}", measured(folder, lances)),
         ]
         subprocess.run([sys.executable, __file__, "--check", folder / "lance" / "left"], check=True)
-        said = subprocess.run([tetrys, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        version_text = subprocess.run([tetrys, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         cores = os.cpu_count()
-        print(f"{asked.rows:,} x {asked.rows:,} rows; {said}; pylance {version('pylance')}; {platform.machine()}, {cores} cores")
+        print(f"{asked.rows:,} x {asked.rows:,} rows; {version_text}; pylance {version('pylance')}; {platform.machine()}, {cores} cores")
         print(f"stored before, left and right: ours {tables['left'][0]:,} and {tables['right'][0]:,} bytes, Lance {tables['left'][1]:,} and {tables['right'][1]:,}\n")
         print("| merge | bytes written | seconds | peak memory MB |\n|---|---|---|---|")
         for what, (seconds, written, memory) in found:

@@ -100,7 +100,7 @@ class Node:
             except OSError:
                 raise Failed(self._error(rank)) from None
 
-    def said(self) -> list[Any]:
+    def figures(self) -> list[Any]:
         """Returns the figures of each process, in the order of ranks."""
         return [json.loads(self._line(rank)) for rank in range(len(self.processes))]
 

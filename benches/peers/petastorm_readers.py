@@ -91,8 +91,8 @@ def write(folder: str, kind: str, rows: int) -> Found:
         file = f"part-{start:06}.parquet"
         pq.write_table(part, f"{folder}/{file}", row_group_size=group, compression="none", use_dictionary=False)
         counts[file], first = -(-len(part) // group), part.schema
-    said = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(counts)}
-    pq.write_metadata(first.with_metadata(said), f"{folder}/_common_metadata")
+    metadata = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(counts)}
+    pq.write_metadata(first.with_metadata(metadata), f"{folder}/_common_metadata")
     return {"bytes": sum(file.stat().st_size for file in Path(folder).iterdir())}
 
 

@@ -106,11 +106,11 @@ def checks(rows: list[Row], payload: int, stored: int) -> Iterator[Check]:
     for processes in sorted({row.processes for row in good}):
         some = [row for row in good if row.processes == processes]
         for check in (*_speeds(some), *_traffic(some, payload, stored)):
-            yield Check(f"{check.figure}; {_said(processes)}", check.wanted, check.found, check.holds)
+            yield Check(f"{check.figure}; {_processes_text(processes)}", check.wanted, check.found, check.holds)
     yield from _shared(good)
 
 
-def _said(processes: int) -> str:
+def _processes_text(processes: int) -> str:
     return "1 process" if processes == 1 else f"{processes} processes"
 
 

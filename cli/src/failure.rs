@@ -108,10 +108,10 @@ pub(crate) fn say(line: impl fmt::Display) {
 
 /// Prints what is wrong with the arguments, or the help that was asked for, and returns the exit code.
 pub(crate) fn report_misuse(error: &clap::Error) -> ExitCode {
-    let said = error.render().to_string();
+    let message = error.render().to_string();
     // clap repeats arguments as they are. It also colours its messages, which only happens to those that need no change.
-    if error.use_stderr() && (said.chars().count() > LONGEST || safe(&said) != said) {
-        say(said.trim_end());
+    if error.use_stderr() && (message.chars().count() > LONGEST || safe(&message) != message) {
+        say(message.trim_end());
     } else if let Err(failed) = error.print().and_then(|()| io::stdout().flush())
         && !error.use_stderr()
     {
@@ -139,9 +139,9 @@ pub(crate) fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        let said = inner.to_string();
-        if !text.contains(&said) {
-            text.push_str(&format!("\n  caused by: {said}"));
+        let message = inner.to_string();
+        if !text.contains(&message) {
+            text.push_str(&format!("\n  caused by: {message}"));
         }
         cause = inner.source();
     }
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn a_long_message_keeps_its_start_and_its_end() {
         let long = format!("error: `{}`: expected a number", "é".repeat(1_000_000));
-        let said = bounded(&long);
-        assert!(said.starts_with("error: `éé") && said.ends_with("é`: expected a number"), "{said}");
+        let message = bounded(&long);
+        assert!(message.starts_with("error: `éé") && message.ends_with("é`: expected a number"), "{message}");
         let left_out = format!(" .. ({} characters are left out) .. ", text::count((long.chars().count() - LONGEST) as u64));
-        assert!(said.contains(&left_out), "{said}");
-        assert_eq!(said.chars().count(), LONGEST + left_out.len());
+        assert!(message.contains(&left_out), "{message}");
+        assert_eq!(message.chars().count(), LONGEST + left_out.len());
         assert_eq!(bounded(&"é".repeat(LONGEST)), "é".repeat(LONGEST));
     }
 }

@@ -92,7 +92,7 @@ mod unix {
     /// command that `commits` a version, a message says how to find out whether it did.
     pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, commits: bool) -> T {
         // Without a listener, signals end the process at once.
-        let Some((interrupted, told)) = listen(commits) else { return work.await };
+        let Some((interrupted, notices)) = listen(commits) else { return work.await };
         {
             let mut work = std::pin::pin!(work);
             tokio::select! {
@@ -100,16 +100,16 @@ mod unix {
                 done = &mut work => return done,
                 Ok(()) = interrupted => {}
             }
-            let _ = told.send(Noticed);
+            let _ = notices.send(Noticed);
         }
-        let _ = told.send(Noticed);
+        let _ = notices.send(Noticed);
         std::future::pending().await
     }
 
     /// Starts the thread that waits for signals.
     fn listen(commits: bool) -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
-        let ((interrupt, interrupted), (told, noticed)) = (oneshot::channel(), channel());
+        let ((interrupt, interrupted), (notices, noticed)) = (oneshot::channel(), channel());
         let wait = move || {
             if let Some(signal) = signals.forever().next() {
                 wait_for_drop(interrupt, &noticed);
@@ -121,7 +121,7 @@ mod unix {
             }
         };
         std::thread::Builder::new().name("signals".to_owned()).spawn(wait).ok()?;
-        Some((interrupted, told))
+        Some((interrupted, notices))
     }
 
     /// Interrupts the command, and waits until it is dropped if it notices.

@@ -166,13 +166,13 @@ mod tests {
         {
             for words in calls(&Arguments::command(), &["tetrys".to_owned()], value) {
                 let Err(error) = parsed(words.iter().map(OsString::from)) else { continue };
-                let said = error.render().to_string();
+                let message = error.render().to_string();
                 refused += 1;
-                let found: Vec<_> = rust.iter().filter(|word| said.contains(**word)).collect();
+                let found: Vec<_> = rust.iter().filter(|word| message.contains(**word)).collect();
                 // A second value may be one too many, which clap tells.
                 let is_known =
-                    words.iter().filter(|word| word.as_str() == value).count() > 1 && said.contains("unexpected argument");
-                assert!(found.is_empty() || is_known, "{words:?}: {found:?} in {said}");
+                    words.iter().filter(|word| word.as_str() == value).count() > 1 && message.contains("unexpected argument");
+                assert!(found.is_empty() || is_known, "{words:?}: {found:?} in {message}");
             }
         }
         assert!(refused > 500, "{refused} values were refused");

@@ -73,8 +73,8 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
 /// Returns random numbers below a bound, from the seed of all randomized tests (`TETRYS_SEED`).
 #[cfg(test)]
 pub(crate) fn random() -> impl FnMut(usize) -> usize {
-    let said = std::env::var("TETRYS_SEED").unwrap_or_default();
-    let parsed = said.strip_prefix("0x").map_or_else(|| said.parse(), |digits| u64::from_str_radix(digits, 16));
+    let seed_text = std::env::var("TETRYS_SEED").unwrap_or_default();
+    let parsed = seed_text.strip_prefix("0x").map_or_else(|| seed_text.parse(), |digits| u64::from_str_radix(digits, 16));
     let mut state = parsed.unwrap_or(0x5eed);
     println!("TETRYS_SEED={state}");
     move |bound| {

@@ -63,10 +63,10 @@ pub(crate) fn time(duration: Duration) -> String {
 fn line_width() -> Option<usize> {
     static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
     *WIDTH.get_or_init(|| {
-        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let setting = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let stdout = std::io::stdout();
         let terminal = || stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
-        said.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).filter(|width| *width >= NARROWEST)
+        setting.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).filter(|width| *width >= NARROWEST)
     })
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Returns the unit of a column, if its properties have one.
 pub(crate) fn unit(column: &Column) -> Option<String> {
-    let said = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
-    Some(printable(&said.as_str().map_or_else(|| said.to_string(), str::to_owned)))
+    let value = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
+    Some(printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
 }
 
 /// Formats a shape: `[68,2]`. Empty for a single element.
@@ -241,8 +241,8 @@ mod tests {
         let shown = "é ñ ü\u{301} ع ا ש ไทย हिन्दी 漢字 한글 🚗 \u{a0}→█▀";
         assert_eq!(printable(shown), shown);
         for character in (0..=0x10_ffff).filter_map(char::from_u32).filter(|character| is_hidden(*character)) {
-            let said: String = serde_json::from_str(&format!("\"{}\"", escape(character))).unwrap();
-            assert_eq!(said, character.to_string(), "the escape is that of JSON");
+            let parsed: String = serde_json::from_str(&format!("\"{}\"", escape(character))).unwrap();
+            assert_eq!(parsed, character.to_string(), "the escape is that of JSON");
         }
     }
 

@@ -99,7 +99,7 @@ fn main() -> Outcome<()> {
                 Kind::Ego => (&frames, 248),
                 Kind::Agent => (&rows, 20_802),
             };
-            let (mut one, mut two, mut part, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let (mut one, mut two, mut part, mut from_memory) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for round in 0..=ROUNDS {
                 let mut order = all.to_vec();
                 fastrand::Rng::with_seed(round as u64).shuffle(&mut order);
@@ -116,11 +116,11 @@ fn main() -> Outcome<()> {
                     one.push(times[0]);
                     two.push(times[1]);
                     part.push(times[2]);
-                    held.push(times[3]);
+                    from_memory.push(times[3]);
                 }
             }
-            let (one, two, part, held) = (median(one), median(two), median(part), median(held));
-            println!("| {name} | {one:.0} | {two:.0} | {:.2} | {part:.0} | {held:.0} |", two / one);
+            let (one, two, part, from_memory) = (median(one), median(two), median(part), median(from_memory));
+            println!("| {name} | {one:.0} | {two:.0} | {:.2} | {part:.0} | {from_memory:.0} |", two / one);
         }
         Ok(())
     })

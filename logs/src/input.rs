@@ -272,9 +272,9 @@ impl Read for Ranges<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let len = (self.input.size() - self.at).min(out.len() as u64);
         let read = self.input.read(self.at, len).map_err(|error| {
-            let said = io::Error::other(error.to_string());
+            let message = io::Error::other(error.to_string());
             self.failed = Some(error);
-            said
+            message
         })?;
         out[..read.len()].copy_from_slice(&read);
         self.at += len;

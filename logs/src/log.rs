@@ -451,11 +451,11 @@ fn nanoseconds(time: u64) -> Result<i64> {
 /// Blocks that were read last.
 #[derive(Debug, Default)]
 struct BlockCache {
-    held: Mutex<Held>,
+    entries: Mutex<Entries>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Entries {
     blocks: HashMap<(u32, u32), Bytes>,
     /// The block that was used last is at the end.
     order: VecDeque<(u32, u32)>,
@@ -467,18 +467,18 @@ const CACHE: usize = 96 << 20;
 
 impl BlockCache {
     fn get(&self, key: (u32, u32)) -> Option<Bytes> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = held.blocks.get(&key).cloned()?;
-        if held.order.back() != Some(&key) {
-            held.order.retain(|other| *other != key);
-            held.order.push_back(key);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = entries.blocks.get(&key).cloned()?;
+        if entries.order.back() != Some(&key) {
+            entries.order.retain(|other| *other != key);
+            entries.order.push_back(key);
         }
         Some(found)
     }
 
     fn put(&self, key: (u32, u32), bytes: Bytes) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held { blocks, order, bytes: total } = &mut *held;
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let Entries { blocks, order, bytes: total } = &mut *entries;
         *total += bytes.len();
         if let Some(old) = blocks.insert(key, bytes) {
             *total -= old.len();

@@ -176,10 +176,10 @@ fn frames(log: &mut Log, (topic, fixed, time, offset): &Key) -> Result<Frames> {
         let message = message.ok_or_else(|| Error::internal("a message without its bytes"))?;
         let fail = |error: Error| error.at(format!("topic {}: message logged at {log_time}", topics[number]));
         let (decoder, layout, is_fixed) = &readers[number];
-        let said = layout.read(decoder, &message.data).map_err(fail)?;
-        let mut held = lock();
-        let (frames, count) = &mut *held;
-        for Said { stamp, parent, child, transform } in said {
+        let transforms = layout.read(decoder, &message.data).map_err(fail)?;
+        let mut guard = lock();
+        let (frames, count) = &mut *guard;
+        for StampedTransform { stamp, parent, child, transform } in transforms {
             let time = match time {
                 Time::Stamp => stamp,
                 Time::Log => log_time,
@@ -211,7 +211,7 @@ fn frames(log: &mut Log, (topic, fixed, time, offset): &Key) -> Result<Frames> {
 }
 
 /// A transform of a message.
-struct Said {
+struct StampedTransform {
     stamp: i64,
     parent: String,
     child: String,
@@ -257,7 +257,7 @@ impl Layout {
         })
     }
 
-    fn read(&self, decoder: &Decoder, bytes: &Bytes) -> Result<Vec<Said>> {
+    fn read(&self, decoder: &Decoder, bytes: &Bytes) -> Result<Vec<StampedTransform>> {
         let value = decoder.decode(bytes)?;
         let items = match self.list {
             None => std::slice::from_ref(&value),
@@ -266,13 +266,13 @@ impl Layout {
                 _ => &[],
             },
         };
-        let said = |item: &Value| {
+        let to_transform = |item: &Value| {
             let number = |path: &Vec<usize>| match item.at(path) {
                 Value::Number(bytes) => f64::from_le_bytes(*bytes),
                 _ => f64::NAN,
             };
             let text = |path: &[usize]| item.at(path).as_text().unwrap_or_default().to_owned();
-            Said {
+            StampedTransform {
                 stamp: item.at(&self.stamp).as_i64().unwrap_or(0),
                 parent: text(&self.parent),
                 child: text(&self.child),
@@ -282,6 +282,6 @@ impl Layout {
                 },
             }
         };
-        Ok(items.iter().map(said).collect())
+        Ok(items.iter().map(to_transform).collect())
     }
 }

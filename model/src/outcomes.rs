@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn the_newest_version_tells_what_became_of_a_claim() {
-        let told = |version: u64| [fate(&NINE, version, version * 10), fate(&NINE, version, 1)];
-        assert_eq!(told(10), [Fate::Open; 2]);
+        let fates = |version: u64| [fate(&NINE, version, version * 10), fate(&NINE, version, 1)];
+        assert_eq!(fates(10), [Fate::Open; 2]);
         for version in [9, 8, 6, 3, 2] {
-            assert_eq!(told(version), [Fate::Committed, Fate::Void], "version {version}");
+            assert_eq!(fates(version), [Fate::Committed, Fate::Void], "version {version}");
         }
-        assert_eq!(told(7), [Fate::Void; 2], "the chain steps over 7");
-        assert_eq!(told(5), [Fate::AskChain; 2]);
-        assert_eq!([told(4), told(1)], [[Fate::GivenUp; 2]; 2]);
+        assert_eq!(fates(7), [Fate::Void; 2], "the chain steps over 7");
+        assert_eq!(fates(5), [Fate::AskChain; 2]);
+        assert_eq!([fates(4), fates(1)], [[Fate::GivenUp; 2]; 2]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub type Entry<'a> = (&'a [u8], &'a [u8]);
 /// Calls a Parquet reader, which may panic on damaged bytes. Its errors and panics become `Corrupt`.
 pub(crate) fn guarded<T, E: Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     let corrupt =
-        |said: String| Error::corrupt(format!("not a valid Parquet file: {}", said.chars().take(200).collect::<String>()));
+        |message: String| Error::corrupt(format!("not a valid Parquet file: {}", message.chars().take(200).collect::<String>()));
     tetrys::extension::guarded(read).map_err(corrupt)
 }
 

@@ -10,7 +10,7 @@ use crate::{columns::shape_fits, npy::MAX_ARRAY};
 
 /// What the header of a picture says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
+struct ImageHeader {
     height: u32,
     width: u32,
     channels: u8,
@@ -25,7 +25,7 @@ struct Said {
 /// - `Corrupt`: the file is neither a PNG nor a JPEG, or its header is cut.
 /// - `Invalid`: the picture has another shape or type.
 pub(crate) fn check(file: &[u8], element: Primitive, shape: &[Option<u32>]) -> Result<()> {
-    fits(said(file)?, element, shape).map(drop)
+    fits(header_of(file)?, element, shape).map(drop)
 }
 
 /// Decodes a picture. Returns its shape, and its samples, row by row.
@@ -34,13 +34,13 @@ pub(crate) fn check(file: &[u8], element: Primitive, shape: &[Option<u32>]) -> R
 /// - `Corrupt`: the file is damaged, or has less pixels than it says.
 /// - `Invalid`: the picture has another shape or type than declared.
 pub(crate) fn decode(file: &[u8], element: Primitive, shape: &[Option<u32>]) -> Result<(Vec<u64>, Vec<u8>)> {
-    let said = said(file)?;
-    let shape = fits(said, element, shape)?;
-    if said.is_png {
-        return Ok((shape, png(file, said)?));
+    let header = header_of(file)?;
+    let shape = fits(header, element, shape)?;
+    if header.is_png {
+        return Ok((shape, png(file, header)?));
     }
     let (_, rgb) = Image::new().decode(file)?;
-    let samples = match said.channels {
+    let samples = match header.channels {
         1 => rgb.chunks_exact(3).map(|pixel| pixel[0]).collect(),
         _ => rgb,
     };
@@ -48,8 +48,8 @@ pub(crate) fn decode(file: &[u8], element: Primitive, shape: &[Option<u32>]) -> 
 }
 
 /// Returns the shape of the picture, which is the declared one.
-fn fits(said: Said, element: Primitive, declared: &[Option<u32>]) -> Result<Vec<u64>> {
-    let Said { height, width, channels, bits, .. } = said;
+fn fits(header: ImageHeader, element: Primitive, declared: &[Option<u32>]) -> Result<Vec<u64>> {
+    let ImageHeader { height, width, channels, bits, .. } = header;
     if usize::from(bits.div_ceil(8)) != element.width() {
         return Err(Error::invalid(format!("expected a picture of {} samples, found one of {bits} bits", element.name())));
     }
@@ -65,7 +65,7 @@ fn fits(said: Said, element: Primitive, declared: &[Option<u32>]) -> Result<Vec<
     Ok(shape)
 }
 
-fn said(file: &[u8]) -> Result<Said> {
+fn header_of(file: &[u8]) -> Result<ImageHeader> {
     match file {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, rest @ ..] => of_png(rest),
         [0xff, 0xd8, rest @ ..] => of_jpeg(rest),
@@ -75,7 +75,7 @@ fn said(file: &[u8]) -> Result<Said> {
 }
 
 /// Reads the first chunk, `IHDR`.
-fn of_png(rest: &[u8]) -> Option<Said> {
+fn of_png(rest: &[u8]) -> Option<ImageHeader> {
     let header = rest.get(..21)?;
     let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
     let (bits, color) = (header[16], header[17]);
@@ -89,11 +89,11 @@ fn of_png(rest: &[u8]) -> Option<Said> {
     let sound = header.get(4..8) == Some(b"IHDR") && matches!(bits, 1 | 2 | 4 | 8 | 16);
     // Palettes have 8-bit colours whatever the bits of their indexes.
     let bits = if color == 3 { 8 } else { bits };
-    sound.then_some(Said { width: number(8)?, height: number(12)?, channels, bits, is_png: true })
+    sound.then_some(ImageHeader { width: number(8)?, height: number(12)?, channels, bits, is_png: true })
 }
 
 /// Looks for the segment that begins a frame, which says the size.
-fn of_jpeg(mut rest: &[u8]) -> Option<Said> {
+fn of_jpeg(mut rest: &[u8]) -> Option<ImageHeader> {
     loop {
         let [0xff, code, after @ ..] = rest else { return None };
         match code {
@@ -104,7 +104,7 @@ fn of_jpeg(mut rest: &[u8]) -> Option<Said> {
                 let (height, width) = (u16::from_be_bytes([high, low]), u16::from_be_bytes([wide, narrow]));
                 // libjpeg decodes the four inks of CMYK to three colours, as OpenCV does.
                 let channels = if channels == 1 { 1 } else { 3 };
-                return Some(Said { height: height.into(), width: width.into(), channels, bits, is_png: false });
+                return Some(ImageHeader { height: height.into(), width: width.into(), channels, bits, is_png: false });
             }
             _ => {
                 let &[high, low, ..] = after else { return None };
@@ -114,22 +114,25 @@ fn of_jpeg(mut rest: &[u8]) -> Option<Said> {
     }
 }
 
-fn png(file: &[u8], said: Said) -> Result<Vec<u8>> {
+fn png(file: &[u8], header: ImageHeader) -> Result<Vec<u8>> {
     let broken = |error: png::DecodingError| Error::corrupt(format!("not a whole PNG ({} bytes): {error}", file.len()));
-    let bytes = u64::from(said.height) * u64::from(said.width) * u64::from(said.channels) * u64::from(said.bits.div_ceil(8));
+    let bytes =
+        u64::from(header.height) * u64::from(header.width) * u64::from(header.channels) * u64::from(header.bits.div_ceil(8));
     let room = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_add(64 << 20);
     let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: room });
-    decoder.set_transformations(if said.bits == 16 { Transformations::IDENTITY } else { Transformations::EXPAND });
+    decoder.set_transformations(if header.bits == 16 { Transformations::IDENTITY } else { Transformations::EXPAND });
     let mut reader = decoder.read_info().map_err(broken)?;
     // A transparent colour of the palette would add a channel.
-    if (reader.output_color_type().0.samples(), reader.output_color_type().1) != (usize::from(said.channels), depth(said.bits)) {
+    if (reader.output_color_type().0.samples(), reader.output_color_type().1)
+        != (usize::from(header.channels), depth(header.bits))
+    {
         return Err(Error::unsupported("a PNG with a transparent colour"));
     }
     let size = reader.output_buffer_size().filter(|size| *size as u64 == bytes);
     let mut samples = vec![0; size.ok_or_else(|| Error::corrupt("a PNG whose rows do not add up"))?];
     reader.next_frame(&mut samples).map_err(broken)?;
     reader.finish().map_err(broken)?;
-    if said.bits == 16 {
+    if header.bits == 16 {
         samples.as_chunks_mut::<2>().0.iter_mut().for_each(|sample| sample.reverse());
     }
     Ok(samples)

@@ -205,7 +205,7 @@ impl Source {
     /// Opens a file for Parquet readers.
     pub(crate) fn reader(&self, name: &str, stamp: &Stamp) -> Result<FileReader> {
         let bytes = match (&self.place, self.local(name)) {
-            (Place::Remote { .. }, _) => FileBytes::Remote { source: self.clone(), name: name.into(), held: None },
+            (Place::Remote { .. }, _) => FileBytes::Remote { source: self.clone(), name: name.into(), buffer: None },
             (Place::Local(root), path) => {
                 let path = path.unwrap_or_else(|| root.clone());
                 let file = File::open(path).map_err(|error| Error::from(error).at(self.at(name)))?;
@@ -314,11 +314,11 @@ pub(crate) struct FileReader {
 #[derive(Clone)]
 enum FileBytes {
     Local(Arc<File>),
-    /// `held` has a range of the file, read ahead.
+    /// `buffer` has a range of the file, read ahead.
     Remote {
         source: Source,
         name: Arc<str>,
-        held: Option<(u64, Bytes)>,
+        buffer: Option<(u64, Bytes)>,
     },
 }
 
@@ -333,7 +333,7 @@ impl FileReader {
                 file.read_exact(&mut bytes)?;
                 Ok(bytes.into())
             }
-            FileBytes::Remote { held: Some((first, bytes)), .. }
+            FileBytes::Remote { buffer: Some((first, bytes)), .. }
                 if start >= *first && start + len as u64 <= first + bytes.len() as u64 =>
             {
                 let at = usize::try_from(start - first).unwrap_or(usize::MAX);
@@ -346,10 +346,10 @@ impl FileReader {
     /// Returns a reader that holds a range of the file in memory, if the file is remote: one request for what will be read.
     pub(crate) fn ahead(&self, start: u64, end: u64) -> Result<Self> {
         let mut ahead = self.clone();
-        if let FileBytes::Remote { source, name, held } = &mut ahead.bytes {
+        if let FileBytes::Remote { source, name, buffer } = &mut ahead.bytes {
             let end = end.min(self.len);
             let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-            *held = Some((start, source.fetch(name, start, len)?));
+            *buffer = Some((start, source.fetch(name, start, len)?));
         }
         Ok(ahead)
     }
@@ -371,7 +371,7 @@ impl ChunkReader for FileReader {
                 file.seek(SeekFrom::Start(start))?;
                 Ok(Box::new(BufReader::new(file)))
             }
-            FileBytes::Remote { held: Some((first, bytes)), .. } if start >= *first && start <= first + bytes.len() as u64 => {
+            FileBytes::Remote { buffer: Some((first, bytes)), .. } if start >= *first && start <= first + bytes.len() as u64 => {
                 let at = usize::try_from(start - first).unwrap_or(usize::MAX);
                 Ok(Box::new(bytes.slice(at..).reader()))
             }

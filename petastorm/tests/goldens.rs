@@ -49,13 +49,13 @@ fn decoded(base64: &str) -> Vec<u8> {
     let digit =
         |byte: u8| b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".iter().position(|code| *code == byte);
     let mut bytes = Vec::new();
-    let (mut bits, mut held) = (0_u32, 0);
+    let (mut bits, mut bit_count) = (0_u32, 0);
     for digit in base64.bytes().filter_map(digit) {
         bits = bits << 6 | u32::try_from(digit).unwrap();
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held & 0xff).unwrap());
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push(u8::try_from(bits >> bit_count & 0xff).unwrap());
         }
     }
     bytes

@@ -58,8 +58,8 @@ impl DataLoader {
     }
 
     fn taken(&self) -> PyResult<Taken<'_>> {
-        let held = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let loader = held.ok_or_else(|| Invalid::new_err("another thread waits for a batch of this loader"))?;
+        let current = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let loader = current.ok_or_else(|| Invalid::new_err("another thread waits for a batch of this loader"))?;
         Ok(Taken { loader: Some(loader), from: &self.loader })
     }
 

@@ -68,8 +68,8 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
         if batch.null_count() > 0 {
             return Err(Invalid::new_err("a row of the frame is null: expected values of its columns"));
         }
-        for (held, array) in chunks.iter_mut().zip(batch.values()) {
-            held.push(array.clone());
+        for (column, array) in chunks.iter_mut().zip(batch.values()) {
+            column.push(array.clone());
         }
     }
     let mut columns = Vec::with_capacity(fields.len());
@@ -81,9 +81,9 @@ pub(crate) fn frame(object: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
             arrays.push(polars_arrow::array::new_empty_array(field.dtype().clone()));
         }
         let series = tetrys::extension::guarded(|| Series::try_from((field, arrays)));
-        let series = series.map_err(|said| {
+        let series = series.map_err(|failure| {
             // polars panics at types that it was built without.
-            let why = if said.contains("feature") { "no index has its type: cast it to another one" } else { &said };
+            let why = if failure.contains("feature") { "no index has its type: cast it to another one" } else { &failure };
             Invalid::new_err(format!("column `{}`: {why}", field.name))
         });
         columns.push(series?.into());
@@ -184,13 +184,13 @@ fn refused(error: &PolarsError) -> tetrys::Error {
 fn malformed(error: &ArrowError) -> tetrys::Error {
     match error {
         // Such as the integers of 128 bits of polars.
-        ArrowError::CDataInterface(said) if said.contains("still not supported") => {
-            let ty = said.split('"').filter(|part| !part.is_empty()).nth(1).unwrap_or(said);
+        ArrowError::CDataInterface(text) if text.contains("still not supported") => {
+            let ty = text.split('"').filter(|part| !part.is_empty()).nth(1).unwrap_or(text);
             tetrys::Error::invalid(format!(
                 "no column type for values that Arrow's C interface calls `{ty}`: cast them to another type"
             ))
         }
-        ArrowError::CDataInterface(said) => tetrys::Error::invalid(format!("the object's Arrow data are malformed: {said}")),
+        ArrowError::CDataInterface(text) => tetrys::Error::invalid(format!("the object's Arrow data are malformed: {text}")),
         other => tetrys::Error::invalid(format!("Arrow: {other}")),
     }
 }

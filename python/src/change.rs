@@ -58,8 +58,8 @@ impl GroupReplacer {
 impl GroupReplacer {
     /// Takes the writer out, so that the mutex is not locked while the GIL is released.
     fn take(&self) -> PyResult<tetrys::table::GroupReplacer> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        held.ok_or_else(|| Invalid::new_err("the group is committed, or a write failed"))
+        let change = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        change.ok_or_else(|| Invalid::new_err("the group is committed, or a write failed"))
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn window_length(window: &Bound<'_, PyAny>) -> PyResult<usize> {
 type Ranges = Vec<(u64, u64)>;
 
 /// Rows, stored bytes, and bytes in memory.
-type Split = (Ranges, u64, u64);
+type SplitParts = (Ranges, u64, u64);
 
 fn ranges_of(rows: &Ranges) -> Vec<Range<u64>> {
     rows.iter().map(|(start, end)| *start..*end).collect()
@@ -184,7 +184,7 @@ pub(crate) fn cluster_splits(
     rows: Option<Ranges>,
     count: Option<u64>,
     bytes: Option<u64>,
-) -> PyResult<Vec<Split>> {
+) -> PyResult<Vec<SplitParts>> {
     let loader = loader.with(None)?;
     let rows = rows.map_or_else(|| std::iter::once(0..loader.len()).collect(), |rows| ranges_of(&rows));
     let size = count.map(SplitSize::Count).or(bytes.map(SplitSize::Bytes)).unwrap_or_default();
@@ -250,12 +250,12 @@ impl SplitBatches {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Parts>> {
         let next = wait(py, async {
-            let mut held = self.batches.lock().await;
-            let batches = match held.take() {
+            let mut guard = self.batches.lock().await;
+            let batches = match guard.take() {
                 Some(batches) => batches,
                 None => self.loader.batches(ranges_of(&self.rows), self.batch_bytes, self.windows.clone())?.boxed(),
             };
-            held.insert(batches).next().await.transpose()
+            guard.insert(batches).next().await.transpose()
         });
         let times = || self.windows.iter().map(|(_, window)| Some(window.len())).chain(std::iter::repeat(None));
         Ok(next?.map(|parts| parts.iter().zip(times()).map(|(part, time)| (Rows(part.rows().clone()), time)).collect()))

@@ -201,8 +201,8 @@ pub(crate) fn times(array: &ArrayRef, wanted: &ColumnType, in_utc: bool) -> Resu
                 let exact = Some(nanoseconds / to).filter(|_| nanoseconds % to == 0);
                 let fits = |ticks: &i64| arrow != DataType::Date32 || i32::try_from(*ticks).is_ok();
                 let exact = exact.and_then(|ticks| i64::try_from(ticks).ok()).filter(fits);
-                let said = || format!("value {row}: {ticks} of {} does not fit {wanted}", named(&found));
-                Some(exact.ok_or_else(|| Invalid::new_err(said()))?)
+                let message = || format!("value {row}: {ticks} of {} does not fit {wanted}", named(&found));
+                Some(exact.ok_or_else(|| Invalid::new_err(message()))?)
             }
         });
     }

@@ -105,19 +105,19 @@ impl Image {
     /// Shows the arguments as `tetrys.image` takes them.
     fn __repr__(&self) -> String {
         let (size, crop, chw, normalised, fast, (random_crop, flip, brightness, contrast, saturation, seed)) = self.made_of;
-        let mut said = Vec::new();
-        said.extend(size.map(|size| format!("{size:?}")));
-        said.extend(crop.map(|crop| format!("crop={crop:?}")));
-        said.extend(chw.then(|| r#"layout="chw""#.to_owned()));
-        said.extend(normalised.map(|(mean, std)| format!(r#"dtype="float32", mean={mean:?}, std={std:?}"#)));
-        said.extend(fast.then(|| "fast=True".to_owned()));
-        said.extend(random_crop.map(|(scale, ratio)| format!("crop_scale={scale:?}, crop_ratio={ratio:?}")));
-        said.extend((flip > 0.0).then(|| format!("flip={flip:?}")));
+        let mut parts = Vec::new();
+        parts.extend(size.map(|size| format!("{size:?}")));
+        parts.extend(crop.map(|crop| format!("crop={crop:?}")));
+        parts.extend(chw.then(|| r#"layout="chw""#.to_owned()));
+        parts.extend(normalised.map(|(mean, std)| format!(r#"dtype="float32", mean={mean:?}, std={std:?}"#)));
+        parts.extend(fast.then(|| "fast=True".to_owned()));
+        parts.extend(random_crop.map(|(scale, ratio)| format!("crop_scale={scale:?}, crop_ratio={ratio:?}")));
+        parts.extend((flip > 0.0).then(|| format!("flip={flip:?}")));
         for (name, bounds) in [("brightness", brightness), ("contrast", contrast), ("saturation", saturation)] {
-            said.extend(bounds.map(|bounds| format!("{name}={bounds:?}")));
+            parts.extend(bounds.map(|bounds| format!("{name}={bounds:?}")));
         }
-        said.extend((seed > 0).then(|| format!("seed={seed}")));
-        format!("tetrys.image({})", said.join(", "))
+        parts.extend((seed > 0).then(|| format!("seed={seed}")));
+        format!("tetrys.image({})", parts.join(", "))
     }
 }
 

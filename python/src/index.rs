@@ -85,11 +85,11 @@ impl Index {
     ) -> PyResult<Bound<'py, PyDict>> {
         let request = requested(table, columns, condition, predicate);
         let explain = wait_long(py, async move { request.explain().await })?;
-        let said = PyDict::new(py);
+        let explained = PyDict::new(py);
         for (name, value) in explain.entries() {
-            said.set_item(name, value)?;
+            explained.set_item(name, value)?;
         }
-        Ok(said)
+        Ok(explained)
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -207,7 +207,7 @@ impl Index {
         properties: Option<&Bound<'_, PyDict>>,
         update: bool,
         allow_unpinned: bool,
-    ) -> PyResult<(Table, Untold)> {
+    ) -> PyResult<(Table, Unpinned)> {
         tetrys::Index::check_process().py()?;
         let properties = properties.map(|properties| from_python("properties", properties)).transpose()?.unwrap_or_default();
         let allow_unpinned = crate::unpinned_if(allow_unpinned);
@@ -220,8 +220,8 @@ impl Index {
             };
             index.save_with(target, &options).await
         })?;
-        let untold = saved.unpinned.into_iter().map(|owner| (owner.url, owner.why)).collect();
-        Ok((Table::from(saved.table), untold))
+        let unpinned = saved.unpinned.into_iter().map(|owner| (owner.url, owner.why)).collect();
+        Ok((Table::from(saved.table), unpinned))
     }
 
     /// Returns the size of the view that `save` would write.
@@ -276,25 +276,25 @@ impl IndexScan {
 
     /// Returns a frame without rows, with all columns, as an Arrow stream.
     fn empty<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let frame = self.held().as_ref().map(table::IndexScan::empty);
+        let frame = self.lock().as_ref().map(table::IndexScan::empty);
         capsule::of_frame(py, &frame.ok_or_else(|| Internal::new_err("the scan has failed"))?.py()?)
     }
 
     /// Returns the next rows; None after the last ones.
     fn next(&self, py: Python<'_>) -> PyResult<Option<IndexPart>> {
-        let scan = self.held().take();
+        let scan = self.lock().take();
         let mut scan = scan.ok_or_else(|| Internal::new_err("the scan has failed, or another thread uses it"))?;
         let (part, scan) = wait_long(py, async move {
             let part = scan.next().await?;
             Ok((part, scan))
         })?;
-        *self.held() = Some(scan);
+        *self.lock() = Some(scan);
         Ok(part.map(IndexPart))
     }
 }
 
 impl IndexScan {
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<table::IndexScan>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<table::IndexScan>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -348,9 +348,9 @@ fn pruned_with(
     };
     request.prune_with(columns, expression, move |frame| {
         call(frame).map_err(|error| {
-            let said = PolarsError::ComputeError(error.to_string().into());
+            let error_text = PolarsError::ComputeError(error.to_string().into());
             raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            said
+            error_text
         })
     })
 }
@@ -363,7 +363,7 @@ pub(crate) fn concat(py: Python<'_>, indexes: Vec<Py<Index>>, fill: bool) -> PyR
 }
 
 /// Tables that could not be pinned: URL and reason.
-type Untold = Vec<(String, String)>;
+type Unpinned = Vec<(String, String)>;
 
 /// Makes the views of a recipe: a TOML text, or a dict with the same keys. The options of `place` are for all tables and views of the
 /// recipe; its URL is not used.
@@ -376,7 +376,7 @@ pub(crate) fn run<'py>(
     allow_unpinned: bool,
     memory_limit: Option<u64>,
     temporary_folder: Option<String>,
-) -> PyResult<(Bound<'py, PyAny>, Untold)> {
+) -> PyResult<(Bound<'py, PyAny>, Unpinned)> {
     tetrys::Index::check_process().py()?;
     let recipe = match recipe.extract::<String>() {
         Ok(text) => tetrys::Recipe::parse(&text),
@@ -392,8 +392,8 @@ pub(crate) fn run<'py>(
             false => recipe.run(&stores, &options).await,
         }
     })?;
-    let untold = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
-    Ok((to_python(py, &made)?, untold))
+    let unpinned = made.iter().flat_map(|view| &view.unpinned).map(|owner| (owner.url.clone(), owner.why.clone())).collect();
+    Ok((to_python(py, &made)?, unpinned))
 }
 
 pub(crate) fn parse_pick(pick: &str) -> PyResult<Pick> {

@@ -53,8 +53,8 @@ impl RowLoader {
     pub(crate) fn with(&self, columns: Option<Vec<String>>) -> PyResult<tetrys::RowLoader> {
         let Some(columns) = columns else { return Ok(self.chosen.clone()) };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((held, loader)) = &*last
-            && *held == columns
+        if let Some((key, loader)) = &*last
+            && *key == columns
         {
             return Ok(loader.clone());
         }
@@ -291,14 +291,14 @@ pub(crate) fn parse_window(window: &Bound<'_, PyAny>) -> PyResult<Window> {
 }
 
 /// Column, deltas, pick, and tolerance.
-type Said = (String, Vec<String>, String, Option<String>);
+type OffsetsArguments = (String, Vec<String>, String, Option<String>);
 
 /// Time offsets of a window, as `tetrys.times` makes them.
 #[pyclass(frozen, module = "tetrys._tetrys")]
 pub(crate) struct Times {
     offsets: TimeOffsets,
     /// The arguments, for pickling.
-    said: Said,
+    arguments: OffsetsArguments,
 }
 
 #[pymethods]
@@ -306,17 +306,17 @@ impl Times {
     #[new]
     #[pyo3(signature = (column, deltas, pick = "nearest", tolerance = None))]
     fn new(column: String, deltas: Vec<String>, pick: &str, tolerance: Option<String>) -> PyResult<Self> {
-        let said = (column.clone(), deltas.clone(), pick.to_owned(), tolerance.clone());
+        let arguments = (column.clone(), deltas.clone(), pick.to_owned(), tolerance.clone());
         let offsets = TimeOffsets::new(column, deltas).py()?.pick(parse_pick(pick)?);
         let offsets = match tolerance {
             Some(tolerance) => offsets.within(tolerance).py()?,
             None => offsets,
         };
-        Ok(Self { offsets, said })
+        Ok(Self { offsets, arguments })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Said) {
-        (py.get_type::<Self>().into_any(), self.said.clone())
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, OffsetsArguments) {
+        (py.get_type::<Self>().into_any(), self.arguments.clone())
     }
 
     fn __len__(&self) -> usize {
@@ -324,7 +324,7 @@ impl Times {
     }
 
     fn __repr__(&self) -> String {
-        let (column, deltas, pick, tolerance) = &self.said;
+        let (column, deltas, pick, tolerance) = &self.arguments;
         let within = tolerance.as_ref().map_or(String::new(), |tolerance| format!(" within {tolerance}"));
         format!("times of `{column}`: {pick} to {}{within}", deltas.join(", "))
     }

@@ -63,8 +63,8 @@ fn ingest_petastorm(
     let store = store_of(place)?;
     let work = async move {
         let dataset = opened(source).await?;
-        let mut said = dataset.warnings().to_vec();
-        said.extend(warnings(&dataset, &settings)?);
+        let mut messages = dataset.warnings().to_vec();
+        messages.extend(warnings(&dataset, &settings)?);
         let report = move |done: u64| {
             if let Some(progress) = &progress {
                 // An exception of the function must not stop the import: it is printed and ignored.
@@ -72,9 +72,9 @@ fn ingest_petastorm(
             }
         };
         let table = ingest(&dataset, store, &settings, report).await?;
-        Ok((table, said))
+        Ok((table, messages))
     };
-    wait_long(py, work).map(|(table, said)| (Table::from(table), said))
+    wait_long(py, work).map(|(table, messages)| (Table::from(table), messages))
 }
 
 /// Returns schema, row groups and row-group indexes as JSON text.

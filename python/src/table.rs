@@ -277,9 +277,9 @@ impl Table {
                 false => edit.set_property(&key, from_python::<serde_json::Value>(&format!("property `{key}`"), &value)?),
             };
         }
-        for (column, said) in column_properties.into_iter().flat_map(|said| said.iter()) {
+        for (column, values) in column_properties.into_iter().flat_map(|values| values.iter()) {
             let column: String = column.extract()?;
-            for (key, value) in said.cast::<PyDict>()?.iter() {
+            for (key, value) in values.cast::<PyDict>()?.iter() {
                 let key: String = key.extract()?;
                 let value = match value.is_none() {
                     true => None,

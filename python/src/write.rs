@@ -206,11 +206,11 @@ impl TableWriter {
     }
 
     /// Returns the tables whose chunks may be used and that could not be pinned: URL and reason.
-    fn untold(&self) -> PyResult<Vec<(String, String)>> {
+    fn unpinned(&self) -> PyResult<Vec<(String, String)>> {
         let writer = self.take()?;
-        let untold = writer.unpinned().iter().map(|owner| (owner.url.clone(), owner.why.clone())).collect();
+        let unpinned = writer.unpinned().iter().map(|owner| (owner.url.clone(), owner.why.clone())).collect();
         self.put_back(writer);
-        Ok(untold)
+        Ok(unpinned)
     }
 
     fn partition(&self) -> PyResult<Partition> {
@@ -302,8 +302,8 @@ impl TableWriter {
 
     /// Takes the writer out, so that the mutex is not locked while the GIL is released.
     pub(crate) fn take(&self) -> PyResult<tetrys::TableWriter> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is writing"))
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.take().ok_or_else(|| Invalid::new_err("the table is committed, its commit failed, or another thread is writing"))
     }
 }
 
@@ -320,7 +320,7 @@ impl Partition {
             let done = writer.write(&batch).await;
             Ok((writer, done))
         })?;
-        *self.held() = Some(writer);
+        *self.lock() = Some(writer);
         done.py()
     }
 
@@ -335,12 +335,12 @@ impl Partition {
         Self(Mutex::new(Some(writer)))
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<tetrys::PartitionWriter>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<tetrys::PartitionWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> PyResult<tetrys::PartitionWriter> {
-        self.held().take().ok_or_else(|| Invalid::new_err("the partition is finished, broken off, or in use by another thread"))
+        self.lock().take().ok_or_else(|| Invalid::new_err("the partition is finished, broken off, or in use by another thread"))
     }
 }
 

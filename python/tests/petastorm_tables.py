@@ -26,15 +26,15 @@ _TYPES = {
 }  # fmt: skip
 
 
-def value_of(said: Any) -> Any:
+def value_of(encoded: Any) -> Any:
     """Returns a value of the goldens."""
-    if said is None:
+    if encoded is None:
         return None
-    if said["k"] == "decimal":
-        return Decimal(said["v"])
-    if said["k"] == "ndarray":
-        return np.frombuffer(base64.b64decode(said["b64"]), said["dtype"]).reshape(said["shape"])
-    return np.str_(said["v"]) if said["dtype"] == "str" else np.dtype(said["dtype"]).type(said["v"])
+    if encoded["k"] == "decimal":
+        return Decimal(encoded["v"])
+    if encoded["k"] == "ndarray":
+        return np.frombuffer(base64.b64decode(encoded["b64"]), encoded["dtype"]).reshape(encoded["shape"])
+    return np.str_(encoded["v"]) if encoded["dtype"] == "str" else np.dtype(encoded["dtype"]).type(encoded["v"])
 
 
 @cache
@@ -58,8 +58,8 @@ def declared(release: str) -> list[dict[str, Any]]:
 @cache
 def behaviour() -> dict[str, Any]:
     """Returns which ids come out of n-grams, predicates, selectors and shards of the real library."""
-    said: dict[str, Any] = json.loads((SHARED / "behaviour_0.7.6.json").read_text())
-    return said
+    goldens: dict[str, Any] = json.loads((SHARED / "behaviour_0.7.6.json").read_text())
+    return goldens
 
 
 def png(pixels: np.ndarray[Any, Any] | None) -> bytes | None:
@@ -99,8 +99,8 @@ def write(url: str, release: str, **options: Any) -> tt.Table:
             extents = ",".join("?" if extent is None else str(extent) for extent in shape)
             data[name], schema[name], groups[name] = values, f"{_TYPES[dtype]}[{extents}]", [name]
     names = [field["name"] for field in declared(release)]
-    told = {"petastorm.schema": {"name": "TestSchema", "fields": names}}
-    table = tt.write_table(url, data, schema=schema, index=index, groups=groups, properties=told, **options)
+    table_properties = {"petastorm.schema": {"name": "TestSchema", "fields": names}}
+    table = tt.write_table(url, data, schema=schema, index=index, groups=groups, properties=table_properties, **options)
     return table.edit(column_properties=properties)
 
 

@@ -64,9 +64,9 @@ def wrong_answer(call: Callable[[], object], of_library: str = "an error of Tetr
             warnings.simplefilter("ignore")
             call()
     except tt.Error as error:
-        said = str(error)
-        if isinstance(error, tt.Internal) or not said or RUST.search(said) or len(said) > 2500 or "ambiguous" in said:
-            return f"{type(error).__name__}: {said[:200]}"
+        message = str(error)
+        if isinstance(error, tt.Internal) or not message or RUST.search(message) or len(message) > 2500 or "ambiguous" in message:
+            return f"{type(error).__name__}: {message[:200]}"
     except OSError as error:
         # The errors of the operating system name the file.
         if not error.filename and not isinstance(error, FileNotFoundError):
@@ -102,6 +102,6 @@ def wrong_answers(
         tries = {**{name: SILLY[name] for name in names}, **(odd or {}).get(argument, {})}
         for name, value in tries.items():
             call, given = make()
-            if said := wrong_answer(lambda: call(**{**given, argument: value()}), of_library):
-                wrong.append(f"{argument}={name}: {said}")
+            if message := wrong_answer(lambda: call(**{**given, argument: value()}), of_library):
+                wrong.append(f"{argument}={name}: {message}")
     return wrong

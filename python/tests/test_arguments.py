@@ -132,10 +132,10 @@ def test_nonsense_is_an_error_of_tetrys_and_nothing_else(folder: Path, name: str
         if inspect.isgenerator(found) or type(found).__name__ in ("Scan", "Shared"):
             next(iter(found), None)
     except tt.Error as error:
-        said = str(error)
-        assert not isinstance(error, tt.Internal), said
-        assert said and not RUST.search(said), said
-        assert said.encode() and not re.search(r"\d{60}", said), said
+        message = str(error)
+        assert not isinstance(error, tt.Internal), message
+        assert message and not RUST.search(message), message
+        assert message.encode() and not re.search(r"\d{60}", message), message
 
 
 # Values of which other libraries raise errors of their own, or which take for ever to walk through.
@@ -359,16 +359,16 @@ def test_tables_open_and_rows_are_read_in_a_forked_child(drives: str, tmp_path: 
 
     def work() -> str:
         opened = tt.open_table(drives)
-        said = [str(tt.row_loader(opened).take([5], ["labels.*"])["labels.text"].tolist())]
-        said.append(str(tt.row_loader(table, columns=["timestamp"]).get_rows(11, offsets=[-2, -1, 0])["timestamp"].tolist()))
-        said.append(str(pickle.loads(pickled).get_row(6)))
+        output = [str(tt.row_loader(opened).take([5], ["labels.*"])["labels.text"].tolist())]
+        output.append(str(tt.row_loader(table, columns=["timestamp"]).get_rows(11, offsets=[-2, -1, 0])["timestamp"].tolist()))
+        output.append(str(pickle.loads(pickled).get_row(6)))
         try:
             tt.read_index(drives)
         except tt.Unsupported as error:
-            said.append(str(error))
+            output.append(str(error))
         written = tt.write_table(tmp_path / "child", {"i": [1], "x": [1.5]}, index="i")
-        said.append(str(len(written)))
-        return "; ".join(said)
+        output.append(str(len(written)))
+        return "; ".join(output)
 
     reading, writing = os.pipe()
     child = os.fork()
@@ -381,10 +381,10 @@ def test_tables_open_and_rows_are_read_in_a_forked_child(drives: str, tmp_path: 
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode()
+        output = pipe.read().decode()
     assert os.waitpid(child, 0)[1] == 0
-    assert said.startswith("['row 5']; [0, 1000, 1100]; {'timestamp': np.int64(600), 'labels.text': 'row 6'}; frames do not survive a fork"), said
-    assert "make the row loader before" in said and said.endswith("; 1")
+    assert output.startswith("['row 5']; [0, 1000, 1100]; {'timestamp': np.int64(600), 'labels.text': 'row 6'}; frames do not survive a fork"), output
+    assert "make the row loader before" in output and output.endswith("; 1")
 
 
 def test_index_columns_are_read_beside_the_others(index: tt.Index, tmp_path: Path) -> None:

@@ -400,8 +400,8 @@ def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(world: World, n
         call, _ = CALLS[name](world)
         options = arguments()
         positional = any(one.kind is one.VAR_POSITIONAL for one in signature)
-        if said := wrong_answer(lambda: call(*options.values()) if positional else call(**options)):
-            wrong.append(f"{what}: {said}")
+        if message := wrong_answer(lambda: call(*options.values()) if positional else call(**options)):
+            wrong.append(f"{what}: {message}")
     assert not wrong, "\n".join(wrong)
 
 

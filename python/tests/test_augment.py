@@ -334,6 +334,6 @@ def test_impossible_changes_are_refused(arguments: dict[str, Any], message: str)
 
 
 def test_a_decoder_with_random_changes_is_shown_and_pickled_as_it_is_written() -> None:
-    said = "tetrys.image((24, 32), crop_scale=(0.2, 1.0), crop_ratio=(0.75, 1.25), flip=0.5, brightness=(0.5, 1.5), seed=2)"
+    text = "tetrys.image((24, 32), crop_scale=(0.2, 1.0), crop_ratio=(0.75, 1.25), flip=0.5, brightness=(0.5, 1.5), seed=2)"
     decoder = tt.image((24, 32), crop_scale=(0.2, 1), crop_ratio=(0.75, 1.25), flip=0.5, brightness=0.5, seed=2)
-    assert repr(decoder) == repr(pickle.loads(pickle.dumps(decoder))) == said
+    assert repr(decoder) == repr(pickle.loads(pickle.dumps(decoder))) == text

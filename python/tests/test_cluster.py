@@ -227,9 +227,9 @@ def test_workers_killed_at_random_times_leave_a_table_that_is_absent_or_complete
         process.send_signal(signal.SIGKILL)
     for process in workers:
         lines, _ = process.communicate(timeout=120)
-        said = lines.splitlines()
-        if said and said[-1].startswith("{"):
-            done.append(tt.Receipt(said[-1]))
+        output = lines.splitlines()
+        if output and output[-1].startswith("{"):
+            done.append(tt.Receipt(output[-1]))
     with pytest.raises(tt.NotFound):
         tt.Table(url)
     # The engine runs the tasks again that have no answer. Some were finished all the same.
@@ -623,9 +623,9 @@ def test_an_example_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
     )
     names = {"tt": tt, "np": np, "pl": pl, "cluster": cluster}
     example = doctest.DocTestParser().get_doctest(EXAMPLES[name], names, name, None, None)
-    said: list[str] = []
-    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
-    assert tried > 0 and not failed, "".join(said)
+    output: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(example, out=output.append)
+    assert tried > 0 and not failed, "".join(output)
 
 
 def test_every_public_function_is_documented_by_example() -> None:

@@ -65,9 +65,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_does_what_it_says(folder: Path, name: str) -> None:
     example = doctest.DocTestParser().get_doctest(EXAMPLES[name], {"tt": tt, "np": np, "pl": pl}, name, None, None)
-    said: list[str] = []
-    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
-    assert tried > 0 and not failed, "".join(said)
+    output: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(example, out=output.append)
+    assert tried > 0 and not failed, "".join(output)
 
 
 def test_every_public_name_is_documented_and_the_main_ones_by_example() -> None:

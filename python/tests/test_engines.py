@@ -141,7 +141,7 @@ def test_the_lines_of_the_guide_run(reading: Any, drives: str, tmp_path: Path) -
 def test_the_example_of_daft_does_what_it_says(reading: Any, drives: str) -> None:
     daft = importlib.import_module("daft")
     text = (inspect.getdoc(reading.read) or "").replace('"drives"', f'"{drives}"')
-    said: list[str] = []
+    output: list[str] = []
     example = doctest.DocTestParser().get_doctest(text, {"tetrys": tt, "daft": daft}, "read", None, None)
-    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
-    assert tried > 0 and not failed, "".join(said)
+    failed, tried = doctest.DocTestRunner().run(example, out=output.append)
+    assert tried > 0 and not failed, "".join(output)

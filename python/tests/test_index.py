@@ -366,8 +366,8 @@ def test_an_index_has_the_methods_of_a_frame(index: tt.Index) -> None:
     for wrong in (2, [2]):
         with pytest.raises(tt.Invalid, match="percentiles.* range"):
             index.describe(wrong)
-    for wrong, said in (("half", "percentiles: expected .*found str"), ([None], "percentiles: expected a number, found None")):
-        with pytest.raises(tt.Invalid, match=said):
+    for wrong, message in (("half", "percentiles: expected .*found str"), ([None], "percentiles: expected a number, found None")):
+        with pytest.raises(tt.Invalid, match=message):
             index.describe(wrong)  # type: ignore[arg-type]
 
 

@@ -314,8 +314,8 @@ def test_inputs_that_cannot_be_read_are_skipped_with_a_warning(tmp_path: Path) -
     tt.write_table(tmp_path / "other", {"a": [1, 2]}, index=["a"])
     with pytest.warns(RuntimeWarning) as warned:
         zarr_concat([tmp_path / "nothing", source, tmp_path / "other"], tmp_path / "view")
-    said = [str(one.message) for one in warned]
-    assert [one.split(" is not valid! skipping: ")[0] for one in said] == [str(tmp_path / "nothing"), str(tmp_path / "other")]
+    messages = [str(one.message) for one in warned]
+    assert [one.split(" is not valid! skipping: ")[0] for one in messages] == [str(tmp_path / "nothing"), str(tmp_path / "other")]
     assert_arrays(tmp_path / "view", arrays)
     with warnings.catch_warnings(), pytest.raises(ValueError, match="no input"):
         warnings.simplefilter("ignore")

@@ -53,10 +53,10 @@ def run(name: str, folder: Path, scenes: Path = SHARED / FILES["scenes/sample.za
 @pytest.mark.parametrize("name", [pytest.param(name, marks=WITH_L5KIT if name == "closed_loop" else []) for name in SAYS])
 def test_a_script_runs_twice_and_says_the_same(name: str, tmp_path: Path) -> None:
     # As the cells of a notebook, it may run again: what is there is used.
-    said = [run(name, tmp_path) for _ in range(2 if name == "agent_motion_prediction" else 1)]
-    assert set(said) == {said[0]}
+    outputs = [run(name, tmp_path) for _ in range(2 if name == "agent_motion_prediction" else 1)]
+    assert set(outputs) == {outputs[0]}
     for line in SAYS[name]:
-        assert line in said[0], said[0]
+        assert line in outputs[0], outputs[0]
     if name == "visualise_data":
         pictures = sorted(file.name for file in (tmp_path / "work").iterdir() if file.suffix in (".png", ".gif"))
         of_maps = [f"{kind} {map_type}.png" for kind in ("ego", "plot") for map_type in ("py_satellite", "py_semantic")]

@@ -84,7 +84,7 @@ def test_counts_of_data_in_an_object_store_are_kept_in_the_cache_folder(
     zarr, expected = made
     url = f"memory://{uuid.uuid4().hex}" if kind == "table" else f"file://{zarr}"
     if kind == "table":
-        held = tt.ingest_l5(str(zarr), url)
+        stored = tt.ingest_l5(str(zarr), url)
     dataset = opened(url)
     np.testing.assert_array_equal(load_agents_mask(dataset, 0.5, *LIMITS), expected)
     (file,) = files(cache)
@@ -92,7 +92,7 @@ def test_counts_of_data_in_an_object_store_are_kept_in_the_cache_folder(
     assert load_agents_mask(opened(url), 0.5, 7, 7).all()
     # Another version, or other data at the same URL, has other counts.
     if kind == "table":
-        attach(held, {"note": b"another version"})
+        attach(stored, {"note": b"another version"})
         np.testing.assert_array_equal(load_agents_mask(opened(url), 0.5, *LIMITS), expected)
     else:
         shutil.rmtree(zarr)

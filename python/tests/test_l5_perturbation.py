@@ -128,7 +128,7 @@ def test_ctrl_c_ends_a_long_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"gx": np.ones(0)}, r"gx: expected one coordinate for each of 1 to 4096 goals, found the shape \[0\]"),
         ({"gx": np.ones((3, 2))}, r"gx: .*found the shape \[3, 2\]"),
@@ -142,9 +142,9 @@ def test_ctrl_c_ends_a_long_fit() -> None:
         ({"x0": np.ones(3)}, r"x0: expected the shape \[\], found \[3\]"),
     ],
 )
-def test_a_fit_of_bad_input_is_refused(changed: dict[str, Any], said: str) -> None:
+def test_a_fit_of_bad_input_is_refused(changed: dict[str, Any], message: str) -> None:
     goals = dict.fromkeys(("gx", "gy", "gr", "gv", "wgx", "wgy", "wgr", "wgv"), np.ones(3))
-    with pytest.raises(ValueError, match=said) as raised:
+    with pytest.raises(ValueError, match=message) as raised:
         fit_ackerman_model_exact(**{"x0": 0.0, "y0": 0.0, "r0": 0.0, "v0": 1.0} | goals | changed)
     assert isinstance(raised.value, tt.Invalid)
 

@@ -96,9 +96,9 @@ def test_many_trajectories_have_the_pixels_of_l5kit() -> None:
 def test_an_example_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = inspect.getdoc(getattr(visualization, name)) or ""
-    said: list[str] = []
-    failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, {"np": np}, name, None, None), out=said.append)
-    assert tried > 1 and not failed, "".join(said)
+    output: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, {"np": np}, name, None, None), out=output.append)
+    assert tried > 1 and not failed, "".join(output)
 
 
 def test_what_cannot_be_drawn_is_an_error_that_says_why() -> None:

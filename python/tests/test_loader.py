@@ -475,9 +475,9 @@ def test_a_killed_process_goes_on_behind_its_last_state(drives: str, tmp_path: P
 
 def test_an_epoch_that_drops_all_samples_warns_once(index: tt.Index) -> None:
     loader = tt.DataLoader(index, batch_size=8, columns=["timestamp"], rank=0, world_size=3)
-    with pytest.warns(UserWarning, match='its 20 samples do not fill one step of 24 .*last="drop" leaves them out: pass last="pad"') as told:
+    with pytest.warns(UserWarning, match='its 20 samples do not fill one step of 24 .*last="drop" leaves them out: pass last="pad"') as seen:
         assert [list(loader) for _ in range(2)] == [[], []]
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(seen) == 1 and seen[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(list(tt.DataLoader(index, batch_size=8, columns=["timestamp"], rank=0, world_size=3, last="pad"))) == 1

@@ -128,10 +128,10 @@ def test_structs_that_a_batch_lacks_are_null() -> None:
 def test_a_column_of_a_declared_type_keeps_its_place_in_the_struct() -> None:
     schema = pa.schema([("s", pa.struct([("id", pa.decimal128(20, 0)), ("price", pa.decimal128(9, 2))]))])
     kinds = chosen(parts_of(schema), {"s.id": "u64", "s.is_null": "bool"}, {}, schema.names)
-    said = {name: {key: text for column, key, text in kinds.properties if column == name} for name in kinds}
-    assert said["s.id"] == {"nested": '[["s", "struct", 0]]'}
-    assert said["s.price"] == {"nested": '[["s", "struct", 1]]', "arrow": '"decimal128"', "precision": "9", "scale": "2"}
-    assert said["s.is_null"] == {"nested": '[["s", "struct", 2]]', "nested_nulls": "true"}
+    properties = {name: {key: text for column, key, text in kinds.properties if column == name} for name in kinds}
+    assert properties["s.id"] == {"nested": '[["s", "struct", 0]]'}
+    assert properties["s.price"] == {"nested": '[["s", "struct", 1]]', "arrow": '"decimal128"', "precision": "9", "scale": "2"}
+    assert properties["s.is_null"] == {"nested": '[["s", "struct", 2]]', "nested_nulls": "true"}
 
 
 def test_the_error_for_a_struct_of_nulls_says_whether_it_is_a_row_or_an_item() -> None:

@@ -123,7 +123,7 @@ def test_processes_of_a_node_wait_for_each_other_and_end_with_it(peers: None, tm
         for epoch in range(2):
             node.ready()
             node.go()
-            assert node.said() == [[epoch, 0, "2"], [epoch, 1, "2"]]
+            assert node.figures() == [[epoch, 0, "2"], [epoch, 1, "2"]]
         with pytest.raises(Failed, match="ValueError: no more"):
             node.ready()
     assert all(process.returncode is not None for process in node.processes)
@@ -137,8 +137,8 @@ def test_the_rows_of_all_processes_are_checked(peers: None) -> None:
     from nodes import Failed
 
     sums = np.arange(4, dtype=np.uint64) + 2**63
-    said = [{"seconds": 1.0, "rows": [0, 1], "sums": sums[:2].tolist()}, {"seconds": 2.0, "rows": [3, 0], "sums": sums[[3, 0]].tolist()}]
-    epoch = Epoch.of(said, sums)
+    answers = [{"seconds": 1.0, "rows": [0, 1], "sums": sums[:2].tolist()}, {"seconds": 2.0, "rows": [3, 0], "sums": sums[[3, 0]].tolist()}]
+    epoch = Epoch.of(answers, sums)
     assert (epoch.seconds, epoch.rows, epoch.note) == (2.0, 3, "drops 1 rows, repeats 1 rows")
     with pytest.raises(Failed, match="repeats 1 rows of 4"):
         Epoch.of([{"seconds": 1.0, "rows": [0, 1, 2, 3, 3], "sums": sums[[0, 1, 2, 3, 3]].tolist()}], sums)
@@ -154,8 +154,8 @@ def run(*command: str) -> str:
 
 def test_a_consumer_that_is_timed_gets_a_table(tmp_path: Path) -> None:
     small = ("--what", "idle", "--places", "local", "--rows", "40", "--batch", "8", "--seconds", "0.2", "--works", "rows")
-    said = run(str(BENCHES / "idle.py"), *small, "--folder", str(tmp_path))
-    assert [line.split(" | ")[:4] for line in said.splitlines() if line.startswith("| local")] == [
+    message = run(str(BENCHES / "idle.py"), *small, "--folder", str(tmp_path))
+    assert [line.split(" | ")[:4] for line in message.splitlines() if line.startswith("| local")] == [
         ["| local", shuffle, "rows", "sleeps"] for shuffle in ("global", "block")
     ]
     assert "stall" in run(str(BENCHES / "idle.py"), "--help") and "examples:" in run(str(BENCHES / "peers/loaders.py"), "--help")
@@ -164,6 +164,6 @@ def test_a_consumer_that_is_timed_gets_a_table(tmp_path: Path) -> None:
 @pytest.mark.torch
 def test_two_processes_read_a_table_that_one_has_written(tmp_path: Path) -> None:
     small = ("--rows", "40", "--rounds", "1", "--places", "local", "--processes", "1,2", "--loaders", "Tetrys, global; Tetrys, block")
-    said = run(str(BENCHES / "peers/loaders.py"), *small, "--folder", str(tmp_path))
-    lines = [line for line in said.splitlines() if line.startswith("| Tetrys")]
-    assert len(lines) == 4 and all(line.endswith("|  |") for line in lines), said
+    message = run(str(BENCHES / "peers/loaders.py"), *small, "--folder", str(tmp_path))
+    lines = [line for line in message.splitlines() if line.startswith("| Tetrys")]
+    assert len(lines) == 4 and all(line.endswith("|  |") for line in lines), message

@@ -58,9 +58,9 @@ def test_examples_do_what_they_say_and_public_names_are_documented(folder: Path,
         inherited = place.rpartition(".")[2] in ("encode", "decode", "spark_dtype", "get_fields", "do_include", "get_index_names")
         assert text or inherited, f"{place} has no docstring"
         example = doctest.DocTestParser().get_doctest(text, {"tt": tt, "np": np}, place, None, None)
-        said: list[str] = []
-        failed, _ = doctest.DocTestRunner().run(example, out=said.append)
-        assert not failed, "".join(said)
+        output: list[str] = []
+        failed, _ = doctest.DocTestRunner().run(example, out=output.append)
+        assert not failed, "".join(output)
 
 
 def test_the_code_of_the_chapter_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,5 +51,5 @@ def test_file_systems_and_paths_of_urls() -> None:
 def test_errors_of_urls_have_no_user_and_no_password(url: str, shown: str) -> None:
     with pytest.raises(tt.Error, match=re.escape(shown)) as caught:
         FilesystemResolver(url)
-    said = str(caught.value)
-    assert "secret" not in said and "user:" not in said.replace("user://bucket", "")
+    message = str(caught.value)
+    assert "secret" not in message and "user:" not in message.replace("user://bucket", "")

@@ -70,7 +70,7 @@ def test_views_of_the_schema_equal_the_goldens(table: tt.Table) -> None:
     assert shown == behaviour()["view/str"]
 
 
-CASES = [name for name, said in (behaviour().items() if SHARED.exists() else ()) if name.startswith("ngram/") and "spec" in said]
+CASES = [name for name, golden in (behaviour().items() if SHARED.exists() else ()) if name.startswith("ngram/") and "spec" in golden]
 
 
 def golden_ngram(spec: dict[str, Any]) -> NGram:
@@ -80,17 +80,17 @@ def golden_ngram(spec: dict[str, Any]) -> NGram:
 
 @pytest.mark.parametrize("name", CASES)
 def test_ngrams_inside_row_groups_equal_the_goldens(table: tt.Table, name: str) -> None:
-    said = behaviour()[name]
-    spec = said["spec"]
+    golden = behaviour()[name]
+    spec = golden["spec"]
     predicate = in_lambda(["id"], lambda id: id % 3 != 0) if "predicate" in spec else None
     drops = int(spec.get("shuffle_row_drop_partitions", 0)) + 1
     options: dict[str, Any] = {"predicate": predicate, "shuffle_row_drop_partitions": drops, "shuffle_row_groups": False}
     with make_reader(table, schema_fields=golden_ngram(spec), **options) as reader:
-        assert len(reader) == said["count"]
+        assert len(reader) == golden["count"]
         found = list(reader)
-    assert [{str(at): None if not row._fields else int(row.id) for at, row in ngram.items()} for ngram in found] == said["ids"]
+    assert [{str(at): None if not row._fields else int(row.id) for at, row in ngram.items()} for ngram in found] == golden["ids"]
     if found:
-        assert {str(at): sorted(row._fields) for at, row in found[0].items()} == {at: sorted(of) for at, of in said["fields_of_first"].items()}
+        assert {str(at): sorted(row._fields) for at, row in found[0].items()} == {at: sorted(of) for at, of in golden["fields_of_first"].items()}
 
 
 def test_ngrams_that_the_real_library_refuses_are_errors(table: tt.Table) -> None:
@@ -106,7 +106,7 @@ def test_ngrams_that_the_real_library_refuses_are_errors(table: tt.Table) -> Non
 
 
 def test_predicates_equal_the_goldens(table: tt.Table) -> None:
-    expected = {name.removeprefix("pred/"): said for name, said in behaviour().items() if name.startswith("pred/")}
+    expected = {name.removeprefix("pred/"): golden for name, golden in behaviour().items() if name.startswith("pred/")}
     by_partition = in_set(["p_2", "p_7"], "partition_key")
     found = {
         "in_set_id": ids(table, predicate=in_set([3, 5, 77, 1000], "id")),

@@ -310,9 +310,9 @@ def test_random_data_sets_read_back_whatever_the_codec(seed: int, maker: Maker, 
     fields, expected, frame = random_columns(maker, rng, 40)
     files = {f"part-{number}.parquet": frame[10 * number : 10 * number + 10] for number in range(4)}
     folder = write(tmp_path / "set", maker.schema(fields, protocol=rng.randrange(6)), files)
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning) as warned:
         made = tt.ingest_petastorm(folder, table, partition_rows=rng.choice([1, 7, 100]), workers=rng.choice([1, 3]))
-    sentences = [str(warning.message) for warning in said]
+    sentences = [str(warning.message) for warning in warned]
     assert any("`lidar`: codec mine.codecs.Lidar is unknown" in sentence for sentence in sentences), sentences
     assert any("`complex`: an array of complex128 is kept as its .npy file" in sentence for sentence in sentences), sentences
     assert made.properties["petastorm.schema"]["fields"] == [field[0] for field in fields]
@@ -503,9 +503,9 @@ except tt.Corrupt as error:
     print(error)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert "expected 8 bytes of elements" in said[0] or "not a valid .npz file" in said[0], said
-    assert int(said[-1]) < 200_000, said
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "expected 8 bytes of elements" in output[0] or "not a valid .npz file" in output[0], output
+    assert int(output[-1]) < 200_000, output
 
 
 def test_hostile_pickles_run_nothing(maker: Maker, tmp_path: Path, table: str) -> None:

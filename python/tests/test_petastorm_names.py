@@ -87,9 +87,9 @@ def test_a_schema_is_inferred_from_parquet_files_on_request_alone(plain: Path) -
 def test_a_schema_of_arrow_leaves_out_what_no_field_has() -> None:
     fields = [("id", pa.int8()), ("names", pa.list_(pa.string())), ("half", pa.float16()), ("deep", pa.list_(pa.list_(pa.int8()))), ("blob", pa.binary(3))]
     arrow = pa.schema([pa.field("flag", pa.bool_(), nullable=False), *(pa.field(*one) for one in fields)])
-    with pytest.warns(UserWarning, match="left out") as said:
+    with pytest.warns(UserWarning, match="left out") as caught:
         schema = Unischema.from_arrow_schema(arrow)
-    assert [str(one.message).partition(":")[0] for one in said] == ["column `half`", "column `deep`"]
+    assert [str(one.message).partition(":")[0] for one in caught] == ["column `half`", "column `deep`"]
     assert list(schema.fields) == ["flag", "id", "names", "blob"] and not schema.flag.nullable and schema.names.shape == (None,)
     assert schema.blob.numpy_dtype is np.bytes_
     with pytest.raises(ValueError, match="column `half`: a field cannot have values of halffloat"):

@@ -637,8 +637,8 @@ def test_null_elements_are_nan_or_refused(tmp_path: Path) -> None:
         "doubles": [[0.5, 1.5], [None, 2.5]],
         "counts": [[1], [2, None]],
     }
-    told = {"petastorm.schema": {"name": "S", "fields": ["doubles", "counts"]}}
-    table = tt.write_table(tmp_path / "t", columns, index="id", schema={"doubles": "list<f64>", "counts": "list<i32>"}, properties=told)
+    schema = {"petastorm.schema": {"name": "S", "fields": ["doubles", "counts"]}}
+    table = tt.write_table(tmp_path / "t", columns, index="id", schema={"doubles": "list<f64>", "counts": "list<i32>"}, properties=schema)
     kind = {"petastorm.shape": [None], "petastorm.nullable": True, "petastorm.codec": None}
     table = table.edit(column_properties={"doubles": {"petastorm.dtype": "float64", **kind}, "counts": {"petastorm.dtype": "int32", **kind}})
     with make_reader(table, schema_fields=["floats", "ragged"], shuffle_row_groups=False) as reader:

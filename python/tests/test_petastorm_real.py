@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 import tetrys as tt
-from petastorm_real.told import told
+from petastorm_real.described import described
 from test_petastorm_ingest import Maker, npy, refused, simple, write
 from tetrys.petastorm import make_batch_reader, make_reader
 from tetrys.petastorm.predicates import in_lambda, in_set
@@ -47,7 +47,7 @@ def native(golden: Any) -> Any:
     """Returns a value with the byte order of the machine, as a table stores all numbers."""
     if isinstance(golden, dict) and golden.get("dtype", "").startswith(">"):
         array = np.frombuffer(base64.b64decode(golden["b64"]), golden["dtype"]).reshape(golden["shape"])
-        return told(array.astype(array.dtype.newbyteorder("=")))
+        return described(array.astype(array.dtype.newbyteorder("=")))
     return golden
 
 
@@ -64,7 +64,7 @@ def test_every_value_has_the_type_and_the_bytes_that_petastorm_gives(real: tt.Ta
     assert len(rows) == len(ROWS) == 6
     for number, row in enumerate(rows):
         for name in names:
-            assert told(getattr(row, name)) == native(ROWS[number][name]), (name, number, getattr(row, name))
+            assert described(getattr(row, name)) == native(ROWS[number][name]), (name, number, getattr(row, name))
 
 
 def test_the_values_of_indexes_are_those_of_petastorm() -> None:
@@ -80,10 +80,10 @@ def test_the_values_of_indexes_are_those_of_petastorm() -> None:
             if kind == "Decimal":
                 assert {"k": "decimal", "v": value} == wanted
             elif kind in ("str_", "bytes_"):
-                assert told(getattr(np, kind)(value if kind == "str_" else value.encode("latin1"))) == wanted
+                assert described(getattr(np, kind)(value if kind == "str_" else value.encode("latin1"))) == wanted
             else:
                 dtype = np.dtype(kind.rstrip("_"))
-                assert told(np.array(value, np.int64).astype(dtype)[()] if dtype.kind == "M" else dtype.type(value)) == wanted, name
+                assert described(np.array(value, np.int64).astype(dtype)[()] if dtype.kind == "M" else dtype.type(value)) == wanted, name
 
 
 def test_null_floats_are_nan_to_predicates_and_null_to_filters(real: tt.Table) -> None:
@@ -128,7 +128,7 @@ def test_data_sets_and_readers_work_on_s3(bucket: str, tmp_path: Path) -> None:
         cache = {"cache_type": "local-disk", "cache_location": str(tmp_path / "cache"), "cache_size_limit": 10**8}
         for _ in range(2):
             with make_reader(url, schema_fields=names, shuffle_row_groups=False, **cache) as reader:
-                assert [{name: told(value) for name, value in row._asdict().items()} for row in reader] == [{name: native(row[name]) for name in names} for row in ROWS]
+                assert [{name: described(value) for name, value in row._asdict().items()} for row in reader] == [{name: native(row[name]) for name in names} for row in ROWS]
     with make_reader([made.url, made.url], schema_fields=["i32", "npy_float32"], predicate=in_set([20], "part_i32"), num_epochs=2) as reader:
         assert len(list(reader)) == 2 * len(reader) == 12
     with make_batch_reader(made.url, schema_fields=["i32_plain", "text"], cur_shard=1, shard_count=4, shuffle_row_groups=False) as reader:

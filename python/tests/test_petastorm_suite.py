@@ -75,13 +75,13 @@ def test_each_test_of_petastorm_passes_or_its_reason_is_listed(tmp_path: Path) -
     def reason_of(test: str) -> str | None:
         return next((place for place in (test, test.partition("[")[0], test.partition("::")[0]) if place in reasons), None)
 
-    failed = {test: said for test, (outcome, said) in outcomes.items() if outcome == "failed"}
-    unlisted = {test: said for test, said in failed.items() if reason_of(test) is None}
+    failed = {test: message for test, (outcome, message) in outcomes.items() if outcome == "failed"}
+    unlisted = {test: message for test, message in failed.items() if reason_of(test) is None}
     run_of = {test.partition("[")[0] for test in outcomes} | {test.partition("::")[0] for test in outcomes}
     idle = {place for place, reason in reasons.items() if place.partition("[")[0] in run_of and not reason.startswith("chance")} - {reason_of(test) for test in failed}
     counts = Counter(outcome for outcome, _ in outcomes.values()) + Counter(reasons[str(reason_of(test))].partition(":")[0] for test in failed if test not in unlisted)
     print(dict(counts))
-    assert not unlisted, "\n\n".join(f"{test}: {said}" for test, said in unlisted.items())
+    assert not unlisted, "\n\n".join(f"{test}: {message}" for test, message in unlisted.items())
     assert not idle, f"these pass now, so remove their lines: {sorted(idle)}"
     assert counts["passed"] >= (200 if FULL else 60), counts
 
@@ -128,14 +128,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 def run(root: Path, files: list[Path], folder: Path) -> dict[str, tuple[str, str]]:
     """Runs files of tests. Returns {test: (outcome, what was said)}; of a file that cannot be imported, {file: ..}."""
-    told = folder / "outcomes.jsonl"
+    outcomes_file = folder / "outcomes.jsonl"
     # Otherwise pytest puts the folder of the real package in front of the path, which worker processes get.
     arguments = ["-q", "--import-mode=append", "-p", "outcomes", "-p", "no:cacheprovider", "-c", os.devnull, "--continue-on-collection-errors", "--rootdir", str(root), "--basetemp", str(folder / "base")]
     command = [sys.executable, "-m", "pytest", *arguments, *map(str, files)]
     ran = subprocess.run(command, env=environment(folder), cwd=folder, capture_output=True, text=True, check=False)
-    assert told.exists() and ran.returncode in (0, 1, 2), ran.stdout[-3000:] + ran.stderr[-3000:]
+    assert outcomes_file.exists() and ran.returncode in (0, 1, 2), ran.stdout[-3000:] + ran.stderr[-3000:]
     outcomes: dict[str, tuple[str, str]] = {}
-    for one in map(json.loads, told.read_text().splitlines()):
+    for one in map(json.loads, outcomes_file.read_text().splitlines()):
         # An error at the end of a test comes after its outcome.
         if one["outcome"] != "passed" or one["test"] not in outcomes:
             outcomes[one["test"]] = (one["outcome"], one["said"])

@@ -153,16 +153,16 @@ def test_a_silly_argument_is_an_error_of_tetrys_or_has_a_meaning(table: tt.Table
 
 
 def test_values_that_do_not_fit_the_schema_name_the_field(table: tt.Table) -> None:
-    for changed, said in (
+    for changed, message in (
         ({"id": "x"}, "field `id`: expected int64, as its schema says, found str 'x'"),
         ({"id": object()}, "field `id`: expected int64"),
         ({"image": np.zeros((3, 2))}, r"field `image`: expected the shape \(2, None\), as its schema says, found \(3, 2\)"),
     ):
         spec = TransformSpec(lambda row, changed=changed: {**row, **changed})
         with make_reader(table, schema_fields=["id", "image"], transform_spec=spec, shuffle_row_groups=False) as reader:
-            with pytest.raises(tf.errors.OpError, match=said):
+            with pytest.raises(tf.errors.OpError, match=message):
                 next(iter(tf_utils.make_petastorm_dataset(reader)))
-            with pytest.raises(tt.Invalid, match=said):
+            with pytest.raises(tt.Invalid, match=message):
                 tf_utils.tf_tensors(reader)
 
 

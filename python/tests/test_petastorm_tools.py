@@ -129,14 +129,14 @@ def test_a_copy_that_is_killed_names_no_field_without_properties(tmp_path: Path,
 
 
 def test_copies_that_are_refused(drives: str, tmp_path: Path) -> None:
-    for given, raised, said in (
+    for given, raised, message in (
         ({"field_regex": ["bogus_name"]}, ValueError, "do not match any fields"),
         ({"field_regex": ["camera_jpeg"]}, ValueError, "none of the fields that match is a scalar of the index"),
         ({"not_null_fields": ["bogus"]}, KeyError, "no field"),
         ({"source_url": tmp_path / "nothing"}, FileNotFoundError, "no table"),
     ):  # fmt: skip
         arguments = {"source_url": drives, "target_url": tmp_path / "out", "field_regex": None, "not_null_fields": None, **given}
-        with pytest.raises(raised, match=said):
+        with pytest.raises(raised, match=message):
             copy_dataset(None, overwrite_output=False, partitions_count=None, row_group_size_mb=None, **arguments)
     assert not (tmp_path / "out").exists()
 

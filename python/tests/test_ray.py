@@ -186,8 +186,8 @@ CONDITIONS = st.recursive(
 )
 
 
-def condition(said: Any, name: Callable[[str], Any]) -> Any:
-    left, operator, right = said
+def condition(condition_given: Any, name: Callable[[str], Any]) -> Any:
+    left, operator, right = condition_given
     if operator in ("and", "or", "not"):
         left, right = condition(left, name), condition(right, name)
         return left & right if operator == "and" else left | right if operator == "or" else ~left
@@ -201,17 +201,17 @@ def condition(said: Any, name: Callable[[str], Any]) -> Any:
     return operators[operator]()
 
 
-@given(said=CONDITIONS, where=st.none() | st.integers(0, 5), wanted=st.sets(st.sampled_from(list(data.SCHEMA))), tasks=st.integers(1, 9))
+@given(condition_given=CONDITIONS, where=st.none() | st.integers(0, 5), wanted=st.sets(st.sampled_from(list(data.SCHEMA))), tasks=st.integers(1, 9))
 def test_pushed_conditions_and_projections_give_what_pyarrow_gives(
-    drives: tt.Table, said: Any, where: int | None, wanted: set[str], tasks: int
+    drives: tt.Table, condition_given: Any, where: int | None, wanted: set[str], tasks: int
 ) -> None:
     names = [name for name in data.SCHEMA if name in wanted]
     chosen = None if where is None else pl.col("pedestrians") >= where
-    made = TetrysDatasource(drives, where=chosen).apply_predicate(condition(said, col)).apply_projection(dict.fromkeys(names))
+    made = TetrysDatasource(drives, where=chosen).apply_predicate(condition(condition_given, col)).apply_projection(dict.fromkeys(names))
     blocks = [block for task in made.get_read_tasks(tasks) for block in task()]
     rows = content(drives)
     rows = rows if where is None else rows.filter(pa.compute.field("pedestrians") >= where)
-    rows = rows.filter(condition(said, col).to_pyarrow())
+    rows = rows.filter(condition(condition_given, col).to_pyarrow())
     assert sum(map(len, blocks)) == len(rows)
     known = [task.metadata.num_rows for task in made.get_read_tasks(1)]
     assert None in known or sum(known) == len(rows)
@@ -438,7 +438,7 @@ def test_blocks_whose_types_depend_on_their_values_are_concatenated(values: list
 
 @pytest.mark.slice
 @pytest.mark.parametrize(
-    ("values", "kinds", "said"),
+    ("values", "kinds", "message"),
     [
         ([[1], [MOST + 1]], {"x": "u64[?]"}, f"column `x`, an item: value 1: {MOST + 1} does not fit u64: expected an integer from 0 to {MOST}"),
         ([{"a": MOST}, {"a": -1}], {"x.a": "u64"}, f"column `x.a`: value 1: -1 does not fit u64: expected an integer from 0 to {MOST}"),
@@ -448,9 +448,9 @@ def test_blocks_whose_types_depend_on_their_values_are_concatenated(values: list
         ([{1: MOST}], {"x.a": "u64"}, r"column `x`: Python objects \(dict\)"),
     ],
 )
-def test_objects_that_are_no_u64_are_refused_with_their_place(values: list[Any], kinds: dict[str, str], said: str) -> None:
+def test_objects_that_are_no_u64_are_refused_with_their_place(values: list[Any], kinds: dict[str, str], message: str) -> None:
     for convert in (_arrow.of_ray, _arrow.for_shuffle):
-        with pytest.raises(tt.Invalid, match=said):
+        with pytest.raises(tt.Invalid, match=message):
             convert(objects(values), kinds)
 
 
@@ -608,9 +608,9 @@ def test_blocks_of_pandas_are_written(engine: str, tmp_path: Path) -> None:
 def test_extraction_is_what_one_process_writes(engine: str, store: str, tmp_path: Path) -> None:
     size = {"frames": 2000, "raw_bytes": 50_000} if FULL else {"frames": 60, "raw_bytes": 5_000}
     logs = data.names(20 if FULL else 6)
-    told: list[tetrys.ray.Progress] = []
+    seen: list[tetrys.ray.Progress] = []
     table = tetrys.ray.extract(
-        logs, lambda log: data.batches(log, **size), f"{store}/t", schema=data.SCHEMA, progress=told.append, **data.LAYOUT
+        logs, lambda log: data.batches(log, **size), f"{store}/t", schema=data.SCHEMA, progress=seen.append, **data.LAYOUT
     )
     expected = alone(str(tmp_path / "alone"), logs, **size)
     if FULL:
@@ -622,8 +622,8 @@ def test_extraction_is_what_one_process_writes(engine: str, store: str, tmp_path
     assert tt.read_index(table)["log"].unique(maintain_order=True).to_list() == logs
     if store == str(tmp_path):
         assert chunks(table) == chunks(expected)
-    assert [state.done for state in told] == list(range(len(logs) + 1))
-    assert told[-1].rows == len(table) and told[-1].bytes > 0 and told[-1].shared_bytes == 0
+    assert [state.done for state in seen] == list(range(len(logs) + 1))
+    assert seen[-1].rows == len(table) and seen[-1].bytes > 0 and seen[-1].shared_bytes == 0
 
 
 def test_rows_and_batches_are_the_same_to_extract(engine: str, tmp_path: Path) -> None:
@@ -660,8 +660,8 @@ def test_sources_are_text_or_paths(engine: str, tmp_path: Path) -> None:
     sources = [tmp_path / "a.bag", "s3://team/b.bag"]
     table = tetrys.ray.extract(sources, lambda name: [{"name": name}], str(tmp_path / "t"), **settings)
     assert tt.read_index(table)["name"].to_list() == [str(tmp_path / "a.bag"), "s3://team/b.bag"]
-    for source, said in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
-        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {said}"):
+    for source, message in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
+        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {message}"):
             tetrys.ray.extract([source], lambda name: [], str(tmp_path / "u"), **settings)
 
 
@@ -897,9 +897,9 @@ def test_an_example_does_what_it_says(engine: str, drives_of_docs: Path, thing: 
     recordings(drives_of_docs, "monday", "tuesday")
     text = re.sub(r'"(drives|sweeps|numbers|extracted|synced|\w+\.mcap)"', rf'"{drives_of_docs}/\1"', inspect.getdoc(thing) or "")
     names = {"tt": tt, "np": np, "pl": pl, "ray": ray, "tetrys": tetrys, "recipe": RECIPE}
-    said: list[str] = []
-    failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, names, thing.__name__, None, None), out=said.append)
-    assert tried > 0 and not failed, "".join(said)
+    output: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, names, thing.__name__, None, None), out=output.append)
+    assert tried > 0 and not failed, "".join(output)
 
 
 @pytest.fixture

@@ -292,13 +292,13 @@ def test_a_server_that_misbehaves_ends_in_an_error_that_says_how(monkeypatch: py
 
 def test_damage_is_named_by_object_range_expected_and_found(tmp_path: Path) -> None:
     damaged_table(tmp_path)
-    table, told = open_table(tmp_path / "t"), []
+    table, errors = open_table(tmp_path / "t"), []
     for row in range(12):
         try:
             table.get_row(row)
         except tetrys_reader.Refused as error:
-            told.append(str(error))
-    assert len(told) == 1 and re.search(r"chunks/../[0-9a-f]{64}: block \d+ at \d+\.\.\d+, page 0 \(`a\.raw`\): checksum 0x\w{16}, stored 0x\w{16}", told[0])
+            errors.append(str(error))
+    assert len(errors) == 1 and re.search(r"chunks/../[0-9a-f]{64}: block \d+ at \d+\.\.\d+, page 0 \(`a\.raw`\): checksum 0x\w{16}, stored 0x\w{16}", errors[0])
 
 
 def test_every_changed_byte_of_what_a_row_needs_is_found(tmp_path: Path) -> None:
@@ -502,9 +502,9 @@ def test_what_stands_in_a_table_does_not_move_the_cursor(tmp_path: Path) -> None
     columns = {"i": np.arange(1), "a.\x1b[2J": ["\x1b[31mred\n" + "x" * 1_000]}
     tt.write_table(str(tmp_path / "t"), columns, index="i")
     for arguments in ((), ("0",)):
-        said = ran(str(tmp_path / "t"), *arguments).stdout
-        assert "\x1b" not in said and r"a.\x1b[2J" in said
-    assert r"\x1b[31mred\nxxx" in said and "(1009 characters)" in said
+        output = ran(str(tmp_path / "t"), *arguments).stdout
+        assert "\x1b" not in output and r"a.\x1b[2J" in output
+    assert r"\x1b[31mred\nxxx" in output and "(1009 characters)" in output
 
 
 def test_errors_of_the_system_and_of_arguments_are_errors_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,13 +121,13 @@ def test_a_table_behind_https_is_read_if_its_certificate_is_trusted(tmp_path: Pa
             print(type(error).__name__, error)
     """
 
-    def said(**environment: str) -> str:
+    def read_with(**environment: str) -> str:
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
-    assert said(SSL_CERT_FILE=str(tmp_path / "authority.pem")) == f"{(7 * 64 + 3) ** 2}\n"
-    refused = said(AWS_MAX_RETRIES="0")
+    assert read_with(SSL_CERT_FILE=str(tmp_path / "authority.pem")) == f"{(7 * 64 + 3) ** 2}\n"
+    refused = read_with(AWS_MAX_RETRIES="0")
     assert refused.startswith("Invalid"), refused
     server.shutdown()
 

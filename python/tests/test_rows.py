@@ -346,20 +346,20 @@ def test_a_forked_child_reads_rows_and_is_told_of_frames(index: tt.Index, tmp_pa
     if child == 0:
         signal.alarm(20)
         row = shared.get_row(2)
-        said = f"{bytes(row['a.jpeg']) == bytes(noise[0, 2])} {bytes(row['b.jpeg']) == bytes(noise[1, 2])} "
-        said += str(loader.get_row(9)["labels.text"])
+        output = f"{bytes(row['a.jpeg']) == bytes(noise[0, 2])} {bytes(row['b.jpeg']) == bytes(noise[1, 2])} "
+        output += str(loader.get_row(9)["labels.text"])
         try:
             index.sort("timestamp")
-            said += "; a frame"
+            output += "; a frame"
         except tt.Unsupported as error:
-            said += f"; {error}"
-        os.write(writing, said.encode())
+            output += f"; {error}"
+        os.write(writing, output.encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode()
+        output = pipe.read().decode()
     assert os.waitpid(child, 0)[1] == 0
-    assert said.startswith("True True row 9; frames do not survive a fork")
+    assert output.startswith("True True row 9; frames do not survive a fork")
 
 
 def _in_frames(index: tt.Index, folder: str) -> dict[str, Callable[[], object]]:
@@ -400,12 +400,12 @@ def test_a_forked_child_is_told_of_frames_by_every_call(index: tt.Index, tmp_pat
     child.start()
     child.join(60)
     assert child.exitcode == 0, "the child hung"
-    said = {}
+    messages = {}
     while not answers.empty():
         name, text = answers.get()
-        said[name] = text
-    assert said.keys() == _in_frames(index, "").keys()
-    assert [name for name, text in said.items() if "frames do not survive a fork: process" not in text] == []
+        messages[name] = text
+    assert messages.keys() == _in_frames(index, "").keys()
+    assert [name for name, text in messages.items() if "frames do not survive a fork: process" not in text] == []
 
 
 def test_a_spawned_process_reads_with_a_pickled_loader(index: tt.Index) -> None:

@@ -294,7 +294,7 @@ def test_empty_tables_and_empty_selections_are_read(spark: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"colums": "a"}, "no option `colums`; there are columns, payload"),
         ({"payload": "no"}, "option payload: `no`: expected true or false"),
@@ -304,8 +304,8 @@ def test_empty_tables_and_empty_selections_are_read(spark: Any, tmp_path: Path) 
         ({"columns": "nothing.*"}, "nothing"),
     ],
 )
-def test_wrong_options_of_reads_are_refused(spark: Any, drives: tt.Table, options: dict[str, str], said: str) -> None:
-    with pytest.raises(AnalysisException, match=said):
+def test_wrong_options_of_reads_are_refused(spark: Any, drives: tt.Table, options: dict[str, str], message: str) -> None:
+    with pytest.raises(AnalysisException, match=message):
         load(spark, drives.url, **options)
 
 
@@ -391,7 +391,7 @@ def test_rows_without_sequences_are_sorted_as_a_whole(spark: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("columns", "arguments", "said"),
+    ("columns", "arguments", "message"),
     [
         ("NULL AS x", {}, "column `x`: no column type for Spark's void: declare it in `schema`"),
         ("named_struct('a', 1) AS x", {"schema": {"x.b": "i64"}}, "schema: no column `x.b`; the columns are i, x.a"),
@@ -401,15 +401,15 @@ def test_rows_without_sequences_are_sorted_as_a_whole(spark: Any, tmp_path: Path
         ("1 AS x", {"preset": "best"}, "preset `best`: expected fast"),
     ],
 )
-def test_wrong_frames_and_arguments_of_writes_are_refused(spark: Any, tmp_path: Path, columns: str, arguments: Any, said: str) -> None:
-    with pytest.raises(tt.Error, match=said):
+def test_wrong_frames_and_arguments_of_writes_are_refused(spark: Any, tmp_path: Path, columns: str, arguments: Any, message: str) -> None:
+    with pytest.raises(tt.Error, match=message):
         ts.write(spark.range(3).selectExpr("id AS i", columns), str(tmp_path / "t"), index="i", **arguments)
     with pytest.raises(tt.NotFound):
         tt.open_table(str(tmp_path / "t"))
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, "option index is missing"),
         ({"index": "i", "mode": "upsert"}, "option mode: `upsert`: expected errorifexists"),
@@ -418,8 +418,8 @@ def test_wrong_frames_and_arguments_of_writes_are_refused(spark: Any, tmp_path: 
         ({"index": "i", "write_memory": "-1"}, "write_memory: -1 is outside"),
     ],
 )
-def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Path, options: dict[str, str], said: str) -> None:
-    with pytest.raises(PySparkException, match=said):
+def test_wrong_options_of_sparks_own_writer_are_refused(spark: Any, tmp_path: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(PySparkException, match=message):
         spark.range(3).withColumnRenamed("id", "i").write.format("tetrys").mode("append").options(**options).save(str(tmp_path / "t"))
     with pytest.raises(tt.NotFound):
         tt.open_table(str(tmp_path / "t"))
@@ -474,8 +474,8 @@ def test_sources_are_text_or_paths(spark: Any, tmp_path: Path) -> None:
     settings = {"schema": {"name": "utf8"}, "index": "name"}
     table = ts.extract(spark, [tmp_path / "a.bag", "s3://team/b.bag"], lambda name: [{"name": name}], str(tmp_path / "t"), **settings)
     assert tt.read_index(table)["name"].to_list() == [str(tmp_path / "a.bag"), "s3://team/b.bag"]
-    for source, said in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
-        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {said}"):
+    for source, message in [(table, "Table"), (b"a.bag", "bytes b'a.bag'"), (3, "int 3")]:
+        with pytest.raises(TypeError, match=f"sources: expected names as text or paths, found {message}"):
             ts.extract(spark, [source], lambda name: [], str(tmp_path / "u"), **settings)
 
 
@@ -583,7 +583,7 @@ def shared_sequence(log: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("fn", "said"),
+    ("fn", "message"),
     [
         pytest.param(raising, "source `log 001` .*OSError: the disk is gone", marks=pytest.mark.slice),
         (other_type, "log 001.*time"),
@@ -591,9 +591,9 @@ def shared_sequence(log: str) -> Iterator[dict[str, Any]]:
         (lambda log: 7, "source `log 00.` .*expected an iterable of rows or batches, found int 7"),
     ],
 )
-def test_a_source_that_fails_is_named_and_can_be_resumed(spark: Any, drives: tt.Table, tmp_path: Path, fn: Any, said: str) -> None:
+def test_a_source_that_fails_is_named_and_can_be_resumed(spark: Any, drives: tt.Table, tmp_path: Path, fn: Any, message: str) -> None:
     url = str(tmp_path / "t")
-    with pytest.raises(PySparkException, match=f"(?s){said}"):
+    with pytest.raises(PySparkException, match=f"(?s){message}"):
         ts.extract(spark, LOGS, fn, url, schema=SCHEMA, **LAYOUT)
     with pytest.raises(tt.NotFound):
         tt.open_table(url)
@@ -897,7 +897,7 @@ def test_an_example_does_what_it_says(spark: Any, tmp_path: Path, thing: Any) ->
     if thing is ts.register:
         text = text.replace(f"{tmp_path}/drives", f"{tmp_path}/drives0")
     names = {"tt": tt, "np": np, "tetrys": tetrys, "spark": spark, "spark_type": ts._types.spark_type, "recipe": log_data.RECIPE}
-    said: list[str] = []
+    output: list[str] = []
     example = doctest.DocTestParser().get_doctest(text, {**names, "__name__": "__main__"}, thing.__name__, None, None)
-    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
-    assert tried > 0 and not failed, "".join(said)
+    failed, tried = doctest.DocTestRunner().run(example, out=output.append)
+    assert tried > 0 and not failed, "".join(output)

@@ -144,7 +144,7 @@ def test_a_batch_for_spark_has_at_most_10000_rows_and_64_mib() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "said"),
+    ("values", "kind", "message"),
     [
         (pa.array([[1.0, 2.0], [1.0]]), "f32[2]", "row 1 of the batch has 1 values, expected 2"),
         (pa.array([[1.0] * 8, [1.0] * 6]), "f32[?,4]", "row 1 of the batch has 6 values, expected a multiple of 4"),
@@ -164,8 +164,8 @@ def test_a_batch_for_spark_has_at_most_10000_rows_and_64_mib() -> None:
         (pa.array([{"data": [], "shape": [2**32, 0]}], pa.struct({"data": pa.list_(pa.float32()), "shape": pa.list_(pa.int64())})), "f32[?,?]", "expected extents of 0 to"),
     ],
 )
-def test_arrays_without_the_shape_of_their_column_are_refused(values: pa.Array, kind: str, said: str) -> None:
-    with pytest.raises(tt.Invalid, match=f"column `p.x`: .*{said}"):
+def test_arrays_without_the_shape_of_their_column_are_refused(values: pa.Array, kind: str, message: str) -> None:
+    with pytest.raises(tt.Invalid, match=f"column `p.x`: .*{message}"):
         _types.of_spark(pa.record_batch([values], ["p.x"]), {"p.x": kind})
 
 
@@ -182,7 +182,7 @@ def test_nested_arrays_are_tensors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         (st.NullType(), "Spark's void: declare it in `schema`, or leave the column out"),
         (st.ArrayType(st.NullType()), "Spark's void: declare it"),
@@ -191,8 +191,8 @@ def test_nested_arrays_are_tensors() -> None:
         (st.ArrayType(st.ArrayType(st.StructType([st.StructField("a", st.LongType())]))), "list<.*>: convert the values"),
     ],
 )
-def test_the_error_for_a_type_without_a_column_type_says_what_to_do_with_it(kind: st.DataType, said: str) -> None:
-    with pytest.raises(tt.Invalid, match=f"column `p.x`: no column type for {said}"):
+def test_the_error_for_a_type_without_a_column_type_says_what_to_do_with_it(kind: st.DataType, message: str) -> None:
+    with pytest.raises(tt.Invalid, match=f"column `p.x`: no column type for {message}"):
         _types.types_of_frame(st.StructType([st.StructField("p.x", kind)]), None)
 
 
@@ -261,8 +261,8 @@ def test_a_decimal_of_the_whole_range_is_a_u64(tmp_path: Path, digits: int, scal
 @pytest.mark.parametrize("of", ["x", "list"])
 def test_a_decimal_that_is_no_u64_is_refused_with_its_place(value: Any, of: str) -> None:
     decimals = pa.array([Decimal(1), Decimal(value)], pa.decimal128(22, 1))
-    values, kind, said = (decimals, "u64", "column `x`") if of == "x" else (pa.array([decimals.to_pylist()]), "u64[?]", "column `x`, an item")
-    with pytest.raises(tt.Invalid, match=rf"{said}: value 1: {value}(\.0)? does not fit u64: expected an integer from 0 to {MOST}"):
+    values, kind, message = (decimals, "u64", "column `x`") if of == "x" else (pa.array([decimals.to_pylist()]), "u64[?]", "column `x`, an item")
+    with pytest.raises(tt.Invalid, match=rf"{message}: value 1: {value}(\.0)? does not fit u64: expected an integer from 0 to {MOST}"):
         _types.of_spark(pa.record_batch([values], ["x"]), {"x": kind})
 
 

@@ -26,8 +26,8 @@ def documented(stubs: str) -> Iterator[tuple[str, Documented, str]]:
             for member in node.body:
                 if isinstance(member, ast.FunctionDef) and (member.name == "__new__" or not member.name.startswith("_")):
                     # The docstring of the class describes its constructor.
-                    said = "" if member.name == "__new__" else inspect.getdoc(getattr(there, member.name)) or ""
-                    yield f"{node.name}.{member.name}", member, said
+                    doc = "" if member.name == "__new__" else inspect.getdoc(getattr(there, member.name)) or ""
+                    yield f"{node.name}.{member.name}", member, doc
 
 
 def test_every_public_member_has_a_stub() -> None:
@@ -37,21 +37,21 @@ def test_every_public_member_has_a_stub() -> None:
 
 
 def test_the_stubs_say_what_the_module_says() -> None:
-    wrong = [name for name, node, said in documented(STUBS.read_text()) if (ast.get_docstring(node) or "") != said]
+    wrong = [name for name, node, doc in documented(STUBS.read_text()) if (ast.get_docstring(node) or "") != doc]
     assert wrong == [], "write them by: python tests/test_stubs.py"
 
 
 def rewritten(stubs: str) -> str:
     lines = stubs.split("\n")
-    for _, node, said in sorted(documented(stubs), key=lambda one: -one[1].lineno):
+    for _, node, doc in sorted(documented(stubs), key=lambda one: -one[1].lineno):
         first, indent = node.body[0], " " * (node.col_offset + 4)
         is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is not Ellipsis
         is_dots = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.value.value is Ellipsis
-        quoted = textwrap.indent(f'"""{said}\n"""' if "\n" in said else f'"""{said}"""', indent, lambda line: bool(line.strip()))
+        quoted = textwrap.indent(f'"""{doc}\n"""' if "\n" in doc else f'"""{doc}"""', indent, lambda line: bool(line.strip()))
         start = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))]) - 1
         before = lines[start][: first.col_offset].rstrip() if is_text or is_dots else ""
         rest = lines[(first.end_lineno or first.lineno) :] if is_text or is_dots else lines[start:]
-        if not said:
+        if not doc:
             kept = [f"{before} ..." if before else f"{indent}..."] if is_dots or (is_text and len(node.body) == 1) else []
         else:
             kept = [*([before] if before else []), quoted]

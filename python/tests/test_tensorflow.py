@@ -356,9 +356,9 @@ def test_the_examples_of_the_docstring_and_the_guide_run(drives: str, tmp_path: 
     (tmp_path / "drives").symlink_to(drives)
     monkeypatch.chdir(tmp_path)
     example = doctest.DocTestParser().get_doctest(tetrys.tensorflow.dataset.__doc__, {"tt": tt}, "dataset", None, None)
-    said: list[str] = []
-    failed, tried = doctest.DocTestRunner().run(example, out=said.append)
-    assert tried == 6 and not failed, "".join(said)
+    output: list[str] = []
+    failed, tried = doctest.DocTestRunner().run(example, out=output.append)
+    assert tried == 6 and not failed, "".join(output)
     text = (Path(__file__).parents[2] / "docs/guide/training.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(python|py)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     (of_tensorflow,) = (block for kind, block in blocks if kind == "py" and "tetrys.tensorflow" in block)

@@ -119,9 +119,9 @@ def test_rows_that_a_reference_has_are_not_stored_again(tmp_path: Path) -> None:
     with pytest.raises(tt.Invalid, match="expected auto, any, same-preset or none"):
         made(tmp_path / "wrong", rows, reference=first, reuse="some")
     # Pinned versions are kept. A materialized table needs no other table.
-    told: list[tuple[int, int]] = []
-    loose = again.materialize(progress=lambda done, all: told.append((done, all)))
-    assert (loose.info()["references"], read(loose), told[-1][0] == told[-1][1]) == ([], rows, True)
+    seen: list[tuple[int, int]] = []
+    loose = again.materialize(progress=lambda done, all: seen.append((done, all)))
+    assert (loose.info()["references"], read(loose), seen[-1][0] == seen[-1][1]) == ([], rows, True)
     with pytest.raises(tt.NotFound):
         made(tmp_path / "nothing", rows, reference=str(tmp_path / "gone"))
 
@@ -180,8 +180,8 @@ def test_two_versions_differ_in_what_was_changed(tmp_path: Path) -> None:
     assert len(found.changed) + found.unchanged == 28
     assert not found.is_empty and old.diff(old).is_empty
     assert found.summary() == str(found) and repr(found).startswith("Diff: 30 rows -> 29: 1 added, 2 removed")
-    said = found.to_dict()
-    assert (said["keys"], said["removed"], said["bytes_read"] > 0) == (["time"], [4, 5], True)
+    versions = found.to_dict()
+    assert (versions["keys"], versions["removed"], versions["bytes_read"] > 0) == (["time"], [4, 5], True)
     # An exact diff reads the rows that share a block with the patched row.
     exact = new.diff(old, on=["time"], exact=True)
     assert exact.is_exact and [times[int(at)] for at in exact.changed] == [7] and exact.not_compared == []
@@ -275,8 +275,8 @@ def test_what_became_of_a_commit_is_told_by_its_version_and_id(tmp_path: Path) -
 
 def test_damage_is_listed_with_its_place(tmp_path: Path) -> None:
     table = made(tmp_path / "t", {time: row(time) for time in range(5)})
-    told: list[tuple[int, int]] = []
-    assert table.verify(progress=lambda done, all: told.append((done, all)))["damage"] == [] and told
+    seen: list[tuple[int, int]] = []
+    assert table.verify(progress=lambda done, all: seen.append((done, all)))["damage"] == [] and seen
     (chunk, *_) = sorted((tmp_path / "t" / "chunks").rglob("*/*"))
     content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 1

@@ -26,8 +26,8 @@ from l5_scenes import random_dataset, write_zarr
 
 def asked(viewer: tt.Viewer, path: str, *, token: str | None = None) -> bytes:
     """Returns the answer to a request of the page."""
-    address, _, held = viewer.url.partition("/#token=")
-    request = urllib.request.Request(address + path, headers={"Authorization": f"Bearer {held if token is None else token}", "Sec-Fetch-Site": "same-origin"})
+    address, _, kept = viewer.url.partition("/#token=")
+    request = urllib.request.Request(address + path, headers={"Authorization": f"Bearer {kept if token is None else token}", "Sec-Fetch-Site": "same-origin"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         body: bytes = answer.read()
     return body
@@ -59,15 +59,15 @@ def test_an_index_shows_its_rows_in_its_order_beside_whole_tables(drives: str) -
 def test_a_viewer_goes_on_until_it_is_closed_and_its_port_is_free_then(drives: str) -> None:
     port = port_of(tt.view(drives))
     # Nothing refers to the viewer any more.
-    held = next(one for one in tt._view._OPEN if port_of(one) == port)
-    assert held.is_open and repr(held) == f"Viewer({held.url!r})" and rows_of(held, 0)
+    kept = next(one for one in tt._view._OPEN if port_of(one) == port)
+    assert kept.is_open and repr(kept) == f"Viewer({kept.url!r})" and rows_of(kept, 0)
     with pytest.raises(tt.Unavailable, match=f"listening on 127.0.0.1:{port}"):
         tt.view(drives, port=port)
-    held.close()
-    held.close()
-    assert not held.is_open and repr(held) == "Viewer(closed)" and not any(one is held for one in tt._view._OPEN)
+    kept.close()
+    kept.close()
+    assert not kept.is_open and repr(kept) == "Viewer(closed)" and not any(one is kept for one in tt._view._OPEN)
     with pytest.raises(urllib.error.URLError):
-        asked(held, "/api/tables")
+        asked(kept, "/api/tables")
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))

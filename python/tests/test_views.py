@@ -353,8 +353,8 @@ def test_a_recipe_makes_what_the_calls_make(tmp_path: Path, monkeypatch: pytest.
     assert sum(len(tt.open_table(part["view"])) for part in parts) == len(a) + len(b)
     with pytest.raises(tt.Invalid, match="no word `fillter`.*nearest: `filter`"):
         tt.run(recipe | {"fillter": "time > 3"})
-    for source, said in [(3, r"\[sources.b\] is 3, expected a URL"), ({"filter": "time > 3"}, r"\[sources.b\] has no `table`")]:
-        with pytest.raises(tt.Invalid, match=said):
+    for source, message in [(3, r"\[sources.b\] is 3, expected a URL"), ({"filter": "time > 3"}, r"\[sources.b\] has no `table`")]:
+        with pytest.raises(tt.Invalid, match=message):
             tt.run(recipe | {"sources": {"a": "a", "b": source}})
     assert tt.run(recipe | {"sources": {"a": "a", "b": {"table": "b"}}}, dry_run=True)[0]["rows"] == len(a) + len(b)
     with pytest.raises(tt.NotFound, match="source `b`"):

@@ -318,8 +318,8 @@ def test_batches_in_workers_and_waiting_hold_no_more_bytes_than_prefetch(varied:
         queue = list(batches._ahead)  # type: ignore[attr-defined]
         wait([work for work, *_ in queue])
         assert all(carried.is_done for *_, carried in queue)
-        held = sum(carried.received for *_, carried in queue)
-        assert held <= bound or len(queue) <= 1, "one batch is always allowed"
+        received = sum(carried.received for *_, carried in queue)
+        assert received <= bound or len(queue) <= 1, "one batch is always allowed"
         most = max(most, len(queue))
         assert len(batch["positions"]) == batch_size
     assert most <= 3 and (most > 1 or room < 4)
@@ -345,8 +345,8 @@ def test_an_exception_reaches_the_loop_at_its_batch_with_its_traceback(varied: t
     with pytest.raises(expected) as failed:
         next(batches)
     assert type(failed.value) is expected
-    said = {"StopIteration": "the transform raised StopIteration", "Refuses": "the transform raised Refuses: 1 and 2", "Unpicklable": "Unpicklable: secret"}
-    assert said.get(name, str(transforms.RAISED[name]())) in str(failed.value)
+    messages = {"StopIteration": "the transform raised StopIteration", "Refuses": "the transform raised Refuses: 1 and 2", "Unpicklable": "Unpicklable: secret"}
+    assert messages.get(name, str(transforms.RAISED[name]())) in str(failed.value)
     trace = str(failed.value.__cause__)
     assert "worker_transforms.py" in trace and "raise RAISED[self.name]()" in trace
     if hasattr(failed.value, "__notes__"):
@@ -667,8 +667,8 @@ def shared() -> set[str]:
 def test_the_end_of_a_program_ends_its_workers_also_in_the_middle_of_a_batch(varied: tt.Index, tmp_path: Path) -> None:
     process = script(varied, tmp_path, ENDS)
     pids = pids_of(process)
-    said, errors = process.communicate(timeout=120)
-    assert (process.returncode, said, errors) == (0, "", "") and len(pids) == 2
+    output, errors = process.communicate(timeout=120)
+    assert (process.returncode, output, errors) == (0, "", "") and len(pids) == 2
     ended(pids)
 
 
@@ -699,16 +699,16 @@ def test_ctrl_c_ends_a_loop_and_its_workers_with_one_traceback(varied: tt.Index,
 
 def test_a_script_without_a_guard_is_an_error_that_says_so(varied: tt.Index, tmp_path: Path) -> None:
     process = script(varied, tmp_path, UNGUARDED)
-    said, errors = process.communicate(timeout=120)
-    assert process.returncode == 1 and said == ""
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 1 and output == ""
     assert 'put what the script does under `if __name__ == "__main__":`' in errors
 
 
 def test_a_worker_that_cannot_import_the_script_is_an_error_of_each_batch(varied: tt.Index, tmp_path: Path) -> None:
     process = script(varied, tmp_path, BROKEN)
-    said, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    lines = said.splitlines()
+    lines = output.splitlines()
     assert len(lines) == 2 and all("a worker process cannot load the transform: KeyError: 'no main'" in line and line.endswith("| _Trace") for line in lines)
 
 
@@ -814,17 +814,17 @@ def test_readers_with_processes_resume_say_errors_and_end_their_workers(logs: tt
 @pytest.mark.parametrize("kind", ["thread", "dummy", "process"])
 def test_a_function_that_raises_stop_iteration_is_an_error_and_loses_no_other_batch(logs: tt.Table, kind: str) -> None:
     how: dict[str, Any] = dict(shuffle_row_groups=False, reader_pool_type=kind, workers_count=2)
-    said = "the function of the transform raised StopIteration"
+    message = "the function of the transform raised StopIteration"
     offsets = NGram({0: ["id"], 1: ["id"]}, delta_threshold=1, timestamp_field="id")
     for fields, after in ((["id", "vector"], list(range(64, 90))), (offsets, list(range(32, 89)))):
         reader = make_reader(logs, schema_fields=fields, transform_spec=TransformSpec(transforms.stops_at_5), **how)
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             next(reader)
         rest = list(reader)
         assert [int((row if fields is not offsets else row[0]).id) for row in rest] == after
     batches = make_batch_reader(logs, transform_spec=TransformSpec(transforms.stops), batch_size=50, **how)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             next(batches)
     assert list(batches) == []
 

@@ -14,7 +14,7 @@ thread_local! {
 pub(super) fn encode(values: &[u8], level: i32) -> Result<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|slot| {
         let compressor = match slot {
-            Some((held, compressor)) if *held == level => compressor,
+            Some((current, compressor)) if *current == level => compressor,
             _ => &mut slot.insert((level, zstd::bulk::Compressor::new(level).map_err(failed)?)).1,
         };
         compressor.compress(values).map_err(failed)

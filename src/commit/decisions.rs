@@ -265,12 +265,12 @@ pub(crate) mod tests {
 
     #[test]
     fn the_newest_version_tells_which_manifest_has_a_number() {
-        let told = |version: u64| numbered(&NINE, version);
-        assert_eq!([10, 7, 5].map(told), [Numbered::Later, Numbered::Skipped, Numbered::AskChain]);
+        let found = |version: u64| numbered(&NINE, version);
+        assert_eq!([10, 7, 5].map(found), [Numbered::Later, Numbered::Skipped, Numbered::AskChain]);
         for version in [9, 8, 6, 3, 2] {
-            assert_eq!(told(version), Numbered::Has(version * 10), "version {version}");
+            assert_eq!(found(version), Numbered::Has(version * 10), "version {version}");
         }
-        assert_eq!([4, 1].map(told), [Numbered::GivenUp; 2]);
+        assert_eq!([4, 1].map(found), [Numbered::GivenUp; 2]);
     }
 
     #[test]

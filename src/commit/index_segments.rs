@@ -100,8 +100,8 @@ impl IndexSegments {
 
     /// Returns how many rows fit into the open segment.
     fn room(&self) -> usize {
-        let held = self.open.as_ref().map_or(0, SegmentIndex::rows);
-        usize::try_from(MAX_SEGMENT_ROWS.saturating_sub(held)).unwrap_or(usize::MAX)
+        let open_rows = self.open.as_ref().map_or(0, SegmentIndex::rows);
+        usize::try_from(MAX_SEGMENT_ROWS.saturating_sub(open_rows)).unwrap_or(usize::MAX)
     }
 
     /// Appends the rows that fit into the open segment. Returns the others.

@@ -28,7 +28,7 @@ use crate::{
     schema::Schema,
     store::Store,
     work::{Stop, offload_large, share_in_order, threads, waves},
-    write::{HeldParts, IndexTails, PartObjects, Receipt, WrittenGroup},
+    write::{BufferedParts, IndexTails, PartObjects, Receipt, WrittenGroup},
 };
 
 /// Target of a merge of partitions.
@@ -49,7 +49,7 @@ pub struct MergeInto<'a> {
     /// Which segments get tails.
     pub tails: IndexTails,
     /// The parts that are not stored.
-    pub(crate) held: &'a HeldParts,
+    pub(crate) buffered: &'a BufferedParts,
 }
 
 /// Maximum number of parts that are read ahead of the merge.
@@ -73,7 +73,7 @@ const ROWS_TOGETHER: u64 = 64 << 10;
 /// - `Corrupt`: a part does not match its receipt.
 /// - Errors of the store.
 pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> Result<(Vec<Segment>, SequenceTracker)> {
-    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences, tails, held } = into;
+    let MergeInto { schema, mut tracker, mut first_row, segment_rows, owners, whole_sequences, tails, buffered } = into;
     let shared = Arc::new(schema.clone());
     let whole_sequences = whole_sequences && schema.sequence_by().len() > 0;
     let mut before = None;
@@ -85,7 +85,7 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
         let tails = tails.has(here.iter().map(|(receipt, _)| receipt.rows).sum());
         let segment;
         let apart = whole_sequences.then(|| before.map(Receipt::place));
-        let from = PartSource { store, held, session: here.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session) };
+        let from = PartSource { store, buffered, session: here.first().map_or(Uuid::nil(), |(receipt, _)| receipt.session) };
         (segment, tracker) = merge_segment(from, (&shared, tails), here, tracker, apart, (first_row, owners)).await?;
         first_row += segment.rows;
         before = here.last().map(|(receipt, _)| *receipt);
@@ -98,7 +98,7 @@ pub async fn merge(store: &Store, receipts: &[Receipt], into: MergeInto<'_>) -> 
 #[derive(Clone, Copy)]
 struct PartSource<'a> {
     store: &'a Store,
-    held: &'a HeldParts,
+    buffered: &'a BufferedParts,
     session: Uuid,
 }
 
@@ -254,7 +254,7 @@ impl SegmentIndex {
         for row in 0..batch.num_rows() {
             let starts = next_start.next_if(|start| **start == row).is_some();
             match self.sequences.last_mut() {
-                Some(held) if !starts => *held += 1,
+                Some(count) if !starts => *count += 1,
                 _ => {
                     self.continues |= !starts;
                     self.sequences.push(1);
@@ -346,10 +346,10 @@ async fn merge_group(
             }
             read.push((receipt.rows, group.blocks, reads.next().await?, reads.next().await?));
         }
-        let (owners, held) = (owners.clone(), (runs, hashes));
+        let (owners, stored) = (owners.clone(), (runs, hashes));
         let size = read.iter().map(|(_, _, layout, hashes)| layout.len() + hashes.len()).sum();
         (runs, hashes) = offload_large(size, move |stop| {
-            let (mut runs, mut hashes) = held;
+            let (mut runs, mut hashes) = stored;
             let parse = |(rows, blocks, layout, hashes): (u64, u64, Bytes, Bytes)| {
                 stop.check()?;
                 Ok::<_, Error>((read_layout(layout, width, rows, stores as usize)?, read_hashes(hashes, blocks)?))
@@ -444,8 +444,8 @@ impl<'a> Ahead<'a> {
 }
 
 async fn get_part(from: PartSource<'_>, part: ObjectRef) -> Result<Bytes> {
-    if let Some(held) = from.held.part(&part.blake3) {
-        return Ok(held);
+    if let Some(part_bytes) = from.buffered.part(&part.blake3) {
+        return Ok(part_bytes);
     }
     let name = Receipt::part_name(from.session, part.blake3);
     let read = || async {

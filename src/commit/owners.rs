@@ -97,8 +97,8 @@ impl Owners {
     /// # Errors
     /// - `Invalid`: other processes cannot open the store by a URL, or the version was added with another hash.
     pub fn add(&mut self, store: &Store, table: Uuid, version: u64, blake3: Hash) -> Result<u32> {
-        let held = self.owners.iter().position(|owner| (owner.table.table, owner.table.version) == (table, version));
-        let place = match held {
+        let existing = self.owners.iter().position(|owner| (owner.table.table, owner.table.version) == (table, version));
+        let place = match existing {
             Some(place) if self.owners[place].table.blake3 == blake3 => place,
             Some(place) => {
                 return Err(Error::invalid(format!(

@@ -87,7 +87,7 @@ pub fn first_attempts(receipts: impl IntoIterator<Item = Receipt>) -> Vec<Receip
     let mut first: BTreeMap<u32, Receipt> = BTreeMap::new();
     for receipt in receipts {
         let number = receipt.partition;
-        if first.get(&number).is_none_or(|held| receipt.attempt < held.attempt) {
+        if first.get(&number).is_none_or(|existing| receipt.attempt < existing.attempt) {
             first.insert(number, receipt);
         }
     }
@@ -106,11 +106,11 @@ fn by_number(session: Uuid, receipts: impl IntoIterator<Item = Receipt>) -> Resu
             )));
         }
         match by_number.get(&receipt.partition) {
-            Some(held) if !held.is_same_partition(&receipt) => {
+            Some(existing) if !existing.is_same_partition(&receipt) => {
                 return Err(Error::invalid(format!(
                     "two different receipts for {}, of {} and {}: it was written twice; keep one",
                     receipt.place(),
-                    held.rows,
+                    existing.rows,
                     counted(receipt.rows, "row")
                 )));
             }
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn attempts_that_wrote_the_same_count_as_one() {
-        let arrived = [attempt(7, receipt(0, 5)), attempt(3, receipt(0, 5)), attempt(5, receipt(0, 5))];
-        assert_eq!(in_order(Uuid::nil(), 1, &BTreeSet::new(), arrived.clone()).unwrap(), arrived[..1]);
-        assert_eq!(planned(Uuid::nil(), Some(1), &[], arrived.clone()).unwrap(), arrived[..1]);
+        let received = [attempt(7, receipt(0, 5)), attempt(3, receipt(0, 5)), attempt(5, receipt(0, 5))];
+        assert_eq!(in_order(Uuid::nil(), 1, &BTreeSet::new(), received.clone()).unwrap(), received[..1]);
+        assert_eq!(planned(Uuid::nil(), Some(1), &[], received.clone()).unwrap(), received[..1]);
         let different = [attempt(1, receipt(0, 5)), attempt(2, receipt(0, 6))];
         let error = planned(Uuid::nil(), None, &[], different).unwrap_err().to_string();
         assert!(error.starts_with("two different receipts for partition 0, of 5 and 6 rows"), "{error}");
@@ -146,13 +146,13 @@ mod tests {
 
     #[test]
     fn of_several_attempts_the_first_by_name_is_taken_in_any_order_of_arrival() {
-        let mut arrived =
+        let mut received =
             [attempt(7, receipt(1, 5)), attempt(3, receipt(1, 6)), attempt(9, receipt(0, 2)), attempt(5, receipt(1, 7))];
         for _ in 0..4 {
-            arrived.rotate_left(1);
-            let chosen = first_attempts(arrived.clone());
+            received.rotate_left(1);
+            let chosen = first_attempts(received.clone());
             assert_eq!(chosen, [attempt(9, receipt(0, 2)), attempt(3, receipt(1, 6))]);
-            let mut names: Vec<_> = arrived.iter().map(|receipt| receipt.stored().unwrap().0).collect();
+            let mut names: Vec<_> = received.iter().map(|receipt| receipt.stored().unwrap().0).collect();
             names.sort();
             assert_eq!(names[..2], chosen.iter().map(|receipt| receipt.stored().unwrap().0).collect::<Vec<_>>());
         }
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn receipts_arrive_in_any_order_and_any_number_of_times() {
-        let arrived = [receipt(2, 5), receipt(0, 1), receipt(2, 5), receipt(1, 0)];
-        let ordered = in_order(Uuid::nil(), 3, &BTreeSet::new(), arrived).unwrap();
+        let received = [receipt(2, 5), receipt(0, 1), receipt(2, 5), receipt(1, 0)];
+        let ordered = in_order(Uuid::nil(), 3, &BTreeSet::new(), received).unwrap();
         assert_eq!(ordered.iter().map(|receipt| receipt.rows).collect::<Vec<_>>(), [1, 0, 5]);
     }
 

@@ -135,8 +135,8 @@ pub async fn load_sealed(store: &Store, version: u64) -> Result<(Manifest, Hash,
     let place = |error: Error| error.at(format!("{} version {version}", store.url()));
     let read = || async {
         let bytes = store.get(&name, MAX_MANIFEST).await.map_err(|error| not_there(store, version, error))?;
-        let held = bytes.clone();
-        let parsed = offload_large(bytes.len(), move |_| Manifest::parse(&held, version)).await;
+        let copy = bytes.clone();
+        let parsed = offload_large(bytes.len(), move |_| Manifest::parse(&copy, version)).await;
         let (manifest, hash) = parsed.map_err(place)?;
         Ok((manifest, hash, bytes))
     };
@@ -192,7 +192,7 @@ pub async fn no_version(store: &Store, version: u64) -> Error {
         Err(_) => return Error::not_found(place),
     };
     kept.sort_unstable();
-    let said = match kept.as_slice() {
+    let message = match kept.as_slice() {
         [] => "no table there (no manifest)".to_owned(),
         [.., newest] if !(1..=*newest).contains(&version) => format!("the newest is {newest}, and the first was 1"),
         [first, .., last] if kept.len() > SHOWN => {
@@ -204,7 +204,7 @@ pub async fn no_version(store: &Store, version: u64) -> Error {
             format!("its manifest is missing; the table has {}", kept.join(", "))
         }
     };
-    Error::not_found(format!("{place}: {said}"))
+    Error::not_found(format!("{place}: {message}"))
 }
 
 /// Returns the hash of a version's manifest, in any format version.

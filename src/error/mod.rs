@@ -134,16 +134,16 @@ impl Error {
 
 /// Returns what is wrong with JSON: `the member `rows` is missing`. Names places only in text that is no JSON.
 pub(crate) fn json_fault(error: &serde_json::Error) -> String {
-    let said = error.to_string();
+    let message = error.to_string();
     if !error.is_data() {
-        return said.replace("EOF while parsing", "the text ends inside");
+        return message.replace("EOF while parsing", "the text ends inside");
     }
-    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    if let Some(name) = said.strip_prefix("missing field ") {
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    if let Some(name) = message.strip_prefix("missing field ") {
         return format!("the member {name} is missing");
     }
-    let mismatch = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
-    if let Some((found, expected)) = mismatch.and_then(|said| said.rsplit_once(", expected ")) {
+    let mismatch = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = mismatch.and_then(|message| message.rsplit_once(", expected ")) {
         let expected = match expected {
             "u8" => "a whole number from 0 to 255",
             "u16" => "a whole number from 0 to 65535",
@@ -164,10 +164,11 @@ pub(crate) fn json_fault(error: &serde_json::Error) -> String {
         };
         return format!("expected {expected}, found {found}");
     }
-    if said.starts_with("data did not match any variant") {
+    if message.starts_with("data did not match any variant") {
         return "a value has a wrong type".to_owned();
     }
-    said.replace("unknown field", "unknown member")
+    message
+        .replace("unknown field", "unknown member")
         .replace("duplicate field", "duplicate member")
         .replace("unknown variant", "unknown value")
 }
@@ -242,10 +243,10 @@ impl From<std::io::Error> for Error {
             _ => ErrorKind::Unavailable,
         };
         // `tempfile` adds the name of a temporary file, which means nothing to users.
-        let said = error.to_string();
-        match said.split_once(" at path \"") {
-            Some((said, _)) => Self::new(kind, said),
-            None => Self::new(kind, said).with_source(error),
+        let message = error.to_string();
+        match message.split_once(" at path \"") {
+            Some((message, _)) => Self::new(kind, message),
+            None => Self::new(kind, message).with_source(error),
         }
     }
 }
@@ -267,9 +268,9 @@ mod tests {
         let long = format!("`{}`: expected a number", "é".repeat(100_000));
         for error in [Error::invalid(long.as_str()), Error::invalid("expected a number").at(format!("`{}`", "é".repeat(100_000)))]
         {
-            let said = error.at("table t").to_string();
-            assert!(said.starts_with("table t: `éé") && said.ends_with("é`: expected a number"), "{said}");
-            assert!(said.contains(" characters left out) .. ") && said.chars().count() < LONGEST + 100, "{said}");
+            let message = error.at("table t").to_string();
+            assert!(message.starts_with("table t: `éé") && message.ends_with("é`: expected a number"), "{message}");
+            assert!(message.contains(" characters left out) .. ") && message.chars().count() < LONGEST + 100, "{message}");
         }
         assert_eq!(Error::invalid("é".repeat(LONGEST)).to_string(), "é".repeat(LONGEST));
     }
@@ -278,10 +279,10 @@ mod tests {
     fn no_message_names_a_temporary_file() {
         let folder = tempfile::tempdir().unwrap().path().join("none");
         let error = tempfile::tempfile_in(&folder).map(drop).unwrap_err();
-        let said = Error::from(error).to_string();
-        assert!(said.contains("No such file") && !said.contains("at path"), "{said}");
+        let message = Error::from(error).to_string();
+        assert!(message.contains("No such file") && !message.contains("at path"), "{message}");
         let error = tempfile::tempdir_in(&folder).map(drop).unwrap_err();
-        assert_eq!(Error::from(error).to_string(), said);
+        assert_eq!(Error::from(error).to_string(), message);
     }
 
     #[test]

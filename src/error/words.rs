@@ -33,7 +33,7 @@ const ARROW: [&str; 10] =
     ["Array", "Datetime", "Decimal", "Dictionary", "Duration", "FixedSize", "List", "Map", "Struct", "Time"];
 
 /// What parsers of Rust say about numbers, and the same in plain words.
-const SAID: [(&str, &str); 5] = [
+const REPLACEMENTS: [(&str, &str); 5] = [
     ("number too large to fit in target type", "the number is too large"),
     ("number too small to fit in target type", "the number is too small"),
     ("invalid digit found in string", "expected digits alone"),
@@ -42,13 +42,13 @@ const SAID: [(&str, &str); 5] = [
 ];
 
 /// Returns a message of another crate in words that users know.
-pub(crate) fn plain(said: &str) -> String {
-    SAID.iter().fold(plain_values(said), |text, (said, plain)| text.replace(said, plain))
+pub(crate) fn plain(message: &str) -> String {
+    REPLACEMENTS.iter().fold(plain_values(message), |text, (message, plain)| text.replace(message, plain))
 }
 
-fn plain_values(said: &str) -> String {
-    let mut text = String::with_capacity(said.len());
-    let mut rest = said;
+fn plain_values(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
     while let Some(first) = rest.chars().next() {
         let is_inside = text.ends_with(|before: char| before.is_alphanumeric() || before == '_');
         let length = match first {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn values_and_types_of_rust_become_plain_words() {
-        for (said, expected) in [
+        for (text, expected) in [
             (r#"value HexStringLiteral("ab") is not a supported literal type"#, "value `ab` is not a supported literal type"),
             (
                 r#"found Interval { value: Value(ValueWithSpan { value: Number("1", false), span: Span(a..b) }), last: None }; no"#,
@@ -183,7 +183,7 @@ mod tests {
             ("It's COUNT(x) in `Some(1)`, Int64x", "It's COUNT(x) in `Some(1)`, Int64x"),
             ("", ""),
         ] {
-            assert_eq!(plain(said), expected);
+            assert_eq!(plain(text), expected);
         }
     }
 

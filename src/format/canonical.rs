@@ -126,8 +126,8 @@ impl PageBuilder {
 
     /// Appends lengths or extents to the node at `node`.
     pub fn push_lengths(&mut self, node: usize, lengths: impl IntoIterator<Item = u32>) {
-        if let Some(NodeSlots::Lengths(held)) = self.nodes.get_mut(node) {
-            held.extend(lengths);
+        if let Some(NodeSlots::Lengths(known)) = self.nodes.get_mut(node) {
+            known.extend(lengths);
         }
     }
 

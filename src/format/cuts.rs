@@ -70,36 +70,36 @@ impl Cuts {
     }
 
     internal! {
-        /// Whether a block of `held` bytes ends before a next row of `row` bytes.
-        fn block_ends_before(&self, held: u64, row: u64) -> bool {
-            held > 0 && held.saturating_add(row) > self.block_max
+        /// Whether a block of `filled` bytes ends before a next row of `row` bytes.
+        fn block_ends_before(&self, filled: u64, row: u64) -> bool {
+            filled > 0 && filled.saturating_add(row) > self.block_max
         }
     }
 
     internal! {
-        /// Whether a block of `held` bytes ends after its last row, which has `row` bytes and this hash.
-        fn block_ends_after(&self, held: u64, row: u64, row_hash: u64) -> bool {
-            held >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
+        /// Whether a block of `filled` bytes ends after its last row, which has `row` bytes and this hash.
+        fn block_ends_after(&self, filled: u64, row: u64, row_hash: u64) -> bool {
+            filled >= self.block_min && falls_below(row_hash, self.block_target - self.block_min, row)
         }
     }
 
     internal! {
-        /// Whether a chunk of `held` bytes ends before a next block of `next` bytes. If that block starts a sequence, `ended` has the
+        /// Whether a chunk of `filled` bytes ends before a next block of `next` bytes. If that block starts a sequence, `ended` has the
         /// bytes in this chunk of the sequence before, and the hash of the last block of that sequence.
-        fn chunk_ends_before(&self, held: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
-            if held > 0 && held.saturating_add(next) > self.chunk_max {
+        fn chunk_ends_before(&self, filled: u64, next: u64, ended: Option<(u64, u64)>) -> bool {
+            if filled > 0 && filled.saturating_add(next) > self.chunk_max {
                 return true;
             }
             ended.is_some_and(|(sequence, hash)| {
-                held >= self.chunk_min && falls_below(hash, self.chunk_target - self.chunk_min, sequence.saturating_mul(4))
+                filled >= self.chunk_min && falls_below(hash, self.chunk_target - self.chunk_min, sequence.saturating_mul(4))
             })
         }
     }
 
     internal! {
-        /// Whether a chunk of `held` bytes ends after its last block, which has `last` bytes and this hash.
-        fn chunk_ends_after(&self, held: u64, last: u64, hash: u64) -> bool {
-            held >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
+        /// Whether a chunk of `filled` bytes ends after its last block, which has `last` bytes and this hash.
+        fn chunk_ends_after(&self, filled: u64, last: u64, hash: u64) -> bool {
+            filled >= self.chunk_target && falls_below(hash, (self.chunk_max - self.chunk_target) / 2, last)
         }
     }
 }

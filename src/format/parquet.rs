@@ -105,7 +105,7 @@ pub(super) fn put_salt<W: Write + Send>(writer: &mut ArrowWriter<W>, salt: Salt)
 
 /// Calls the Parquet reader on stored bytes. The reader may panic on damaged bytes; such a panic becomes a `Corrupt` error.
 pub(super) fn parquet<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    guarded(read).map_err(|said| corrupt(short(said)))
+    guarded(read).map_err(|text| corrupt(short(text)))
 }
 
 /// Opens a file for reading. Checks the footer, the byte ranges of the columns, and the decompressed size of the pages.

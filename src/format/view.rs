@@ -128,8 +128,8 @@ impl View {
                     return here(format!("column `{}`: {ty} is not a supported type", short(&column.name)));
                 }
                 match types.insert(&column.name, ty.clone()) {
-                    Some(held) if held != ty => {
-                        return here(format!("column `{}` is {ty}, but {held} in an earlier source", short(&column.name)));
+                    Some(existing) if existing != ty => {
+                        return here(format!("column `{}` is {ty}, but {existing} in an earlier source", short(&column.name)));
                     }
                     _ => {}
                 }

@@ -356,8 +356,8 @@ fn each_text<T: Copy>(place: &mut [T], texts: &StringViewArray, mut value: impl 
         }
         let mixed = (view ^ (view >> 64)) as u64;
         let slot = recent.get_mut((mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize);
-        if let Some(Some((held, value))) = &slot
-            && held == view
+        if let Some(Some((key, value))) = &slot
+            && key == view
         {
             *place = *value;
             continue;

@@ -32,13 +32,13 @@ pub fn frame(
     for batch in batches {
         let batch = batch?;
         rows += batch.num_rows() as u64;
-        for ((held, array), name) in columns.iter_mut().zip(batch.columns()).zip(&names) {
+        for ((chunks, array), name) in columns.iter_mut().zip(batch.columns()).zip(&names) {
             let next = series(name, array)?;
-            match held {
-                Some(held) => {
-                    held.append(&next).map_err(internal)?;
+            match chunks {
+                Some(chunks) => {
+                    chunks.append(&next).map_err(internal)?;
                 }
-                None => *held = Some(next),
+                None => *chunks = Some(next),
             }
         }
     }

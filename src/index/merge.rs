@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::{
     aside::{check_process, collect},
     frame::internal,
-    unframe::{said_type, stored_unit},
+    unframe::{stored_unit, type_text},
 };
 use crate::{
     error::{Error, Mark, Result},
@@ -400,8 +400,8 @@ fn same_type(left: &DataFrame, left_key: &str, right: &DataFrame, right_key: &st
         true => Ok(()),
         false => Err(Error::invalid(format!(
             "merge: key `{left_key}` is {} on the left and `{right_key}` is {} on the right: cast one of them",
-            said_type(left),
-            said_type(right)
+            type_text(left),
+            type_text(right)
         ))
         .marked(Mark::Merge)),
     }

@@ -24,6 +24,6 @@ pub use merge::Merge;
 pub(crate) use predicate::{Piece, Predicate, both, bounded};
 pub(crate) use pushdown::{Pushdown, is_by_row, of_columns, of_condition, of_expression, of_query};
 pub(crate) use serialized::{of_serialized, sees_categories};
-pub(crate) use sql::{filtered, query, said, with_columns};
-pub(crate) use unframe::said_type;
+pub(crate) use sql::{error_text, filtered, query, with_columns};
+pub(crate) use unframe::type_text;
 pub use unframe::{column_type, stored_type, unframed};

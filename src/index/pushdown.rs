@@ -58,7 +58,7 @@ impl Pushdown {
 pub(crate) type Named<'a> = [(&'a str, &'a ColumnType)];
 
 pub(super) fn place(named: &Named<'_>, name: &str) -> Option<usize> {
-    named.iter().position(|(held, _)| *held == name)
+    named.iter().position(|(existing, _)| *existing == name)
 }
 
 /// A literal of a condition.

@@ -61,7 +61,7 @@ pub(crate) fn with_columns(frame: &DataFrame, computed: &[(&str, &str)]) -> Resu
     let mut plain = Plain::of(frame)?;
     let (mut columns, mut functions) = (String::new(), BTreeSet::new());
     for (name, sql) in computed {
-        if frame.column(name).is_ok() || plain.renamed.iter().any(|(_, held)| held == name) {
+        if frame.column(name).is_ok() || plain.renamed.iter().any(|(_, existing)| existing == name) {
             return Err(Error::invalid(format!("column `{name}` exists already: choose another name for the computed column")));
         }
         let (text, found) = within_sql(sql, || plain.expression(sql))?;
@@ -181,16 +181,16 @@ fn run(frame: DataFrame, sql: &str, functions: &BTreeSet<String>) -> Result<Data
     // A query changes nothing, so it is safe to go on after a panic of polars.
     expect_of_threads("polars-");
     let answer = aside(|| Ok(guarded(|| Ok::<_, String>(execute()))));
-    let answer = answer.map_err(|error| Error::unavailable(said(&error)))?.map_err(|_| {
+    let answer = answer.map_err(|error| Error::unavailable(error_text(&error)))?.map_err(|_| {
         let functions = functions.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let uses = if functions.is_empty() { functions } else { format!("; it uses {}", short(functions)) };
         Error::unsupported(format!("polars cannot compute this SQL with these values{uses}"))
     })?;
-    answer.map_err(|error| Error::invalid(said(&error)))
+    answer.map_err(|error| Error::invalid(error_text(&error)))
 }
 
 /// Returns the message of polars in plain words, without what follows it: the list of columns, with locators, and the query plan.
-pub(crate) fn said(error: &PolarsError) -> String {
+pub(crate) fn error_text(error: &PolarsError) -> String {
     let text = error.to_string();
     let text = text.split("; valid columns").next().and_then(|text| text.split("\n\n").next()).unwrap_or_default();
     plain(text.trim()).replace("`.alias(\"new_name\")`", "`AS new_name`")

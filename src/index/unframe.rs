@@ -52,7 +52,7 @@ pub fn column_type(column: &Column) -> Result<ColumnType> {
 }
 
 /// Returns the type of a column of a frame for a message.
-pub(crate) fn said_type(column: &Column) -> String {
+pub(crate) fn type_text(column: &Column) -> String {
     column_type(column).map_or_else(|_| column.dtype().to_string(), |ty| ty.to_string())
 }
 
@@ -69,8 +69,8 @@ pub fn stored_type(column: &Column) -> Result<(ColumnType, BTreeMap<String, Valu
             column.name()
         ))
     })?;
-    let said = ColumnType::list(item).to_string();
-    Ok((ColumnType::Utf8, [(ARROW.to_owned(), said.into())].into()))
+    let type_name = ColumnType::list(item).to_string();
+    Ok((ColumnType::Utf8, [(ARROW.to_owned(), type_name.into())].into()))
 }
 
 /// Returns the unit of an index column for a unit of a frame.

@@ -84,7 +84,7 @@ impl Foreign {
     }
 
     /// Parses the original type from the properties of a column.
-    pub(super) fn said(properties: &BTreeMap<String, Value>) -> Option<Self> {
+    pub(super) fn from_properties(properties: &BTreeMap<String, Value>) -> Option<Self> {
         let name = properties.get(ARROW)?.as_str()?;
         let number = |key: &str| properties.get(key)?.as_i64();
         Some(match name {
@@ -110,7 +110,7 @@ impl Foreign {
     /// Returns the original type of a column from its properties. Users can set properties, so the result is `None` if values of
     /// the column's type cannot come from the named type.
     pub(super) fn of_column(ty: &ColumnType, properties: &BTreeMap<String, Value>) -> Option<Self> {
-        let foreign = Self::said(properties)?;
+        let foreign = Self::from_properties(properties)?;
         let (_, own) = Self::of(&foreign.arrow())?;
         let inside = std::iter::successors(Some(ty.clone()), unlisted);
         inside.into_iter().any(|ty| ty == own).then_some(foreign)
@@ -335,12 +335,12 @@ mod tests {
         let others = [Foreign::Null, Foreign::Date64, Foreign::Bytes(16), Foreign::Bytes(0)];
         for foreign in units.map(Foreign::Time).into_iter().chain(decimals).chain(others) {
             let properties = foreign.properties().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-            assert_eq!(Foreign::said(&properties), Some(foreign));
+            assert_eq!(Foreign::from_properties(&properties), Some(foreign));
             assert_eq!(Foreign::of(&foreign.arrow()).unwrap().0, foreign);
         }
         for text in ["", "time", "time[h]", "timestamp[ms]", "decimal128", "fixed_size_binary[-1]", "fixed_size_binary[", "utf8"]
         {
-            assert_eq!(Foreign::said(&[(ARROW.to_owned(), text.into())].into()), None, "{text}");
+            assert_eq!(Foreign::from_properties(&[(ARROW.to_owned(), text.into())].into()), None, "{text}");
         }
     }
 

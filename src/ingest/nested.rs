@@ -54,10 +54,10 @@ pub(super) enum Kind {
 const KINDS: [(Kind, &str); 3] = [(Kind::Struct, "struct"), (Kind::List, "list"), (Kind::Map, "map")];
 
 /// Returns the column property for these enclosing types, or `None` if there are none.
-pub(super) fn said(within: &[Within]) -> Option<(String, Value)> {
+pub(super) fn nested_property(within: &[Within]) -> Option<(String, Value)> {
     let name = |kind: Kind| KINDS.iter().find(|(other, _)| *other == kind).map(|(_, name)| *name);
-    let said: Vec<Value> = within.iter().map(|within| json!([within.name, name(within.kind), within.place])).collect();
-    (!said.is_empty()).then(|| (NESTED.to_owned(), said.into()))
+    let enclosing: Vec<Value> = within.iter().map(|within| json!([within.name, name(within.kind), within.place])).collect();
+    (!enclosing.is_empty()).then(|| (NESTED.to_owned(), enclosing.into()))
 }
 
 /// Returns the types that enclose the column `name`, and its name inside. Returns `None` if the column was renamed or has no
@@ -65,8 +65,8 @@ pub(super) fn said(within: &[Within]) -> Option<(String, Value)> {
 pub(super) fn around(name: &str, properties: &BTreeMap<String, Value>) -> Option<(Vec<Within>, String)> {
     let mut rest = name;
     let mut around = Vec::new();
-    for said in properties.get(NESTED)?.as_array()? {
-        let [Value::String(name), Value::String(kind), place] = said.as_array()?.as_slice() else { return None };
+    for enclosing in properties.get(NESTED)?.as_array()? {
+        let [Value::String(name), Value::String(kind), place] = enclosing.as_array()?.as_slice() else { return None };
         let place = usize::try_from(place.as_u64()?).ok()?;
         let (kind, _) = KINDS.iter().find(|(_, name)| name == kind)?;
         rest = rest.strip_prefix(name.as_str())?.strip_prefix('.')?;
@@ -268,13 +268,13 @@ fn last(offsets: &OffsetBuffer<i64>) -> i64 {
 /// Assembles a struct. Without a column that says where it is null, it is null in rows where all its fields are null.
 fn parts(ty: &DataType, inner: &[Node], columns: &[ArrayRef], rows: usize) -> Result<StructArray> {
     let DataType::Struct(fields) = ty else { return Err(Error::internal("a struct of another type")) };
-    let said = inner.iter().find(|node| node.is_nulls()).map(|node| node.array(columns, rows)).transpose()?;
-    let said = said.as_ref().and_then(|said| said.as_boolean_opt());
+    let null_flags = inner.iter().find(|node| node.is_nulls()).map(|node| node.array(columns, rows)).transpose()?;
+    let null_flags = null_flags.as_ref().and_then(|null_flags| null_flags.as_boolean_opt());
     let arrays =
         inner.iter().filter(|node| !node.is_nulls()).map(|node| node.array(columns, rows)).collect::<Result<Vec<_>>>()?;
     let any = |row: usize| arrays.iter().any(|array| !matches!(array.data_type(), DataType::Null) && array.is_valid(row));
     // A field that has a value, written later, makes the struct valid.
-    let valid = |row: usize| any(row) || said.is_some_and(|said| said.is_valid(row) && !said.value(row));
+    let valid = |row: usize| any(row) || null_flags.is_some_and(|null_flags| null_flags.is_valid(row) && !null_flags.value(row));
     let nulls = NullBuffer::new(BooleanBuffer::collect_bool(rows, valid));
     StructArray::try_new(fields.clone(), arrays, Some(nulls).filter(|nulls| nulls.null_count() > 0))
         .map_err(|error| Error::invalid(error.to_string()))

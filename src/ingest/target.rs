@@ -162,16 +162,16 @@ impl Roles {
     /// - `Unsupported`: a type is unknown.
     pub fn check_appended(&self, columns: &[(String, String)], base: &Schema) -> Result<()> {
         let placed = self.placed(columns, None)?;
-        let mut said: BTreeMap<&str, BTreeMap<String, Value>> = BTreeMap::new();
+        let mut declared: BTreeMap<&str, BTreeMap<String, Value>> = BTreeMap::new();
         for (column, key, value) in &placed.properties {
-            said.entry(column).or_default().insert(key.clone(), value.clone());
+            declared.entry(column).or_default().insert(key.clone(), value.clone());
         }
         // Without the Arrow type, the values may have been of any.
-        said.retain(|_, properties| properties.contains_key("arrow"));
+        declared.retain(|_, properties| properties.contains_key("arrow"));
         let types =
             columns.iter().map(|(name, ty)| Ok((name.as_str(), ty.parse::<ColumnType>().map_err(|error| error.at(name))?)));
         let types = types.collect::<Result<Vec<_>>>()?;
-        check_columns(base, types.iter().map(|(name, ty)| (*name, ty, said.get(name))))?;
+        check_columns(base, types.iter().map(|(name, ty)| (*name, ty, declared.get(name))))?;
         check_setting("index", placed.index.iter().map(String::as_str), base.index())?;
         check_setting("sequence_by", placed.sequence_by.iter().map(String::as_str), base.sequence_by())?;
         check_setting("order_by", placed.order_by.iter().map(String::as_str), base.order_by())
@@ -218,11 +218,11 @@ impl Roles {
         let mut properties = self.properties.clone();
         properties.extend(flags(&self.required, NULLABLE, false));
         properties.extend(flags(&self.bloom_filters, BLOOM_FILTER, true));
-        let mut told: BTreeSet<(String, String)> =
+        let mut seen: BTreeSet<(String, String)> =
             properties.iter().map(|(column, key, _)| (column.clone(), key.clone())).collect();
         let can_have_filter = |name: &str| {
-            let ty = columns.iter().find(|(held, _)| held == name).and_then(|(_, ty)| ty.parse::<ColumnType>().ok());
-            index.iter().any(|held| held == name) && ty.is_some_and(|ty| ty.may_have_bloom_filter())
+            let ty = columns.iter().find(|(existing, _)| existing == name).and_then(|(_, ty)| ty.parse::<ColumnType>().ok());
+            index.iter().any(|existing| existing == name) && ty.is_some_and(|ty| ty.may_have_bloom_filter())
         };
         let of_base = base
             .iter()
@@ -235,7 +235,7 @@ impl Roles {
             _ => true,
         });
         for (column, key, value) in self.defaults.iter().cloned().chain(of_base) {
-            if there.contains(column.as_str()) && told.insert((column.clone(), key.clone())) {
+            if there.contains(column.as_str()) && seen.insert((column.clone(), key.clone())) {
                 properties.push((column, key, value));
             }
         }
@@ -378,7 +378,7 @@ mod tests {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for (name, _) in &columns[index.len()..] {
             let group = ["a", "mine", ""][random(state, 3) as usize];
-            match groups.iter_mut().find(|(held, _)| held == group) {
+            match groups.iter_mut().find(|(existing, _)| existing == group) {
                 _ if group.is_empty() => {}
                 Some((_, members)) => members.push(name.clone()),
                 None => groups.push((group.to_owned(), vec![name.clone()])),
@@ -420,7 +420,7 @@ mod tests {
             let base = roles.schema(&columns, None).unwrap();
             assert_eq!(names(base.index()), roles.index.clone().unwrap(), "seed {seed}");
             let named = |roles: &Roles, name: &str| {
-                let found = roles.groups.iter().flatten().find(|(_, members)| members.iter().any(|held| held == name));
+                let found = roles.groups.iter().flatten().find(|(_, members)| members.iter().any(|existing| existing == name));
                 found.map(|(group, _)| group.clone())
             };
             let prefix = |name: &str| name.split('.').next().unwrap().to_owned();
@@ -429,7 +429,7 @@ mod tests {
             }
             let (columns, again) = rows(&mut state);
             let again = if random(&mut state, 2) == 0 { Roles::default() } else { again };
-            let there = |name: &str| columns.iter().any(|(held, _)| held == name);
+            let there = |name: &str| columns.iter().any(|(existing, _)| existing == name);
             let wanted: Vec<&str> =
                 again.index.as_ref().map_or_else(|| names(base.index()), |index| index.iter().map(String::as_str).collect());
             let found = again.schema(&columns, Some(&base));
@@ -454,8 +454,8 @@ mod tests {
                 let required = again.required.as_ref().map_or(was_required, |required| required.contains(&column.name));
                 assert_eq!(column.is_nullable(), !required, "seed {seed}: {}", column.name);
                 let has_unit = |column: &Column| column.properties.contains_key("unit");
-                let said = again.properties.iter().any(|(name, ..)| *name == column.name);
-                assert_eq!(has_unit(column), said || before.is_some_and(has_unit), "seed {seed}: {}", column.name);
+                let declared = again.properties.iter().any(|(name, ..)| *name == column.name);
+                assert_eq!(has_unit(column), declared || before.is_some_and(has_unit), "seed {seed}: {}", column.name);
             }
         }
     }
@@ -480,11 +480,11 @@ mod tests {
     #[test]
     fn roles_of_columns_that_do_not_exist_are_refused_by_name() {
         let columns = vec![("time".to_owned(), "i64".to_owned())];
-        let said = |roles: Roles| roles.schema(&columns, None).unwrap_err().to_string();
+        let message = |roles: Roles| roles.schema(&columns, None).unwrap_err().to_string();
         let index = Roles { index: Some(vec!["log".to_owned()]), ..Roles::default() };
-        assert_eq!(said(index), "index columns that do not exist: log");
+        assert_eq!(message(index), "index columns that do not exist: log");
         let groups = Roles { groups: Some(vec![("g".to_owned(), vec!["x".to_owned(), "time".to_owned()])]), ..Roles::default() };
-        assert_eq!(said(groups), "columns of `groups` that do not exist: x");
+        assert_eq!(message(groups), "columns of `groups` that do not exist: x");
         let base = Schema::builder().index("time", "i64").build().unwrap();
         let roles = Roles { sequence_by: Some(vec!["time".to_owned()]), ..Roles::default() };
         let error = roles.check_appended(&columns, &base).unwrap_err().to_string();

@@ -96,7 +96,7 @@ pub(super) async fn read(
                 let start = end;
                 end += batch.draws.len();
                 let bytes = bytes / (all.len().max(1) as u64) * batch.draws.len() as u64;
-                found.push(Ok(whole(&batch, windows.iter().map(|held| held.slice(start..end)).collect(), bytes)));
+                found.push(Ok(whole(&batch, windows.iter().map(|window| window.slice(start..end)).collect(), bytes)));
             }
         }
         Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),

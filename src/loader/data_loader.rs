@@ -157,7 +157,7 @@ pub(super) struct Run {
     drawing: Drawing,
     /// Offset of the first step that is not planned yet.
     planned: u64,
-    reads: VecDeque<(u64, Ahead<Plan>)>,
+    reads: VecDeque<(u64, Ahead<BatchResults>)>,
     /// Bytes of the reads under way, as estimated.
     bytes: u64,
     /// Batches that are read and not handed out.
@@ -196,7 +196,7 @@ impl Run {
         self.reads.iter_mut().filter_map(|(bytes, read)| read.is_running().then_some(*bytes)).sum()
     }
 
-    fn add(&mut self, planned: u64, estimate: u64, read: Ahead<Plan>) {
+    fn add(&mut self, planned: u64, estimate: u64, read: Ahead<BatchResults>) {
         self.planned = planned;
         self.bytes += estimate;
         self.reads.push_back((estimate, read));
@@ -204,7 +204,7 @@ impl Run {
 }
 
 /// The batches of one read plan.
-type Plan = Vec<Result<ReadBatch>>;
+type BatchResults = Vec<Result<ReadBatch>>;
 
 impl DataLoader {
     /// Creates a loader of the samples of `rows`, with the columns that `rows` reads.
@@ -296,7 +296,7 @@ impl DataLoader {
             let differs = match (&*first.sources.0, &*loader.sources.0) {
                 _ if loader.mix.is_some() => Some("is a mix itself".to_owned()),
                 _ if loader.shards != first.shards => {
-                    Some(format!("has {}, expected {}, as loader 0 has", loader.shards.said(), first.shards.said()))
+                    Some(format!("has {}, expected {}, as loader 0 has", loader.shards.describe(), first.shards.describe()))
                 }
                 ([first], [source]) => source.differs(first),
                 _ => None,
@@ -492,7 +492,7 @@ impl DataLoader {
     }
 
     /// Starts to read batches of this epoch. Returns also their bytes, as estimated.
-    async fn start(&self, batches: Vec<Planned>, planner: &Planner) -> (u64, Ahead<Plan>) {
+    async fn start(&self, batches: Vec<Planned>, planner: &Planner) -> (u64, Ahead<BatchResults>) {
         let estimate = planner.batch_bytes.saturating_mul(batches.len() as u64);
         let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
         let filling =

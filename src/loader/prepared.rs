@@ -11,12 +11,12 @@ use std::{
 };
 
 use super::mix::Mix;
-use crate::work::{BoundedLock, Lane};
+use crate::work::{BoundedLock, Executor};
 
 /// Identifies the reads of an epoch: the epoch, what decides its batches, and the runtime that drives the reads.
 #[derive(PartialEq)]
 pub(super) struct Key {
-    lane: Lane,
+    executor: Executor,
     epoch: u64,
     seeds: Vec<u64>,
     mix: Option<Mix>,
@@ -24,7 +24,7 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(epoch: u64, seeds: Vec<u64>, mix: Option<Mix>) -> Self {
-        Self { lane: Lane::current(), epoch, seeds, mix }
+        Self { executor: Executor::current(), epoch, seeds, mix }
     }
 }
 
@@ -74,7 +74,7 @@ impl<R> Prepared<R> {
 
 /// Drops reads, unless this process is a forked child and they are its parent's: that would wake threads that do not exist here.
 fn drop_or_leave<R>(kept: Option<(Key, R)>) {
-    if kept.as_ref().is_some_and(|(key, _)| !key.lane.process.is_current()) {
+    if kept.as_ref().is_some_and(|(key, _)| !key.executor.process.is_current()) {
         forget(kept);
     }
 }

@@ -55,7 +55,7 @@ impl Shards {
     }
 
     /// Describes the share for a message: `batches of 8 on rank 0 of 2`.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let last = match self.last {
             Last::Drop => "without the remainder",
             Last::Pad => "with a padded remainder",

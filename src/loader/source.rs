@@ -62,12 +62,12 @@ impl Source {
                 starts = runs_of(runs.iter().map(|(start, _)| *start), rows.len(), positions.as_deref());
             }
             Shuffle::Block { rows: block, .. } => {
-                let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
+                let samples = positions.as_ref().map_or(rows.len(), |chosen| chosen.len() as u64);
                 starts = (0..samples).step_by(usize::try_from(block).unwrap_or(usize::MAX)).chain([samples]).collect();
             }
             _ => {}
         }
-        let samples = positions.as_ref().map_or(rows.len(), |held| held.len() as u64);
+        let samples = positions.as_ref().map_or(rows.len(), |chosen| chosen.len() as u64);
         let draws = draws_of(choice, rows.len(), positions.as_deref())?;
         let made_of = made_of(&rows, &parts, &windows, (shuffle, &draws, &*starts), samples).await?;
         let order = Order::new(seed, samples, shuffle, draws, starts)?;
@@ -118,8 +118,8 @@ impl Source {
     /// Returns the names and types of columns.
     fn described(&self, places: &[usize]) -> Vec<String> {
         let ty = |name: &str, stored: ColumnType| {
-            let decoder = self.decoders.iter().find(|held| held.columns.iter().any(|column| column == name));
-            decoder.map_or(stored, |held| held.decoder.column_type())
+            let decoder = self.decoders.iter().find(|existing| existing.columns.iter().any(|column| column == name));
+            decoder.map_or(stored, |existing| existing.decoder.column_type())
         };
         self.rows.typed(places).map(|(name, stored)| format!("{name}: {}", ty(name, stored.clone()))).collect()
     }
@@ -127,7 +127,7 @@ impl Source {
     /// Returns the position of a sample in the index.
     pub(super) fn position(&self, sample: u64) -> u64 {
         match &self.positions {
-            Some(held) => usize::try_from(sample).ok().and_then(|sample| held.get(sample)).copied().unwrap_or(0),
+            Some(chosen) => usize::try_from(sample).ok().and_then(|sample| chosen.get(sample)).copied().unwrap_or(0),
             None => sample,
         }
     }
@@ -173,7 +173,7 @@ fn numbered(runs: &[(u64, SampleKey)]) -> Vec<usize> {
 
 /// Returns the starts of runs of samples, and their number, from the starts of runs of `len` positions.
 fn runs_of(starts: impl Iterator<Item = u64>, len: u64, positions: Option<&[u64]>) -> Arc<[u64]> {
-    let place = |start: u64| positions.map_or(start, |held| held.partition_point(|position| *position < start) as u64);
+    let place = |start: u64| positions.map_or(start, |chosen| chosen.partition_point(|position| *position < start) as u64);
     let mut runs: Vec<u64> = starts.chain([len]).map(place).collect();
     runs.dedup();
     runs.into()
@@ -201,9 +201,9 @@ fn together(runs: Vec<(u64, SampleKey)>, len: u64, positions: Option<Arc<[u64]>>
         let before = all.len();
         for (start, end) in ranges {
             match &positions {
-                Some(held) => {
-                    let place = |end: u64| held.partition_point(|position| *position < end);
-                    all.extend_from_slice(held.get(place(start)..place(end)).unwrap_or_default());
+                Some(chosen) => {
+                    let place = |end: u64| chosen.partition_point(|position| *position < end);
+                    all.extend_from_slice(chosen.get(place(start)..place(end)).unwrap_or_default());
                 }
                 None => all.extend(start..end),
             }
@@ -258,7 +258,7 @@ fn decoders_of(rows: &RowLoader, decoders: Vec<(String, Arc<dyn Decode>)>) -> Re
         let places = rows.places(&pattern)?;
         for (name, ty) in rows.typed(&places) {
             decode::check(name, ty, &*decoder)?;
-            if found.iter().any(|held| held.columns.iter().any(|column| column == name)) {
+            if found.iter().any(|existing| existing.columns.iter().any(|column| column == name)) {
                 return Err(Error::invalid(format!("column `{name}` has two decoders: pattern `{pattern}` selects it again")));
             }
         }

@@ -61,12 +61,12 @@ impl MadeOf {
             several => Hash::of(several.concat().as_bytes()).to_string().chars().take(16).collect(),
         };
         Self {
-            tables: of(|held| &held.tables),
-            content: of(|held| &held.content),
+            tables: of(|state| &state.tables),
+            content: of(|state| &state.content),
             versions: None,
-            rows: of(|held| &held.rows),
-            columns: of(|held| &held.columns),
-            order: of(|held| &held.order),
+            rows: of(|state| &state.rows),
+            columns: of(|state| &state.columns),
+            order: of(|state| &state.order),
         }
     }
 }

@@ -287,7 +287,8 @@ fn balanced_draws_give_every_class_its_share_and_repeat_only_small_classes() {
         let mut found = vec![0_u64; classes.len()];
         (0..draws).for_each(|k| found[epoch.at(k) as usize] += 1);
         for class in 0..count {
-            let of_class: Vec<u64> = found.iter().zip(&classes).filter(|(_, held)| **held == class).map(|(n, _)| *n).collect();
+            let of_class: Vec<u64> =
+                found.iter().zip(&classes).filter(|(_, existing)| **existing == class).map(|(n, _)| *n).collect();
             let share = of_class.iter().sum::<u64>();
             assert!(share.abs_diff(draws / u64::from(count)) <= 1, "{share} of {draws} draws in {count} classes");
             let (least, most) = (of_class.iter().min().unwrap(), of_class.iter().max().unwrap());

@@ -72,11 +72,11 @@ impl Trace {
             let time = micros(at.saturating_duration_since(self.0.began));
             json!({"name": name, "cat": name, "ph": phase, "id": id, "pid": process, "tid": 1, "ts": time, "args": counts})
         };
-        let mut held = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Written::To(file) = &mut *held else { return };
+        let mut guard = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Written::To(file) = &mut *guard else { return };
         // Two lines of one event: an asynchronous event may overlap others of its name.
         if let Err(error) = file.add(&format!("{},\n{}", event("b", began), event("e", ended))) {
-            *held = Written::Failed(Some(Error::from(error).at(format!("trace {}", self.0.path.display()))));
+            *guard = Written::Failed(Some(Error::from(error).at(format!("trace {}", self.0.path.display()))));
         }
     }
 

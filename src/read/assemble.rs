@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Error, Result, counted},
     format::fixed_to_array,
-    store::Lent,
+    store::PooledBuffer,
 };
 
 /// The wanted columns of one group, built from the blocks that are decoded so far.
@@ -172,7 +172,11 @@ pub(super) fn at_once(group: &GroupPlan, mut pages: Vec<Page>) -> Result<Columns
 
 /// Copies the rows of a column of `width` bytes a row, none of which is missing or has nulls, one after another. `None` for any other
 /// column.
-fn fixed_values<'a>(group: &GroupPlan, page_of: impl Fn(usize) -> Option<&'a Page>, width: Option<usize>) -> Option<Lent> {
+fn fixed_values<'a>(
+    group: &GroupPlan,
+    page_of: impl Fn(usize) -> Option<&'a Page>,
+    width: Option<usize>,
+) -> Option<PooledBuffer> {
     let width = width?;
     let part = |slice: &Slice| {
         let Slice::Rows { block, start, len } = *slice else { return None };
@@ -182,7 +186,7 @@ fn fixed_values<'a>(group: &GroupPlan, page_of: impl Fn(usize) -> Option<&'a Pag
     if group.rows == 0 || !group.slices.iter().all(|slice| part(slice).is_some()) {
         return None;
     }
-    let mut all = Lent::with_capacity(group.rows.checked_mul(width)?);
+    let mut all = PooledBuffer::with_capacity(group.rows.checked_mul(width)?);
     for slice in &group.slices {
         all.extend_from_slice(part(slice)?);
     }

@@ -132,12 +132,14 @@ impl CachedBlocks {
             (true, false) => CacheRule::ReadInPart,
             (true, true) => CacheRule::Everything,
         };
-        let held = if self.is_on() { self.blocks.pages() } else { None };
-        let Some(held) = held.as_ref().and_then(|held| held.as_ref()) else { return Snapshot { rule, ..Snapshot::default() } };
+        let cached_pages = if self.is_on() { self.blocks.pages() } else { None };
+        let Some(cached_pages) = cached_pages.as_ref().and_then(|cached_pages| cached_pages.as_ref()) else {
+            return Snapshot { rule, ..Snapshot::default() };
+        };
         let mut found: Vec<Page> = Vec::with_capacity(blocks.len() * pages.len());
         let all = blocks.map(|block| {
             let before = found.len();
-            found.extend(pages.iter().map_while(|page| held.get(&self.key(group, block, *page)).cloned()));
+            found.extend(pages.iter().map_while(|page| cached_pages.get(&self.key(group, block, *page)).cloned()));
             let all = found.len() == before + pages.len();
             found.truncate(if all { found.len() } else { before });
             all
@@ -157,10 +159,10 @@ impl CachedBlocks {
             pages.iter().zip(*decoded).map(|(number, page)| Ok((self.key(group, *block, *number), copy(page)?)))
         });
         let copied = copied.collect::<Result<Vec<_>>>()?;
-        if let Some(mut held) = self.blocks.pages() {
+        if let Some(mut cached_pages) = self.blocks.pages() {
             let bytes = self.blocks.bytes;
-            let cache =
-                held.get_or_insert_with(|| Cache::with_weighter((bytes / USUAL).clamp(16, 1 << 16), bytes as u64, Weight));
+            let cache = cached_pages
+                .get_or_insert_with(|| Cache::with_weighter((bytes / USUAL).clamp(16, 1 << 16), bytes as u64, Weight));
             copied.into_iter().for_each(|(key, page)| cache.insert(key, page));
         }
         Ok(())

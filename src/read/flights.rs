@@ -23,7 +23,7 @@ use crate::{
     error::{Error, Result},
     id::ChunkId,
     store::{SPLIT_ABOVE, Stores, range_parts},
-    work::{self, BoundedLock, Lane},
+    work::{self, BoundedLock, Executor},
 };
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
@@ -51,7 +51,7 @@ struct Place {
 /// A range in flight.
 struct Entry {
     end: u64,
-    lane: Lane,
+    executor: Executor,
     flight: WeakFlight,
     /// The index of the range within its flight.
     number: usize,
@@ -65,7 +65,7 @@ struct Hit {
 }
 
 /// A read whose ranges are in flight.
-pub(super) struct Boarded<'a> {
+pub(super) struct JoinedRead<'a> {
     flights: &'a Flights,
     /// The plan. Each of its ranges is fetched by this read, or is part of a range that another read fetches.
     pub(super) plan: ReadPlan,
@@ -85,7 +85,7 @@ pub(super) struct Boarded<'a> {
 
 /// The range in flight that holds a range of the plan.
 struct Origin {
-    /// The index of the flight in [`Boarded::waits`].
+    /// The index of the flight in [`JoinedRead::waits`].
     wait: usize,
     /// The index of the range within the flight.
     number: usize,
@@ -105,12 +105,12 @@ impl Flights {
     ///
     /// # Errors
     /// - `Internal`: the plan names an owner without a store, or a range has no flight.
-    pub(super) fn board(&self, stores: &Stores, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<Boarded<'_>> {
-        let lane = Lane::current();
-        let mut held = self.0.lock();
+    pub(super) fn join(&self, stores: &Stores, mut plan: ReadPlan, cache: &CachedBlocks) -> Result<JoinedRead<'_>> {
+        let executor = Executor::current();
+        let mut entries = self.0.lock();
         let mut joined = Vec::with_capacity(plan.groups.len());
         for group in &mut plan.groups {
-            let hits = held.as_ref().map(|held| find(held, lane, cache.source, group)).unwrap_or_default();
+            let hits = entries.as_ref().map(|entries| find(entries, executor, cache.source, group)).unwrap_or_default();
             // A flight is removed after its blocks are cached. So a block whose flight has just been removed is in the cache.
             let is_hit = |block: usize| hits.range((block, 0)..(block + 1, 0)).next().is_some();
             let found = take_cached(group, cache, |block| !is_hit(block));
@@ -133,14 +133,14 @@ impl Flights {
                     *origin = Some(Origin { wait: waits.len(), number, start: range.range.start });
                 }
                 let place = Place { source: cache.source, owner: range.owner, chunk: range.chunk, start: range.range.start };
-                if let Some((held, flight)) = held.as_mut().zip(flight.downgrade()) {
-                    held.insert(place, Entry { end: range.range.end, lane, flight, number });
+                if let Some((entries, flight)) = entries.as_mut().zip(flight.downgrade()) {
+                    entries.insert(place, Entry { end: range.range.end, executor, flight, number });
                     places.push(place);
                 }
             }
             waits.push(flight);
         }
-        drop(held);
+        drop(entries);
         let own = waits.len();
         for (origin, hit) in origins.iter_mut().zip(joined) {
             if let Some(Hit { place, flight, number }) = hit {
@@ -150,11 +150,11 @@ impl Flights {
             }
         }
         let origins = origins.into_iter().collect::<Option<_>>().ok_or_else(|| Error::internal("a range has no flight"))?;
-        Ok(Boarded { flights: self, plan, origins, waits, own, others_failed: AtomicBool::new(false), at_once, places })
+        Ok(JoinedRead { flights: self, plan, origins, waits, own, others_failed: AtomicBool::new(false), at_once, places })
     }
 }
 
-impl Boarded<'_> {
+impl JoinedRead<'_> {
     /// Whether this read waits for flights of other reads.
     pub(super) fn joins(&self) -> bool {
         self.waits.len() > self.own
@@ -176,8 +176,8 @@ impl Boarded<'_> {
     ///
     /// # Errors
     /// - Any error of the stores, from a flight of this read.
-    /// - `Unavailable`: a flight of another read failed; [`Boarded::others_failed`] is true then.
-    pub(super) async fn arrive(&self) -> Result<Vec<Bytes>> {
+    /// - `Unavailable`: a flight of another read failed; [`JoinedRead::others_failed`] is true then.
+    pub(super) async fn wait(&self) -> Result<Vec<Bytes>> {
         let mut waits = stream::iter(self.waits.clone()).buffered(self.at_once);
         let mut answers: Vec<Arc<[Bytes]>> = Vec::with_capacity(self.waits.len());
         while let Some(answer) = waits.next().await {
@@ -201,13 +201,13 @@ impl Boarded<'_> {
     }
 }
 
-impl Drop for Boarded<'_> {
+impl Drop for JoinedRead<'_> {
     fn drop(&mut self) {
         self.waits.clear();
-        let Some(mut held) = self.flights.0.lock() else { return };
+        let Some(mut entries) = self.flights.0.lock() else { return };
         for place in &self.places {
-            if held.get(place).is_some_and(|entry| entry.flight.upgrade().is_none()) {
-                held.remove(place);
+            if entries.get(place).is_some_and(|entry| entry.flight.upgrade().is_none()) {
+                entries.remove(place);
             }
         }
     }
@@ -242,20 +242,20 @@ fn take_cached(group: &mut GroupPlan, cache: &CachedBlocks, wanted: impl Fn(usiz
 }
 
 /// Finds the byte ranges of a group that are in flight. The keys are the block and the index of the sub-range within the block.
-fn find(held: &BTreeMap<Place, Entry>, lane: Lane, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
+fn find(entries: &BTreeMap<Place, Entry>, executor: Executor, source: usize, group: &GroupPlan) -> BTreeMap<(usize, usize), Hit> {
     let mut hits = BTreeMap::new();
-    if held.is_empty() {
+    if entries.is_empty() {
         return hits;
     }
     for (block, read) in group.blocks.iter().enumerate() {
         for (number, sub_range) in read.bytes.sub_ranges().iter().enumerate() {
             let Some((range, bytes)) = group.bytes_of(sub_range) else { continue };
             let place = |start| Place { source, owner: range.owner, chunk: range.chunk, start };
-            let Some((place, entry)) = held.range(place(0)..=place(bytes.start)).next_back() else { continue };
+            let Some((place, entry)) = entries.range(place(0)..=place(bytes.start)).next_back() else { continue };
             // A read of few bytes does not wait for a much longer range.
             let flying = entry.end - place.start;
             let soon = flying <= SPLIT_ABOVE || flying / 2 <= bytes.end - bytes.start;
-            if entry.lane == lane
+            if entry.executor == executor
                 && entry.end >= bytes.end
                 && soon
                 && let Some(flight) = entry.flight.upgrade()

@@ -10,7 +10,7 @@ use super::page::Page;
 use crate::{
     error::{Error, Result, counted},
     format::fixed_to_array,
-    store::Lent,
+    store::PooledBuffer,
 };
 
 /// The rows appended so far to one column, or to one part of a nested column.
@@ -34,7 +34,7 @@ enum Values {
 /// The value stream of a column: the bytes of its innermost values.
 enum Stream {
     /// Values are copied into this buffer.
-    Here(Lent),
+    Here(PooledBuffer),
     /// This buffer already holds all values, one after another.
     There(Buffer),
 }
@@ -78,13 +78,13 @@ impl Stream {
 impl Gather {
     /// Creates an empty gatherer with room for `rows` rows. The type must be the Arrow type of a column.
     pub(super) fn new(ty: &DataType, rows: usize) -> Result<Self> {
-        Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::with_capacity(bytes)))
+        Self::with_stream(ty, rows, &|bytes| Stream::Here(PooledBuffer::with_capacity(bytes)))
     }
 
     /// Creates a gatherer like [`Gather::new`] whose memory does not come from the pool of reused buffers. The memory is no
     /// larger than the rows need if they are appended in one call.
     pub(super) fn apart(ty: &DataType, rows: usize) -> Result<Self> {
-        Self::with_stream(ty, rows, &|bytes| Stream::Here(Lent::from(Vec::with_capacity(bytes))))
+        Self::with_stream(ty, rows, &|bytes| Stream::Here(PooledBuffer::from(Vec::with_capacity(bytes))))
     }
 
     /// Creates a gatherer like [`Gather::new`] for rows whose values `values` already holds. Appending adds only lengths and
@@ -126,13 +126,13 @@ impl Gather {
 
     /// Appends rows `start..start + rows` of a page of this type.
     pub(super) fn append(&mut self, page: &Page, start: usize, rows: usize) -> Result<()> {
-        let (values, held) = match page {
+        let (values, page_rows) = match page {
             Page::Array(data) => return self.append_array(data, start, rows),
             Page::Fixed { rows, values } => (values, *rows),
         };
-        let width = values.len() / held.max(1);
+        let width = values.len() / page_rows.max(1);
         let taken = values.get(start.saturating_mul(width)..start.saturating_add(rows).saturating_mul(width));
-        self.append_fixed(taken.ok_or_else(|| Error::internal(format!("rows {start}..{} of {held}", start + rows)))?, rows)
+        self.append_fixed(taken.ok_or_else(|| Error::internal(format!("rows {start}..{} of {page_rows}", start + rows)))?, rows)
     }
 
     /// Appends the values of rows of equal length without nulls.
@@ -213,7 +213,7 @@ impl Gather {
     /// Reserves room for `rows` more rows, on the assumption that they are about 3% longer than the rows so far.
     pub(super) fn expect(&mut self, rows: usize) {
         let Some(so_far) = std::num::NonZero::new(self.rows) else { return };
-        let more = |held: usize| held.saturating_mul(rows) / so_far;
+        let more = |size_so_far: usize| size_so_far.saturating_mul(rows) / so_far;
         match &mut self.values {
             Values::Bits(_) | Values::Fixed { .. } => {}
             Values::Bytes { bytes, .. } => bytes.reserve(more(bytes.len() + bytes.len() / 32)),

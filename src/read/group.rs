@@ -158,15 +158,15 @@ impl GroupRead {
             }
         }
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut held = piece_bytes;
+        let mut bytes_so_far = piece_bytes;
         let mut taken = vec![false; self.group.blocks.len()];
         for first in order {
             if taken.get(first) == Some(&true) {
                 continue;
             }
-            if held >= piece_bytes {
+            if bytes_so_far >= piece_bytes {
                 pieces.push(Piece::default());
-                held = 0;
+                bytes_so_far = 0;
             }
             let Some(piece) = pieces.last_mut() else { continue };
             let mut open = vec![first];
@@ -174,7 +174,7 @@ impl GroupRead {
                 if taken.get_mut(block).is_none_or(|taken| std::mem::replace(taken, true)) {
                     continue;
                 }
-                held += bytes(block);
+                bytes_so_far += bytes(block);
                 piece.blocks.push(block);
                 for sub_range in sub_ranges(block) {
                     if files && piece.ranges.insert(sub_range.range) {

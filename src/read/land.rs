@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Result, counted},
     format::{LayoutRun, PageHead, PagePlace, fixed_to_array, page_to_array, verify_parts},
     schema::{ColumnId, ColumnType},
-    store::{Lent, RangeRequest},
+    store::{PooledBuffer, RangeRequest},
     work::{Stop, others_for, share},
 };
 
@@ -178,7 +178,7 @@ struct Landed<'a> {
     heads: Vec<Head>,
     /// The byte range in `values` of the values of each slice.
     places: Vec<Range<usize>>,
-    values: Lent,
+    values: PooledBuffer,
 }
 
 impl<'a> Landed<'a> {
@@ -195,7 +195,7 @@ impl<'a> Landed<'a> {
             start..end
         };
         let places = landing.slices.iter().map(next).collect();
-        Ok(Self { landing, column, ty, values: Lent::of_len(end), heads, places })
+        Ok(Self { landing, column, ty, values: PooledBuffer::of_len(end), heads, places })
     }
 
     /// Fills the values below null rows with zeros, and returns one job for each block. Together they write every byte of

@@ -99,8 +99,8 @@ impl Landing {
 /// page.
 fn page_place(layout: &Layout, place: BlockPlace, page: usize) -> Result<Option<Range<u64>>> {
     let run = layout.run(place)?;
-    if let Some(said) = run.page_range(place.block, page) {
-        return Ok(Some(said));
+    if let Some(range) = run.page_range(place.block, page) {
+        return Ok(Some(range));
     }
     let block = layout.byte_range(place)?;
     let first = block.start + directory_len(1) as u64;

@@ -251,13 +251,13 @@ impl Layout {
         if let Some(((_, _, part), within)) = self.part(place) {
             return part.object(within, run);
         }
-        let Some(held) = self.objects.get(place.run) else { return name() };
-        if let Some(held) = held.get() {
-            return Arc::clone(held);
+        let Some(slot) = self.objects.get(place.run) else { return name() };
+        if let Some(slot) = slot.get() {
+            return Arc::clone(slot);
         }
         // Made before the cell is locked: a process that is forked meanwhile would wait for ever.
         let made = name();
-        Arc::clone(held.get_or_init(|| made))
+        Arc::clone(slot.get_or_init(|| made))
     }
 
     /// Returns the first table row of a block.

@@ -40,7 +40,7 @@ pub use flights::{CONCURRENT, Flights};
 pub use group_plan::{Coalesce, GroupPlan, GroupRequest, locate, plan_group};
 pub use layout::{BlockPlace, ChunkRun, Layout, RowPlace};
 pub use plan::{BlockPlaces, Explain, ExplainGroup, RangePlace, ReadPlan};
-pub use splits::{Piece, Split, SplitSize, even_splits, splits};
+pub use splits::{Piece, ReadSplit, SplitSize, even_splits, splits};
 pub use times::{Pick, TimeOffsets, TimeSpan, Times};
 pub(crate) use window::MAX_WINDOW;
 pub use window::{Edge, Offsets, Sequences, Window, window};
@@ -51,5 +51,5 @@ pub use {
     block_cache::Snapshot,
     group_plan::{BlockBytes, BlockRead, Located, RangeRead, Slice, SubRange},
     page::Page,
-    splits::Splits,
+    splits::ReadSplits,
 };

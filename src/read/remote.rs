@@ -17,19 +17,19 @@ use crate::{
 /// # Errors
 /// As [`super::execute()`].
 pub(super) async fn read(stores: &Stores, reading: Reading, flights: &Flights) -> Result<Columns> {
-    let mut boarded = flights.board(stores, reading.plan.clone(), &reading.cache)?;
+    let mut joined = flights.join(stores, reading.plan.clone(), &reading.cache)?;
     let read = async {
-        let fetched = boarded.arrive().await?;
-        if boarded.joins() {
-            boarded.take_cached(&reading.cache);
+        let fetched = joined.wait().await?;
+        if joined.joins() {
+            joined.take_cached(&reading.cache);
         }
-        let plan = ReadPlan { groups: std::mem::take(&mut boarded.plan.groups), ..ReadPlan::default() };
+        let plan = ReadPlan { groups: std::mem::take(&mut joined.plan.groups), ..ReadPlan::default() };
         Reading { plan, cache: reading.cache.clone() }.read(fetched).await
     };
     match read.await {
         // If a request of another read failed, or gave bytes that fail their checks, this read sends its own requests.
-        Err(error) if boarded.joins() && (boarded.others_failed() || error.kind() == ErrorKind::Corrupt) => {
-            drop(boarded);
+        Err(error) if joined.joins() && (joined.others_failed() || error.kind() == ErrorKind::Corrupt) => {
+            drop(joined);
             let fetched = fetch(stores, &reading.plan).await?;
             reading.read(fetched).await
         }

@@ -73,7 +73,7 @@ impl SplitSize {
 /// A part of a read for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Split {
+pub struct ReadSplit {
     /// Ranges of rows, in ascending order, none empty.
     pub rows: Vec<Range<u64>>,
     /// Stored bytes to read, approximately.
@@ -84,9 +84,9 @@ pub struct Split {
 
 /// Splits, and how they were chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Splits {
+pub struct ReadSplits {
     /// The splits, in the order of their rows. Together they have all rows, each once.
-    pub splits: Vec<Split>,
+    pub splits: Vec<ReadSplit>,
     /// Number of the group at whose pieces the rows were cut; `None` if no group has bytes.
     pub largest: Option<usize>,
     /// Whether that group has too few pieces for the wanted number of splits.
@@ -95,7 +95,7 @@ pub struct Splits {
 
 /// Cuts `rows`, ranges in ascending order, into splits of about equal bytes. `groups` has the pieces of each column group.
 /// Without bytes, as when no group is read, splits have about equal numbers of rows.
-pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> Splits {
+pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> ReadSplits {
     let rows: Vec<Range<u64>> = rows.iter().filter(|range| !range.is_empty()).cloned().collect();
     let sums: Vec<Sums<'_>> = groups.iter().map(|pieces| Sums::of(pieces)).collect();
     let of_group = |sums: &Sums<'_>| rows.iter().map(|range| sums.bytes_in(range)).fold(0, u64::saturating_add);
@@ -107,12 +107,12 @@ pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> Sp
     let largest = (0..each.len()).rev().max_by_key(|group| each.get(*group)).filter(|_| total > 0);
     let bytes_in = |range: &Range<u64>| sums.iter().map(|sums| sums.bytes_in(range)).fold(0, u64::saturating_add);
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Splits { splits: Vec::new(), largest, too_few: false };
+        return ReadSplits { splits: Vec::new(), largest, too_few: false };
     };
     let Some(pieces) = largest.and_then(|group| groups.get(group)) else {
         let at = |part: u64| row_at(&rows, share(count, part, wanted));
         let cuts: Vec<u64> = (1..wanted).map(at).collect();
-        return Splits { splits: cut(&rows, &cuts, bytes_in), largest, too_few: false };
+        return ReadSplits { splits: cut(&rows, &cuts, bytes_in), largest, too_few: false };
     };
     let starts = [0].into_iter().chain(pieces.iter().map(|piece| piece.end));
     let inside = |(start, piece): (u64, &Piece)| (piece.may_begin && start > first.start && start < last.end).then_some(start);
@@ -130,12 +130,12 @@ pub fn splits(groups: &[Vec<Piece>], rows: &[Range<u64>], size: SplitSize) -> Sp
             cuts.push(row);
         }
     }
-    Splits { splits: cut(&rows, &cuts, bytes_in), largest, too_few: (candidates.len() as u64) < wanted - 1 }
+    ReadSplits { splits: cut(&rows, &cuts, bytes_in), largest, too_few: (candidates.len() as u64) < wanted - 1 }
 }
 
 /// Cuts `rows`, ranges in ascending order, into splits of about equal numbers of rows. All rows weigh the same: `of_rows` of them have
 /// `bytes` stored bytes.
-pub fn even_splits(rows: &[Range<u64>], bytes: u64, of_rows: u64, size: SplitSize) -> Vec<Split> {
+pub fn even_splits(rows: &[Range<u64>], bytes: u64, of_rows: u64, size: SplitSize) -> Vec<ReadSplit> {
     let count = rows.iter().map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add);
     let read = u128::from(count) * u128::from(bytes);
     let read = u64::try_from(read.div_ceil(u128::from(of_rows.max(1)))).unwrap_or(u64::MAX);
@@ -161,7 +161,7 @@ struct Sums<'a> {
     through: Vec<u64>,
 }
 
-impl Split {
+impl ReadSplit {
     /// Returns the split of groups that have so many stored bytes, and so many when they are decoded.
     pub(crate) fn expanded(self, stored: u64, decoded: u64) -> Self {
         let memory_bytes = if stored == 0 { self.bytes } else { share(self.bytes, decoded, stored) };
@@ -230,7 +230,7 @@ fn row_at(rows: &[Range<u64>], number: u64) -> u64 {
 }
 
 /// Cuts the ranges at these rows, which ascend.
-fn cut(rows: &[Range<u64>], cuts: &[u64], bytes_in: impl Fn(&Range<u64>) -> u64) -> Vec<Split> {
+fn cut(rows: &[Range<u64>], cuts: &[u64], bytes_in: impl Fn(&Range<u64>) -> u64) -> Vec<ReadSplit> {
     let mut splits = Vec::with_capacity(cuts.len() + 1);
     let (mut number, mut from) = (0, 0);
     for end in cuts.iter().copied().chain([u64::MAX]) {
@@ -249,7 +249,7 @@ fn cut(rows: &[Range<u64>], cuts: &[u64], bytes_in: impl Fn(&Range<u64>) -> u64)
         }
         if !here.is_empty() {
             let bytes = here.iter().map(&bytes_in).fold(0, u64::saturating_add);
-            splits.push(Split { rows: here, bytes, memory_bytes: bytes });
+            splits.push(ReadSplit { rows: here, bytes, memory_bytes: bytes });
         }
     }
     splits
@@ -271,7 +271,7 @@ mod tests {
         of.iter().map(piece).collect()
     }
 
-    fn rows_of(splits: &Splits) -> Vec<Vec<Range<u64>>> {
+    fn rows_of(splits: &ReadSplits) -> Vec<Vec<Range<u64>>> {
         splits.splits.iter().map(|split| split.rows.clone()).collect()
     }
 
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn decoded_bytes_are_those_of_the_groups_that_are_read() {
-        let split = |bytes| Split { rows: vec![0..1], bytes, memory_bytes: bytes };
+        let split = |bytes| ReadSplit { rows: vec![0..1], bytes, memory_bytes: bytes };
         assert_eq!(split(100).expanded(1_000, 3_500).memory_bytes, 350);
         assert_eq!(split(100).expanded(0, 0).memory_bytes, 100);
         assert_eq!(split(u64::MAX).expanded(1, u64::MAX).memory_bytes, u64::MAX);

@@ -286,9 +286,9 @@ fn filtered(index: Index, filters: &Several) -> Result<Index> {
 
 /// Returns the error of polars about an expression, with the column that was probably meant.
 fn hinted(error: &Error, index: &Index) -> Error {
-    let said = error.to_string();
-    let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
-    Error::new(error.kind(), format!("{said}\n  hint: {}", index.hint(missing.unwrap_or_default())))
+    let message = error.to_string();
+    let missing = message.split_once("unable to find column").and_then(|(_, message)| message.split(['"', '\'', '`']).nth(1));
+    Error::new(error.kind(), format!("{message}\n  hint: {}", index.hint(missing.unwrap_or_default())))
 }
 
 /// Keeps the index columns that match any of the patterns.
@@ -301,7 +301,7 @@ fn keep(index: &Index, patterns: &[String]) -> Result<Index> {
             return Err(unknown("column", text, "the index", index.column_names()));
         }
         for name in found {
-            if !kept.iter().any(|held| held == name) {
+            if !kept.iter().any(|existing| existing == name) {
                 kept.push(name.to_owned());
             }
         }

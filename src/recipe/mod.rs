@@ -83,7 +83,7 @@ pub struct Recipe {
     pub keep: Several,
     /// Split of the rows into parts. Each part becomes a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split: Option<Split>,
+    pub split: Option<KeySplit>,
     /// The view to save.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
@@ -140,7 +140,7 @@ pub struct Join {
 
 /// A split of rows into parts by the hash of a key.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Split {
+pub struct KeySplit {
     /// Index columns that are hashed. Rows with equal values are in one part.
     pub by: Several,
     /// Salt of the hash. Another salt makes other parts.
@@ -229,7 +229,7 @@ impl Kind {
         }
     }
 
-    fn said(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Text => "a text",
             Self::Texts => "a list of texts",
@@ -387,7 +387,7 @@ impl Join {
     }
 }
 
-impl Split {
+impl KeySplit {
     /// Returns the shares in the order train, val, test, then by name. The order decides which part a hash falls into.
     fn ordered(&self) -> Vec<(String, f64)> {
         let place = |name: &str| ["train", "val", "test"].iter().position(|known| *known == name).unwrap_or(3);
@@ -411,7 +411,11 @@ fn check_words(value: &Value, place: &str, words: &[(&str, Kind)], older: &[&str
     for (name, value) in found {
         match words.iter().find(|(word, _)| word == name) {
             Some((_, kind)) if !value.is_null() && !kind.holds(value) => {
-                return Err(Error::invalid(format!("recipe: `{name}` in {place} is {}, expected {}", short(value), kind.said())));
+                return Err(Error::invalid(format!(
+                    "recipe: `{name}` in {place} is {}, expected {}",
+                    short(value),
+                    kind.describe()
+                )));
             }
             None if !older.contains(&name.as_str()) => return Err(unknown("word", name, place, known())),
             _ => {}

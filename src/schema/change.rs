@@ -117,7 +117,7 @@ impl Schema {
         /// - `Invalid`: the new name is taken.
         fn with_name(&self, column: &str, name: &str) -> Result<Self> {
             let mut parts = Parts::of(self);
-            let found = parts.columns.iter_mut().find(|held| held.name == column);
+            let found = parts.columns.iter_mut().find(|existing| existing.name == column);
             name.clone_into(&mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.name);
             parts.build()
         }
@@ -136,7 +136,7 @@ impl Schema {
             let mut parts = Parts::of(self);
             let mut gone = Vec::new();
             for name in columns {
-                let found = parts.columns.iter().find(|held| held.name == *name);
+                let found = parts.columns.iter().find(|existing| existing.name == *name);
                 gone.push(found.ok_or_else(|| Error::not_found(format!("no column `{name}`")))?.id);
             }
             let name = |id: &ColumnId| self.column(*id).map_or("", |column| &column.name);
@@ -177,7 +177,7 @@ impl Schema {
         /// - `Invalid`: the property asks for bloom filters, which the column cannot have.
         fn with_property(&self, column: &str, key: &str, value: Option<serde_json::Value>) -> Result<Self> {
             let mut parts = Parts::of(self);
-            let found = parts.columns.iter_mut().find(|held| held.name == column);
+            let found = parts.columns.iter_mut().find(|existing| existing.name == column);
             let properties = &mut found.ok_or_else(|| Error::not_found(format!("no column `{column}`")))?.properties;
             match value {
                 Some(value) => drop(properties.insert(key.to_owned(), value)),
@@ -185,7 +185,7 @@ impl Schema {
             }
             let changed = parts.build()?;
             match changed.column_named(column) {
-                Some(held) if key == BLOOM_FILTER => changed.check_bloom_filter(held)?,
+                Some(existing) if key == BLOOM_FILTER => changed.check_bloom_filter(existing)?,
                 _ => {}
             }
             Ok(changed)

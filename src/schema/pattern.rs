@@ -196,7 +196,7 @@ mod tests {
             assert_eq!(no_match(pattern, names.iter().copied()), expected);
         }
         let many: Vec<String> = (0..10).map(|number| format!("column.{number}")).collect();
-        let said = no_match("x", many.iter().map(String::as_str));
-        assert!(said.ends_with("`column.6`, `column.7` and 2 more"), "{said}");
+        let text = no_match("x", many.iter().map(String::as_str));
+        assert!(text.ends_with("`column.6`, `column.7` and 2 more"), "{text}");
     }
 }

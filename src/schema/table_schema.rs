@@ -233,10 +233,10 @@ impl Schema {
             let mut ids = BTreeMap::new();
             for column in &self.columns {
                 let in_index = |schema: &Self, id: &ColumnId| schema.index.contains(id);
-                let same = before.column_named(&column.name).filter(|held| held.ty == column.ty);
-                let same = same.filter(|held| in_index(before, &held.id) == in_index(self, &column.id));
+                let same = before.column_named(&column.name).filter(|existing| existing.ty == column.ty);
+                let same = same.filter(|existing| in_index(before, &existing.id) == in_index(self, &column.id));
                 let id = match same {
-                    Some(held) => held.id,
+                    Some(existing) => existing.id,
                     None => {
                         let id = u32::try_from(next).map_err(|_| Error::invalid("no column ids are left"))?;
                         next += 1;
@@ -245,7 +245,7 @@ impl Schema {
                 };
                 ids.insert(column.id, id);
             }
-            let all = |held: &[ColumnId]| held.iter().filter_map(|id| ids.get(id)).copied().collect::<Vec<_>>();
+            let all = |existing: &[ColumnId]| existing.iter().filter_map(|id| ids.get(id)).copied().collect::<Vec<_>>();
             let columns = self.columns.iter().filter_map(|column| Some(Column { id: *ids.get(&column.id)?, ..column.clone() }));
             let masked = |group: &ColumnGroup| {
                 let mut masked = all(&group.masked);
@@ -271,7 +271,7 @@ impl Schema {
     /// # Errors
     /// - `Invalid`: it is not in the index, or has a type without bloom filters.
     pub(super) fn check_bloom_filter(&self, column: &Column) -> Result<()> {
-        let can_have = column.ty.may_have_bloom_filter() && self.index().any(|held| held.id == column.id);
+        let can_have = column.ty.may_have_bloom_filter() && self.index().any(|existing| existing.id == column.id);
         if can_have || !column.has_bloom_filter() {
             return Ok(());
         }

@@ -112,14 +112,14 @@ pub fn release_buffers() -> usize {
 
 /// A buffer that is kept for later reads when dropped.
 #[derive(Default)]
-pub(crate) struct Lent {
+pub(crate) struct PooledBuffer {
     buffer: Vec<u8>,
     /// Bytes of this buffer that [`USED`] includes.
     counted: usize,
 }
 
 /// Returns a kept buffer with a capacity of `len` to `2 * len` bytes. Its old content is not cleared.
-pub(super) fn take(len: usize) -> Option<Lent> {
+pub(super) fn take(len: usize) -> Option<PooledBuffer> {
     if len < LONG {
         return None;
     }
@@ -139,24 +139,24 @@ pub(super) fn take(len: usize) -> Option<Lent> {
     });
     let (buffer, excess) = buffer?;
     drop(excess);
-    buffer.map(Lent::from)
+    buffer.map(PooledBuffer::from)
 }
 
 /// Returns a buffer of `bytes` bytes with arbitrary content, for a read of the object `name`.
 ///
 /// # Errors
 /// - `Unavailable`: there is no memory for it.
-pub(super) fn room(bytes: u64, name: &str, url: &str) -> Result<Lent> {
+pub(super) fn room(bytes: u64, name: &str, url: &str) -> Result<PooledBuffer> {
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut buffer = match take(len) {
         Some(kept) => kept,
-        None => Lent::from(failure::reserve(bytes, name, url)?),
+        None => PooledBuffer::from(failure::reserve(bytes, name, url)?),
     };
     buffer.resize(len, 0);
     Ok(buffer)
 }
 
-impl Lent {
+impl PooledBuffer {
     /// Returns an empty buffer with room for `bytes`.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         match take(bytes) {
@@ -208,15 +208,15 @@ impl Lent {
     }
 }
 
-impl From<Vec<u8>> for Lent {
+impl From<Vec<u8>> for PooledBuffer {
     fn from(buffer: Vec<u8>) -> Self {
-        let mut lent = Self { buffer, counted: 0 };
-        lent.count();
-        lent
+        let mut pooled = Self { buffer, counted: 0 };
+        pooled.count();
+        pooled
     }
 }
 
-impl Deref for Lent {
+impl Deref for PooledBuffer {
     type Target = Vec<u8>;
 
     fn deref(&self) -> &Vec<u8> {
@@ -224,19 +224,19 @@ impl Deref for Lent {
     }
 }
 
-impl DerefMut for Lent {
+impl DerefMut for PooledBuffer {
     fn deref_mut(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.buffer
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         self.count();
         USED.fetch_sub(self.counted, Ordering::Relaxed);
@@ -266,19 +266,19 @@ mod tests {
     #[test]
     fn a_dropped_buffer_is_lent_again_and_no_more_is_kept_than_was_used_lately() {
         let odd = (1 << 20) + 77;
-        drop(Lent::from(vec![7; odd]));
-        let again = Lent::of_len(odd - 5);
+        drop(PooledBuffer::from(vec![7; odd]));
+        let again = PooledBuffer::of_len(odd - 5);
         assert_eq!(again.as_ref(), vec![7; odd - 5], "the buffer dropped just now");
         assert!(take(odd - 5).is_none_or(|other| other.as_ptr() != again.as_ptr()), "lent twice");
         drop(again);
-        assert!(take(odd / 2 - 1).is_none_or(|lent| lent.capacity() != odd), "over twice as long as asked for");
-        let shared = Lent::of_len(odd).into_arrow();
+        assert!(take(odd / 2 - 1).is_none_or(|pooled| pooled.capacity() != odd), "over twice as long as asked for");
+        let shared = PooledBuffer::of_len(odd).into_arrow();
         let at = shared.as_ptr();
         let part = shared.slice_with_length(5, 10);
         drop(shared);
-        assert!(take(odd).is_none_or(|lent| lent.as_ptr() != at), "lent while a part of it is held");
+        assert!(take(odd).is_none_or(|pooled| pooled.as_ptr() != at), "lent while a part of it is held");
         drop(part);
-        let empty = Lent::with_capacity(odd);
+        let empty = PooledBuffer::with_capacity(odd);
         assert_eq!((empty.len(), empty.as_ptr()), (0, at));
         drop(empty);
         // Buffers of many sizes, a few at a time: the kept bytes are at most twice the peak in use.
@@ -288,9 +288,9 @@ mod tests {
         let start = Instant::now();
         let mut most = 0;
         for round in 0..300 {
-            let several: Vec<Lent> =
-                (0..4).map(|number| Lent::with_capacity(odd + (round * 7919 + number) * 977 % (8 * odd))).collect();
-            most = most.max(several.iter().map(|lent| lent.capacity()).sum());
+            let several: Vec<PooledBuffer> =
+                (0..4).map(|number| PooledBuffer::with_capacity(odd + (round * 7919 + number) * 977 % (8 * odd))).collect();
+            most = most.max(several.iter().map(|pooled| pooled.capacity()).sum());
             drop(several);
             let kept = with(|free| (free.bytes, free.buffers.iter().map(Vec::capacity).sum::<usize>())).expect("free");
             assert!(kept.0 == kept.1 && kept.0 <= 2 * most, "{kept:?} kept, {most} used at a time");
@@ -298,7 +298,7 @@ mod tests {
         let kept = with(|free| free.bytes).expect("free");
         assert!(kept > most / 2 || start.elapsed() > SPAN, "{kept} kept, {most} used at a time");
         // A peak of long ago does not count; since then only a little is in use.
-        let little = Lent::with_capacity(LONG);
+        let little = PooledBuffer::with_capacity(LONG);
         let begun = Instant::now();
         let later = |spans: u32| with(|free| (drop(free.trim(begun + spans * 2 * SPAN)), free.bytes).1).expect("free");
         assert!(later(1) <= kept);
@@ -316,11 +316,11 @@ mod tests {
         let of_these =
             |free: &mut Free| free.buffers.iter().filter(|buffer| (short..=long).contains(&(buffer.capacity() as u64))).count();
         assert!(with(|free| of_these(free)).is_some_and(|count| count <= 2), "reads of two lengths leave a buffer each behind");
-        drop(Lent::from(Vec::with_capacity(LONG - 1)));
+        drop(PooledBuffer::from(Vec::with_capacity(LONG - 1)));
         assert!(take(LONG - 1).is_none());
         // Above 256 MiB, the process keeps what it used lately, and no more.
         release_buffers();
-        let large: Vec<Lent> = (0..3).map(|_| Lent::with_capacity(KEPT / 2)).collect();
+        let large: Vec<PooledBuffer> = (0..3).map(|_| PooledBuffer::with_capacity(KEPT / 2)).collect();
         drop(large);
         assert!(with(|free| free.buffers.len()).is_some_and(|count| count >= 3));
         assert_eq!((bound(KEPT, 3 * KEPT), bound(0, KEPT / 4), bound(0, 3 * KEPT)), (2 * KEPT, KEPT / 2, 3 * KEPT));

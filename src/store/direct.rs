@@ -7,7 +7,7 @@ use std::{fs::File, io, ops::Range, path::Path};
 
 use bytes::Bytes;
 
-use super::buffers::Lent;
+use super::buffers::PooledBuffer;
 
 /// The alignment of ranges and addresses: the largest block that file systems use.
 const BLOCK: u64 = 4096;
@@ -41,7 +41,7 @@ fn blocks_of(range: &Range<u64>) -> Range<u64> {
 /// # Errors
 /// Those of the system. A file system may open a file so and refuse to read it.
 #[cfg(unix)]
-pub(super) fn read(file: &File, range: &Range<u64>, mut buffer: Lent) -> io::Result<Bytes> {
+pub(super) fn read(file: &File, range: &Range<u64>, mut buffer: PooledBuffer) -> io::Result<Bytes> {
     use std::os::unix::fs::FileExt;
     let too_long = || io::Error::from(io::ErrorKind::OutOfMemory);
     let blocks = blocks_of(range);
@@ -73,7 +73,7 @@ pub(super) fn read(file: &File, range: &Range<u64>, mut buffer: Lent) -> io::Res
 }
 
 #[cfg(not(unix))]
-pub(super) fn read(_: &File, _: &Range<u64>, _: Lent) -> io::Result<Bytes> {
+pub(super) fn read(_: &File, _: &Range<u64>, _: PooledBuffer) -> io::Result<Bytes> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
@@ -90,7 +90,7 @@ mod tests {
         file.write_all(&content).expect("written");
         // A file system without such reads is read as any other: then this test compares that.
         let direct = open(file.path()).unwrap_or_else(|| File::open(file.path()).expect("opened"));
-        let read = |range: &Range<u64>| read(&direct, range, Lent::of_len(buffer_bytes(range) as usize));
+        let read = |range: &Range<u64>| read(&direct, range, PooledBuffer::of_len(buffer_bytes(range) as usize));
         let mut random = fastrand::Rng::with_seed(5);
         for _ in 0..400 {
             let start = random.u64(..70_001);

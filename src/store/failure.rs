@@ -79,7 +79,7 @@ pub(crate) fn was_sent_again(error: &Error) -> bool {
 }
 
 fn is_of_several(message: &str) -> bool {
-    [" retries, max_retries: ", " retries, retry_timeout: ", SENT_AGAIN].iter().any(|said| message.contains(said))
+    [" retries, max_retries: ", " retries, retry_timeout: ", SENT_AGAIN].iter().any(|phrase| message.contains(phrase))
 }
 
 /// Converts an error of a backend. `doing` is the operation on `name` in the store at `url`; `secrets` are values of its options.
@@ -332,7 +332,7 @@ fn publishing(error: &object_store::Error, doing: Doing) -> bool {
 pub(super) fn broken_listing(error: &object_store::Error) -> (bool, bool) {
     let text = error.to_string();
     let invalid = [NO_LISTING, "invalid list response", "object with invalid path"];
-    let invalid = invalid.iter().any(|said| text.contains(said));
+    let invalid = invalid.iter().any(|phrase| text.contains(phrase));
     (!invalid && text.contains("list response body"), invalid)
 }
 
@@ -376,9 +376,9 @@ fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
 pub(super) fn chain(error: &dyn StdError) -> String {
     let (mut text, mut cause) = (error.to_string(), error.source());
     while let Some(next) = cause {
-        let said = next.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let message = next.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
         }
         cause = next.source();
     }

@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, GetResultPayload};
 
 use super::{
-    buffers::{self, Lent},
+    buffers::{self, PooledBuffer},
     failure::{self, Doing},
     inner::Inner,
     options::Service,
@@ -75,13 +75,13 @@ impl Inner {
         // Splits the requests into a few batches of about equal size; one thread reads each batch in order.
         let share = bytes.div_ceil(READERS as u64).max(1);
         let mut runs: Vec<Vec<RangeRequest>> = vec![Vec::new()];
-        let mut held = 0;
+        let mut open_bytes = 0;
         for request in requests {
-            if held >= share || runs.last().is_some_and(|run| run.len() > requests.len() / READERS) {
+            if open_bytes >= share || runs.last().is_some_and(|run| run.len() > requests.len() / READERS) {
                 runs.push(Vec::new());
-                held = 0;
+                open_bytes = 0;
             }
-            held += request.bytes();
+            open_bytes += request.bytes();
             if let Some(run) = runs.last_mut() {
                 run.push(request.clone());
             }
@@ -236,14 +236,14 @@ impl Inner {
                 kept.clear();
                 kept
             }
-            None => Lent::from(failure::reserve(bytes, name, &self.url)?),
+            None => PooledBuffer::from(failure::reserve(bytes, name, &self.url)?),
         }))
     }
 }
 
 /// The bytes of a range, or of a part of a long range, whose parts share one buffer.
 enum Filled {
-    Whole(Lent),
+    Whole(PooledBuffer),
     Part(BytesMut),
 }
 

@@ -19,7 +19,7 @@ use std::sync::{
 use bytes::Bytes;
 
 use super::{
-    buffers::{self, Lent},
+    buffers::{self, PooledBuffer},
     direct,
     failure::{self, Doing},
     name,
@@ -190,10 +190,10 @@ impl LocalFiles {
 
     /// Closes the handles of this store.
     pub(super) fn forget_all(&self) {
-        let held =
+        let open =
             handles().map(|mut handles| handles.open.extract_if(|(store, _), _| *store == self.number).collect::<Vec<_>>());
         // Closed without the lock.
-        drop(held);
+        drop(open);
     }
 
     /// Returns the open file of a request and checks that it is as long as the request states.
@@ -206,8 +206,8 @@ impl LocalFiles {
     }
 
     fn handle(&self, name: &Arc<str>) -> Result<Arc<Handle>> {
-        let held = handles().and_then(|mut handles| handles.get(self.number, name));
-        if let Some(handle) = held {
+        let open = handles().and_then(|mut handles| handles.get(self.number, name));
+        if let Some(handle) = open {
             return Ok(handle);
         }
         let handle = Arc::new(self.open(name)?);
@@ -302,7 +302,7 @@ pub(super) fn read_part(file: &File, name: &str, url: &str, range: Range<u64>) -
 fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl FnOnce(u64) -> Error) -> Result<Bytes> {
     let bytes = range.end - range.start;
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let (read, lent) = match buffers::take(len) {
+    let (read, pooled) = match buffers::take(len) {
         Some(mut kept) => {
             // The buffer is never truncated: a longer read can use the rest of it without clearing memory.
             if kept.len() < len {
@@ -313,12 +313,12 @@ fn read_at(file: &File, name: &str, url: &str, range: Range<u64>, short: impl Fn
         None => {
             let mut buffer = failure::reserve(bytes, name, url)?;
             let read = fill(&range, |_, at| read_new(file, &mut buffer, at));
-            (read, Lent::from(buffer))
+            (read, PooledBuffer::from(buffer))
         }
     };
     match read.map_err(|error| failure::disk(&error, Doing::Reading, name, url))? {
         read if read < bytes => Err(short(read)),
-        _ => Ok(Bytes::from_owner(lent).slice(..len)),
+        _ => Ok(Bytes::from_owner(pooled).slice(..len)),
     }
 }
 

@@ -38,7 +38,7 @@ mod testing;
 
 pub use allowed::allow_flag;
 pub(crate) use allowed::{Place, how_to_allow};
-pub(crate) use buffers::Lent;
+pub(crate) use buffers::PooledBuffer;
 pub use buffers::release_buffers;
 pub use cache::{CacheFolder, CacheStats};
 pub(crate) use failure::was_sent_again;

@@ -181,7 +181,7 @@ impl StoreOptions {
     /// - `Invalid`: an allowed URL is malformed, or the configuration file cannot be read.
     pub fn allows(&self, url: &str) -> Result<bool> {
         let allowed = self.allowed_places()?;
-        Ok(Place::of(url).is_ok_and(|place| allowed.iter().any(|held| held.holds(&place))))
+        Ok(Place::of(url).is_ok_and(|place| allowed.iter().any(|existing| existing.holds(&place))))
     }
 
     /// Returns the places that references may lead to.

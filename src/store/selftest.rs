@@ -28,7 +28,7 @@ const RACERS: usize = 16;
 /// Size of the large object: several parts and several range requests, and not a multiple of either size.
 const LARGE: u64 = (25 << 20) + 7;
 
-/// Runs all checks and calls `told` with each result as soon as it is known. Writes about 25 MiB, reads about 80 MiB, below
+/// Runs all checks and calls `report` with each result as soon as it is known. Writes about 25 MiB, reads about 80 MiB, below
 /// `selftest-` and a random number, and deletes the objects.
 ///
 /// ```
@@ -39,12 +39,12 @@ const LARGE: u64 = (25 << 20) + 7;
 /// assert!(verdicts.iter().all(|verdict| verdict.problem.is_none()), "{verdicts:?}");
 /// # Ok::<(), tetrys::Error>(()) }).unwrap();
 /// ```
-pub async fn selftest(store: &Store, mut told: impl FnMut(&Verdict)) -> Vec<Verdict> {
+pub async fn selftest(store: &Store, mut report: impl FnMut(&Verdict)) -> Vec<Verdict> {
     let test = Test { store, folder: format!("selftest-{}", machine::new_id().simple()) };
     let mut verdicts: Vec<Verdict> = Vec::new();
     let mut heard = |claim, begun: Instant, result: Result<()>| {
         let verdict = Verdict { claim, problem: result.err().map(|error| error.to_string()), time: begun.elapsed() };
-        told(&verdict);
+        report(&verdict);
         verdicts.push(verdict);
         verdicts.last().is_some_and(|verdict| verdict.problem.is_none())
     };

@@ -640,8 +640,8 @@ impl Store {
     pub(crate) async fn replace(&self, name: &str, content: Bytes) -> Result<()> {
         self.inner.beyond_http(Doing::Writing)?;
         let location = self.inner.locate(name)?;
-        let (owned, held, bytes) = (name.to_owned(), content.clone(), content.len() as u64);
-        if let Some(()) = self.inner.on_disk(move |files| files.replace(&owned, &held)).await? {
+        let (owned, copy, bytes) = (name.to_owned(), content.clone(), content.len() as u64);
+        if let Some(()) = self.inner.on_disk(move |files| files.replace(&owned, &copy)).await? {
             return Ok(());
         }
         if bytes <= PART {

@@ -41,7 +41,7 @@ impl Wholes {
         // Without the lock, which a forked child may find held for ever, the content is not kept.
         let Some(mut last) = self.last.lock() else { return Arc::default() };
         match &*last {
-            Some(held) if (&held.location, held.bytes) == (location, bytes) => Arc::clone(&held.content),
+            Some(existing) if (&existing.location, existing.bytes) == (location, bytes) => Arc::clone(&existing.content),
             _ => {
                 let content = Arc::new(Once::default());
                 let before = last.replace(Whole { location: location.clone(), bytes, content: Arc::clone(&content) });

@@ -13,7 +13,7 @@ use futures::{
 };
 
 use super::{
-    held_layouts::SizedLayout,
+    layout_cache::SizedLayout,
     table::{OBJECTS_AT_ONCE, Table},
 };
 use crate::{
@@ -80,7 +80,7 @@ impl Table {
             let logical = columns.fold(0, |sum: u64, column| sum.saturating_add(column.logical));
             (logical / groups().map(|group| group.stored_bytes).fold(1, u64::saturating_add)).max(1)
         };
-        self.inner.layouts.expansions.get(group).map_or(1, |held| *held.get_or_init(compute))
+        self.inner.layouts.expansions.get(group).map_or(1, |slot| *slot.get_or_init(compute))
     }
 
     /// Returns the columns of a column group, prepared for reads.
@@ -88,14 +88,14 @@ impl Table {
     /// # Errors
     /// - `Internal`: there is no such group.
     pub(super) fn group_columns(&self, group: usize) -> Result<Arc<GroupColumns>> {
-        let Some(held) = self.inner.layouts.columns.get(group) else {
+        let Some(slot) = self.inner.layouts.columns.get(group) else {
             return Err(Error::internal(format!("no column group {group}")));
         };
-        match held.get() {
+        match slot.get() {
             Some(columns) => Ok(Arc::clone(columns)),
             None => {
                 let columns = Arc::new(GroupColumns::new(self.schema(), group)?);
-                Ok(Arc::clone(held.get_or_init(|| columns)))
+                Ok(Arc::clone(slot.get_or_init(|| columns)))
             }
         }
     }

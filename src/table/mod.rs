@@ -16,15 +16,15 @@ mod frame;
 mod views;
 
 mod described;
-mod held_layouts;
-mod held_tails;
 mod index_rows;
+mod layout_cache;
 mod layouts;
 mod lists;
 mod lookup;
 mod objects;
 mod seen;
 mod storage;
+mod tail_cache;
 mod tails;
 mod temporary;
 mod url;

@@ -116,10 +116,10 @@ impl Layouts {
 /// - `Corrupt`: a layout object is missing or damaged.
 /// - Any error of the store.
 pub(super) async fn new_objects(store: &Store, manifest: &Manifest, before: &Manifest) -> Result<BTreeMap<String, u64>> {
-    let held: BTreeSet<String> = small(before).map(|(name, _)| name).collect();
-    let mut new: BTreeMap<String, u64> = small(manifest).filter(|(name, _)| !held.contains(name)).collect();
+    let known: BTreeSet<String> = small(before).map(|(name, _)| name).collect();
+    let mut new: BTreeMap<String, u64> = small(manifest).filter(|(name, _)| !known.contains(name)).collect();
     let table = Table::of(store.clone(), manifest.clone(), Hash::of(b""), Vec::new());
-    let layouts: BTreeSet<LayoutKey> = layouts(manifest).filter(|key| !held.contains(&key.object().name_in("layout"))).collect();
+    let layouts: BTreeSet<LayoutKey> = layouts(manifest).filter(|key| !known.contains(&key.object().name_in("layout"))).collect();
     let reads: Vec<_> = layouts.into_iter().map(|key| chunks(&table, key)).collect();
     for chunks in together(reads).await? {
         new.extend(chunks.own);

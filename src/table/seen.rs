@@ -35,8 +35,8 @@ pub(super) fn seen_schema(manifest: &Manifest) -> Schema {
     for source in &view.sources {
         let mut members = Vec::new();
         for column in &source.columns {
-            let held = columns.iter().find(|held| held.name == column.name).map(|held| held.id);
-            let id = held.unwrap_or_else(|| {
+            let known = columns.iter().find(|known| known.name == column.name).map(|known| known.id);
+            let id = known.unwrap_or_else(|| {
                 next = next.saturating_add(1);
                 let (id, name) = (ColumnId(next), column.name.clone());
                 columns.push(Column { id, name, ty: source.type_of(column), properties: BTreeMap::new() });

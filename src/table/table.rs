@@ -14,9 +14,9 @@ use futures::{
 use uuid::Uuid;
 
 use super::{
-    held_layouts::Layouts,
-    held_tails::Tails,
+    layout_cache::Layouts,
     seen::{ViewRows, seen_schema},
+    tail_cache::Tails,
     url::TableUrl,
 };
 use crate::{
@@ -628,8 +628,8 @@ impl Table {
         };
         let (url, version) = (self.url(), self.version());
         if is_gone(self.inner.store.clone(), version).await {
-            let said = format!("{url}: version {version} was deleted by a garbage collection; open the newest version");
-            return Some(Error::conflict(said));
+            let message = format!("{url}: version {version} was deleted by a garbage collection; open the newest version");
+            return Some(Error::conflict(message));
         }
         for owner in owners {
             let foreign = (owner as usize).checked_sub(1).and_then(|number| self.manifest().stores.get(number));

@@ -33,8 +33,8 @@ impl Table {
     /// - `Corrupt`: the index object is missing.
     /// - Any error of the store.
     pub(super) async fn index_tail(&self, number: usize) -> Result<Option<Arc<IndexTail>>> {
-        if let Some(held) = self.inner.tails.get(number) {
-            return Ok(Some(held));
+        if let Some(cached) = self.inner.tails.get(number) {
+            return Ok(Some(cached));
         }
         let read = self.read_tail(number).await?;
         if let (Some(read), Some(tail)) = (&read, self.manifest().segments.get(number).and_then(|segment| segment.tail.as_ref()))
@@ -74,7 +74,7 @@ impl Table {
         }
         let read = |number: usize| async move {
             let tail = match self.inner.tails.get(number) {
-                Some(held) => Some(held),
+                Some(cached) => Some(cached),
                 None => self.read_tail(number).await?,
             };
             let runs = tail.and_then(|tail| tail.sequences().ok());

@@ -1,7 +1,7 @@
 //! A load that several callers share: concurrent readers of the same object wait for one load, and each of them can drive that
 //! load to its end. So a reader that began the load and is never polled again blocks no other reader.
 //!
-//! Only callers in one runtime share a load ([`Lane`]): a connection makes no progress without its runtime, and after a fork the
+//! Only callers in one runtime share a load ([`Executor`]): a connection makes no progress without its runtime, and after a fork the
 //! threads of the parent are gone. Errors and panics are not shared: the caller that began the load gets them.
 
 use std::{
@@ -24,13 +24,13 @@ use crate::error::{Error, Result};
 
 /// The process and the runtime that drive a future.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lane {
+pub(crate) struct Executor {
     pub(crate) process: Process,
     runtime: Option<Id>,
 }
 
-impl Lane {
-    /// Returns the lane of the caller.
+impl Executor {
+    /// Returns the executor of the caller.
     pub(crate) fn current() -> Self {
         Self { process: Process::current(), runtime: Handle::try_current().ok().map(|runtime| runtime.id()) }
     }

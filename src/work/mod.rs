@@ -16,7 +16,7 @@ mod waves;
 
 pub(crate) use ahead::Ahead;
 pub(crate) use boxed::boxed;
-pub(crate) use flight::{Flight, Lane, WeakFlight};
+pub(crate) use flight::{Executor, Flight, WeakFlight};
 pub use offload::blocking;
 pub(crate) use offload::{SMALL, Stop, check_away, next_of, offload, offload_large, yield_now};
 pub(crate) use once::Once;

@@ -195,19 +195,19 @@ mod tests {
     #[test]
     fn work_that_nobody_waits_for_is_told_so() {
         let runtime = Builder::new_current_thread().build().expect("a runtime");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let endless = || {
-            let tell = tell.clone();
+            let sender = sender.clone();
             Box::pin(offload(move |stop: &Stop| {
-                let _ = tell.send("begun");
+                let _ = sender.send("begun");
                 while stop.check().is_ok() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                let _ = tell.send("ended");
+                let _ = sender.send("ended");
                 Ok(())
             }))
         };
-        let next = || told.recv_timeout(Duration::from_secs(60));
+        let next = || receiver.recv_timeout(Duration::from_secs(60));
         for inside in [Some(runtime), None] {
             let _entered = inside.as_ref().map(tokio::runtime::Runtime::enter);
             let mut work = endless();

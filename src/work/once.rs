@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use futures::future::BoxFuture;
 
 use super::{
-    flight::{Flight, Lane, WeakFlight},
+    flight::{Executor, Flight, WeakFlight},
     process::BoundedLock,
 };
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Once<T> {
     value: OnceLock<T>,
     /// The running load. It is cancelled when the last caller that waits for it is dropped.
-    load: BoundedLock<Option<(Lane, WeakFlight<T>)>>,
+    load: BoundedLock<Option<(Executor, WeakFlight<T>)>>,
 }
 
 impl<T: Clone + Send + Sync + 'static> Once<T> {
@@ -57,10 +57,10 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
         self.value.get_or_init(|| value).clone()
     }
 
-    /// Returns the load that another caller in this lane has begun.
+    /// Returns the load that another caller on this executor has begun.
     fn join(&self) -> Option<Flight<T>> {
-        let held = self.load.lock()?;
-        let flight = held.as_ref().filter(|(of, _)| *of == Lane::current()).and_then(|(_, load)| load.upgrade())?;
+        let guard = self.load.lock()?;
+        let flight = guard.as_ref().filter(|(of, _)| *of == Executor::current()).and_then(|(_, load)| load.upgrade())?;
         // A failed load is over: its remaining holders only read its outcome.
         (!flight.has_failed()).then_some(flight)
     }
@@ -68,8 +68,8 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
     /// Begins a load that others can join.
     fn begin(&self, load: BoxFuture<'static, Result<T>>) -> Flight<T> {
         let flight = Flight::new(load);
-        if let Some((mut held, load)) = self.load.lock().zip(flight.downgrade()) {
-            *held = Some((Lane::current(), load));
+        if let Some((mut guard, load)) = self.load.lock().zip(flight.downgrade()) {
+            *guard = Some((Executor::current(), load));
         }
         flight
     }

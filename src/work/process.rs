@@ -129,8 +129,8 @@ impl<T> BoundedLock<T> {
     fn attempt(&self, attempts: usize, mut pause: impl FnMut()) -> Option<MutexGuard<'_, T>> {
         for _ in 0..attempts {
             match self.0.try_lock() {
-                Ok(held) => return Some(held),
-                Err(TryLockError::Poisoned(held)) => return Some(held.into_inner()),
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(guard)) => return Some(guard.into_inner()),
                 Err(TryLockError::WouldBlock) => pause(),
             }
         }
@@ -194,15 +194,15 @@ mod tests {
     #[test]
     fn a_lock_that_stays_locked_is_given_up_after_a_bounded_number_of_attempts() {
         let (lock, pauses) = (BoundedLock::new(7), Cell::new(0));
-        let held = lock.lock().expect("nobody holds it");
+        let guard = lock.lock().expect("nobody holds it");
         let pause = || pauses.set(pauses.get() + 1);
         assert!(lock.attempt(5, pause).is_none());
         assert_eq!(pauses.get(), 5);
         assert!(lock.lock().is_none() && lock.lock_spinning().is_none() && lock.try_lock().is_none());
-        drop(held);
-        assert_eq!(lock.lock().map(|held| *held), Some(7));
-        assert_eq!(lock.lock_spinning().map(|held| *held), Some(7));
-        assert_eq!(lock.try_lock().map(|held| *held), Some(7));
+        drop(guard);
+        assert_eq!(lock.lock().map(|guard| *guard), Some(7));
+        assert_eq!(lock.lock_spinning().map(|guard| *guard), Some(7));
+        assert_eq!(lock.try_lock().map(|guard| *guard), Some(7));
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
                 drop(other.take());
             }
         };
-        assert_eq!(lock.attempt(5, pause).map(|held| *held), Some(7));
+        assert_eq!(lock.attempt(5, pause).map(|guard| *guard), Some(7));
         assert_eq!(pauses.get(), 3);
     }
 
@@ -223,10 +223,10 @@ mod tests {
     fn a_panic_of_a_thread_that_holds_the_lock_leaves_it_usable() {
         let lock = BoundedLock::new(7);
         let panics = || {
-            let _held = lock.lock();
+            let _guard = lock.lock();
             panic!("while the lock is held");
         };
         assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-        assert_eq!(lock.lock().map(|held| *held), Some(7));
+        assert_eq!(lock.lock().map(|guard| *guard), Some(7));
     }
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 /// Cuts items of these sizes into waves, in order. A wave has as many neighbours as fit into `room`, at most `most` of them, and at
 /// least one.
 pub(crate) fn waves(sizes: impl IntoIterator<Item = u64>, room: u64, most: usize) -> Vec<Range<usize>> {
-    let (mut waves, mut held) = (Vec::<Range<usize>>::new(), 0_u64);
+    let (mut waves, mut total) = (Vec::<Range<usize>>::new(), 0_u64);
     for (number, size) in sizes.into_iter().enumerate() {
-        held = held.saturating_add(size);
+        total = total.saturating_add(size);
         match waves.last_mut() {
-            Some(wave) if held <= room && wave.len() < most => wave.end = number + 1,
+            Some(wave) if total <= room && wave.len() < most => wave.end = number + 1,
             _ => {
                 waves.push(number..number + 1);
-                held = size;
+                total = size;
             }
         }
     }

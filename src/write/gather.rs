@@ -134,8 +134,8 @@ impl Gatherer {
         let (fixed, known) = (self.tail.len(), self.chunks.len() as u64);
         let (mut spots, stretch) = self.spots(group, starts);
         let tail = last_rows(&spots, self.bound.window).to_vec();
-        let held = spots.len();
-        let (_, before) = mend(&mut spots, held, self.bound);
+        let count = spots.len();
+        let (_, before) = mend(&mut spots, count, self.bound);
         let is_within = before.percent <= self.bound.percent && before.extra_ranges <= self.bound.extra_ranges as u64;
         let beyond = if is_within { 0 } else { excess(&spots, self.bound) };
         let (again, _) = mend(&mut spots, fixed, self.bound);

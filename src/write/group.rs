@@ -71,10 +71,10 @@ impl GroupWriter {
             let (column_bytes, next) = column.measure(row, hash);
             (bytes, hash) = (bytes + column_bytes, next);
         }
-        let (rows, held, _) = self.block;
+        let (rows, filled, _) = self.block;
         // A large row that a later one may repeat is alone in its block.
         let is_alone = self.share_repeats && bytes >= REPEATED;
-        if rows > 0 && (starts || is_alone || self.cuts.block_ends_before(held, bytes)) {
+        if rows > 0 && (starts || is_alone || self.cuts.block_ends_before(filled, bytes)) {
             self.end_block(out)?;
         }
         if self.block.0 == 0 {

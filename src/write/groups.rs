@@ -280,10 +280,10 @@ impl GroupsWriter {
     /// is put together, `copied` bytes of its blocks are in memory too: a quarter of the bound is for these.
     fn is_within_memory(&self, more: usize, copied: usize) -> bool {
         let open = self.groups.iter().map(|group| group.writer.in_memory()).sum::<usize>();
-        let held = self.storing.iter().map(|storing| storing.bytes).fold(open.saturating_add(more), usize::saturating_add);
+        let total = self.storing.iter().map(|storing| storing.bytes).fold(open.saturating_add(more), usize::saturating_add);
         let copied =
             self.storing.iter().map(|storing| storing.copied.load(Ordering::Relaxed)).fold(copied, usize::saturating_add);
-        held <= self.write_memory && held.saturating_add(copied) <= self.write_memory.saturating_add(self.write_memory / 4)
+        total <= self.write_memory && total.saturating_add(copied) <= self.write_memory.saturating_add(self.write_memory / 4)
     }
 
     /// Moves the largest open chunk to its temporary file. Returns false if no open chunk is in memory.

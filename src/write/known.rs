@@ -359,13 +359,13 @@ impl Default for Spool {
 impl Spool {
     fn append(&mut self, bytes: &[u8], budget: usize) -> Result<()> {
         let failed = |error: std::io::Error| Error::from(error).at("a temporary file of known blocks");
-        if let Self::Memory(held) = self {
-            if held.len() + bytes.len() <= budget {
-                held.extend(bytes);
+        if let Self::Memory(buffer) = self {
+            if buffer.len() + bytes.len() <= budget {
+                buffer.extend(bytes);
                 return Ok(());
             }
             let mut file = tempfile::tempfile().map_err(failed)?;
-            file.write_all(held).map_err(failed)?;
+            file.write_all(buffer).map_err(failed)?;
             *self = Self::File(Mutex::new(file));
         }
         if let Self::File(file) = self {
@@ -378,9 +378,9 @@ impl Spool {
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let failed = |error: std::io::Error| Error::from(error).at("a temporary file of known blocks");
         match self {
-            Self::Memory(held) => {
+            Self::Memory(buffer) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                let found = held.get(start..).and_then(|rest| rest.get(..out.len()));
+                let found = buffer.get(start..).and_then(|rest| rest.get(..out.len()));
                 out.copy_from_slice(found.ok_or_else(|| Error::internal("read beyond the end of the known blocks"))?);
                 Ok(())
             }

@@ -209,7 +209,7 @@ fn mend_by(
             Some(window) => {
                 let chunk = which(spots, window.clone(), bound);
                 for (number, spot) in window.clone().zip(&mut spots[window.clone()]) {
-                    if spot.shared.is_some_and(|(held, _)| chunk.is_none_or(|chunk| chunk == held)) {
+                    if spot.shared.is_some_and(|(existing, _)| chunk.is_none_or(|chunk| chunk == existing)) {
                         spot.shared = None;
                         again.push(number);
                     }
@@ -383,7 +383,7 @@ impl Price {
             None => ((false, spot.stretch), 0),
         };
         self.is_shared |= key.0;
-        match self.starts.iter_mut().find(|(held, _)| *held == key) {
+        match self.starts.iter_mut().find(|(existing, _)| *existing == key) {
             None => {
                 self.ranges += 1;
                 self.starts.push((key, offset));
@@ -398,7 +398,7 @@ impl Price {
                 // A block that lies before its predecessor, or the same block twice, leaves no gap to read over.
                 if end < before {
                     let gap = before - end;
-                    self.gaps.insert(self.gaps.partition_point(|held| *held < gap), gap);
+                    self.gaps.insert(self.gaps.partition_point(|existing| *existing < gap), gap);
                 }
             }
         }

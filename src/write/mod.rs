@@ -7,12 +7,12 @@
 //! layout refers to its place. [`PartitionWriter`] uploads the new blocks and returns a [`Receipt`].
 
 mod adopt;
+mod buffered;
 mod chunk;
 mod flat;
 mod gather;
 mod group;
 mod groups;
-mod held;
 mod known;
 mod locality;
 mod options;
@@ -20,15 +20,15 @@ mod partition;
 mod receipt;
 mod sample;
 
+pub(crate) use buffered::BufferedParts;
 pub use flat::canonical_array;
 pub use gather::{Gathered, Gatherer};
 pub(crate) use groups::slice_bytes;
 pub use groups::{GroupsWriter, WrittenGroup};
-pub(crate) use held::HeldParts;
 pub use known::{Known, KnownBuilder, Reuse};
 pub use locality::{Locality, Worst};
 pub use options::{IndexTails, WriteOptions};
-pub(crate) use partition::{Begin, store_held};
+pub(crate) use partition::{Begin, store_buffered};
 pub use partition::{PartitionWriter, index_column};
 pub(crate) use receipt::partition_place;
 pub use receipt::{PartObjects, Receipt, Sharing};

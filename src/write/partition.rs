@@ -13,8 +13,8 @@ use futures::{
 use uuid::Uuid;
 
 use super::{
+    buffered::BufferedParts,
     groups::{ByName, GroupsWriter, WrittenGroup, check_nulls},
-    held::HeldParts,
     known::Known,
     options::WriteOptions,
     receipt::{PartGroup, PartObjects, Receipt, Sharing, partition_place},
@@ -65,7 +65,7 @@ pub struct PartitionWriter {
     begin: Option<Arc<dyn Begin>>,
     /// Runs the look for a collection in the background. Callers wait for [`Begin::look`], because the runtime of this task may end first.
     looking: Option<Ahead<()>>,
-    held: Arc<HeldParts>,
+    buffered: Arc<BufferedParts>,
     session: Uuid,
     number: u32,
     attempt: Uuid,
@@ -103,15 +103,15 @@ impl IndexFile {
 
     fn write(self, schema: &Schema, batch: &RecordBatch) -> Result<Self> {
         match self {
-            Self::Few(mut few, mut held) => {
-                held.push(batch.clone());
-                if held.iter().map(RecordBatch::num_rows).sum::<usize>() <= FEW_ROWS {
+            Self::Few(mut few, mut bytes) => {
+                bytes.push(batch.clone());
+                if bytes.iter().map(RecordBatch::num_rows).sum::<usize>() <= FEW_ROWS {
                     few.write(batch)?;
-                    return Ok(Self::Few(few, held));
+                    return Ok(Self::Few(few, bytes));
                 }
                 let file = tempfile::tempfile().map_err(|error| Error::from(error).at("a temporary file for the index"))?;
                 let mut many = IndexWriter::new(file, schema, false)?;
-                held.iter().try_for_each(|batch| many.write(batch))?;
+                bytes.iter().try_for_each(|batch| many.write(batch))?;
                 Ok(Self::Many(many))
             }
             Self::Many(mut many) => {
@@ -166,10 +166,10 @@ impl PartitionWriter {
         let index =
             IndexPart { file: Some(IndexFile::new(&schema)?), tracker: SequenceTracker::new(&schema), sequences: Vec::new() };
         let (attempt, label, note, index) = (machine::new_id(), None, None, Some(index));
-        let held = Arc::new(HeldParts::storing_all());
+        let buffered = Arc::new(BufferedParts::storing_all());
         let (begin, looking) = (None, None);
         let (rows, whole) = (0, true);
-        Ok(Self { store, begin, looking, held, session, number, attempt, label, note, schema, groups, index, rows, whole })
+        Ok(Self { store, begin, looking, buffered, session, number, attempt, label, note, schema, groups, index, rows, whole })
     }
 
     /// Sets what is done before each step that stores objects.
@@ -178,8 +178,8 @@ impl PartitionWriter {
     }
 
     /// Sets where parts are kept in memory.
-    pub(crate) fn holding(self, held: Arc<HeldParts>) -> Self {
-        Self { held, ..self }
+    pub(crate) fn holding(self, buffered: Arc<BufferedParts>) -> Self {
+        Self { buffered, ..self }
     }
 
     /// Does what comes before an object. The first call starts the look for a collection, and the next one waits for it.
@@ -288,15 +288,15 @@ impl PartitionWriter {
             looked.await?;
             let (rows, parts, sharing) = (0, None, Sharing::default());
             let receipt = Receipt { session, partition, attempt, label, note, rows, parts, sharing };
-            return kept(&self.store, &self.held, receipt).await;
+            return kept(&self.store, &self.buffered, receipt).await;
         }
         let ((), (written, sharing)) = try_join(looked, self.groups.finish()).await?;
-        let (store, held) = (&self.store, &self.held);
+        let (store, buffered) = (&self.store, &self.buffered);
         let put = |group: WrittenGroup| async move {
             let mut hashes = HashesWriter::new(Vec::new())?;
             hashes.write(&group.hashes)?;
-            let layout = put_part(store, held, session, LayoutWriter::write(&group.runs)?);
-            let (layout, hashes) = try_join(layout, put_part(store, held, session, hashes.finish()?)).await?;
+            let layout = put_part(store, buffered, session, LayoutWriter::write(&group.runs)?);
+            let (layout, hashes) = try_join(layout, put_part(store, buffered, session, hashes.finish()?)).await?;
             Ok::<_, Error>(PartGroup {
                 layout,
                 hashes,
@@ -313,10 +313,10 @@ impl PartitionWriter {
         let file = file.ok_or_else(missing)?;
         let work = usize::try_from(self.rows.saturating_mul(16)).unwrap_or(usize::MAX);
         let bytes = offload_large(work, move |_| file.finish(&sequences)).await?;
-        let index = put_part(&self.store, &self.held, self.session, bytes).await?;
+        let index = put_part(&self.store, &self.buffered, self.session, bytes).await?;
         let (rows, parts) = (self.rows, Some(PartObjects { index, groups }));
         let receipt = Receipt { session, partition, attempt, label, note, rows, parts, sharing };
-        kept(&self.store, &self.held, receipt).await
+        kept(&self.store, &self.buffered, receipt).await
     }
 
     fn check_whole(&self) -> Result<()> {
@@ -378,17 +378,17 @@ impl IndexPart {
 }
 
 /// Keeps or stores the receipt and returns it.
-async fn kept(store: &Store, held: &HeldParts, receipt: Receipt) -> Result<Receipt> {
-    if !held.keep_receipt(&receipt) {
-        store_held(store, held, &receipt).await?;
+async fn kept(store: &Store, buffered: &BufferedParts, receipt: Receipt) -> Result<Receipt> {
+    if !buffered.keep_receipt(&receipt) {
+        store_buffered(store, buffered, &receipt).await?;
     }
     Ok(receipt)
 }
 
 /// Stores a receipt, after those of its parts that are in memory.
-pub(crate) async fn store_held(store: &Store, held: &HeldParts, receipt: &Receipt) -> Result<()> {
+pub(crate) async fn store_buffered(store: &Store, buffered: &BufferedParts, receipt: &Receipt) -> Result<()> {
     for object in receipt.objects() {
-        if let Some(part) = held.part(&object.blake3) {
+        if let Some(part) = buffered.part(&object.blake3) {
             store.put_content(&Receipt::part_name(receipt.session, object.blake3), part).await?;
         }
     }
@@ -397,9 +397,9 @@ pub(crate) async fn store_held(store: &Store, held: &HeldParts, receipt: &Receip
 }
 
 /// Keeps or stores a part.
-async fn put_part(store: &Store, held: &HeldParts, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
+async fn put_part(store: &Store, buffered: &BufferedParts, session: Uuid, bytes: Vec<u8>) -> Result<ObjectRef> {
     let (object, bytes) = (ObjectRef::of(&bytes), Bytes::from(bytes));
-    if !held.keep(object.blake3, &bytes) {
+    if !buffered.keep(object.blake3, &bytes) {
         store.put_content(&Receipt::part_name(session, object.blake3), bytes).await?;
     }
     Ok(object)

@@ -35,7 +35,7 @@ pub struct Late(Arc<Mutex<Vec<(Path, PutPayload, PutOptions)>>>);
 
 impl Late {
     /// The puts arrive at this backend, in the order in which they were sent. The sender gets no answer any more.
-    pub fn arrive(&self, at: &dyn ObjectStore) {
+    pub fn deliver(&self, at: &dyn ObjectStore) {
         for (location, payload, options) in std::mem::take(&mut *self.0.lock().unwrap()) {
             let _ = futures::executor::block_on(at.put_opts(&location, payload, options));
         }

@@ -173,11 +173,12 @@ pub(crate) async fn contents(table: &Table) -> Value {
         let found = parts.iter().filter(holds);
         let values: Vec<Value> =
             found.flat_map(|batch| values(&described.ty, batch.column_by_name(&described.name).unwrap())).collect();
-        let mut said = json!({"id": described.id.0, "name": described.name, "type": described.ty.to_string(), "values": values});
+        let mut described_json =
+            json!({"id": described.id.0, "name": described.name, "type": described.ty.to_string(), "values": values});
         if table.view().is_some() {
-            said.as_object_mut().unwrap().remove("id");
+            described_json.as_object_mut().unwrap().remove("id");
         }
-        said
+        described_json
     };
     let columns: Vec<Value> = table.schema().columns().iter().map(column).collect();
     let manifest = table.manifest();

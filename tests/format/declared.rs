@@ -79,8 +79,8 @@ fn a_null_in_a_column_declared_without_is_refused_by_column_and_row() {
         let written = |batch: RecordBatch| block_on(write(memory().1, declared.clone(), WriteOptions::default(), &[batch]));
         let error = written(rows(10, Some((column, 6)))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        let said = format!("column `{column}`: row 6 of the batch is null");
-        assert!(error.to_string().contains(&said) && error.to_string().contains("partition 0, rows from 0"), "{error}");
+        let expected = format!("column `{column}`: row 6 of the batch is null");
+        assert!(error.to_string().contains(&expected) && error.to_string().contains("partition 0, rows from 0"), "{error}");
         // Other columns may have nulls.
         let table = written(rows(10, Some(("a.near", 6)))).unwrap();
         block_on(async {

@@ -250,9 +250,9 @@ fn it_refuses_every_flipped_byte() {
     write(folder.path(), &schema, cut_by(tiny_cuts()), &partitions);
     let (count, seed) = (common::cases(400).to_string(), common::seed().to_string());
     let arguments = [folder.path().to_str().unwrap(), "--count", &count, "--seed", &seed];
-    let said = plain::printed(&python, "flip_bytes.py", &arguments);
-    assert!(said.contains(&format!("{count} flipped bytes")), "{said}");
-    print!("{said}");
+    let output = plain::printed(&python, "flip_bytes.py", &arguments);
+    assert!(output.contains(&format!("{count} flipped bytes")), "{output}");
+    print!("{output}");
 }
 
 #[test]
@@ -273,8 +273,8 @@ fn it_refuses_by_name_what_a_later_format_needs() {
         std::fs::write(name, &changed).unwrap();
         assert!(Manifest::parse(&changed, 1).is_err(), "{what}");
         let output = plain::run(&python, "read_table.py", &[folder.path().to_str().unwrap()]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(what), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && printed.contains(what), "{printed}");
     }
 }
 
@@ -436,17 +436,17 @@ fn it_and_the_library_judge_broken_bytes_alike() {
         cases.push(json!({"chain": "010303", "stored": stored, "values_len": 0}));
     }
     let theirs = judged_in_python(&python, &cases);
-    let (mut held, mut stray) = (0, 0);
+    let (mut intact, mut stray) = (0, 0);
     for (case, theirs) in cases.iter().zip(theirs) {
         let ours = judged(case);
         if theirs.get("stray").is_some() {
             stray += 1;
             continue;
         }
-        held += usize::from(ours.is_some());
+        intact += usize::from(ours.is_some());
         assert!(ours.as_ref() == theirs.get("holds"), "{case}\nlibrary {ours:?}\npython  {theirs}");
     }
-    println!("{} cases, {held} of them held, {stray} left to deep verification", cases.len());
+    println!("{} cases, {intact} of them held, {stray} left to deep verification", cases.len());
 }
 
 /// Collects the JSON pointers of all values.
@@ -614,16 +614,16 @@ fn it_and_the_library_judge_changed_manifests_alike() {
     }
     let theirs = judged_in_python(&python, &cases);
     let mut differ = std::collections::BTreeSet::new();
-    let mut held = 0;
+    let mut intact = 0;
     for ((case, theirs), what) in cases.iter().zip(theirs).zip(what) {
         let ours = judged(case);
-        held += usize::from(ours.is_some());
+        intact += usize::from(ours.is_some());
         assert!(ours.is_some() || !what.ends_with(" nothing"), "{what}");
         if ours.is_some() != theirs.get("holds").is_some() {
             let does = if ours.is_some() { "takes it" } else { "refuses it" };
             differ.insert(format!("{what}: the library {does}, python {theirs}"));
         }
     }
-    println!("{} cases, {held} of them held", cases.len());
+    println!("{} cases, {intact} of them held", cases.len());
     assert!(differ.is_empty(), "{} differ:\n{}", differ.len(), differ.into_iter().collect::<Vec<_>>().join("\n"));
 }

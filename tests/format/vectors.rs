@@ -158,9 +158,9 @@ fn the_reference_reader_reads_the_same_vectors() {
     let made = tempfile::tempdir().unwrap();
     make::vectors(made.path());
     for folder in [made.path().to_owned(), stored()] {
-        let said = plain::printed(&python, "check_vectors.py", &[folder.to_str().unwrap()]);
-        let missed: Vec<_> = FILES.iter().filter(|(name, _)| !said.lines().any(|line| line == *name)).collect();
-        assert!(missed.is_empty(), "not read: {missed:?}\n{said}");
+        let output = plain::printed(&python, "check_vectors.py", &[folder.to_str().unwrap()]);
+        let missed: Vec<_> = FILES.iter().filter(|(name, _)| !output.lines().any(|line| line == *name)).collect();
+        assert!(missed.is_empty(), "not read: {missed:?}\n{output}");
     }
 }
 
@@ -415,21 +415,21 @@ fn cuts(folder: &Folder) {
     let file = folder.json("cuts.json");
     for case in list(&file["rows_into_blocks"]) {
         let cuts = constants(&case["cuts"]);
-        let (mut held, mut ends) = (0, Vec::new());
+        let (mut filled, mut ends) = (0, Vec::new());
         for (position, row) in list(&case["rows"]).iter().enumerate() {
             let (size, hash) = measure(list(&row["columns"]));
             assert_eq!((size, hash), (number(&row["size"]), wide(&row["hash"])));
-            if held > 0 && (row["starts"] == true || cuts.block_ends_before(held, size)) {
+            if filled > 0 && (row["starts"] == true || cuts.block_ends_before(filled, size)) {
                 ends.push(position);
-                held = 0;
+                filled = 0;
             }
-            held += size;
-            if cuts.block_ends_after(held, size, hash) {
+            filled += size;
+            if cuts.block_ends_after(filled, size, hash) {
                 ends.push(position + 1);
-                held = 0;
+                filled = 0;
             }
         }
-        if held > 0 {
+        if filled > 0 {
             ends.push(list(&case["rows"]).len());
         }
         assert_eq!(json!(ends), case["ends"]);
@@ -437,23 +437,23 @@ fn cuts(folder: &Folder) {
     }
     for case in list(&file["blocks_into_chunks"]) {
         let cuts = constants(&case["cuts"]);
-        let (mut held, mut sequence, mut last, mut ends) = (0, 0, 0, Vec::new());
+        let (mut filled, mut sequence, mut last, mut ends) = (0, 0, 0, Vec::new());
         for (position, block) in list(&case["blocks"]).iter().enumerate() {
             let (size, starts) = (number(&block["size"]), block["starts"] == true);
-            if cuts.chunk_ends_before(held, size, starts.then_some((sequence, last))) {
+            if cuts.chunk_ends_before(filled, size, starts.then_some((sequence, last))) {
                 ends.push(position);
-                (held, sequence) = (0, 0);
+                (filled, sequence) = (0, 0);
             }
             if starts {
                 sequence = 0;
             }
-            (held, sequence, last) = (held + size, sequence + size, wide(&block["hash"]));
-            if cuts.chunk_ends_after(held, size, last) {
+            (filled, sequence, last) = (filled + size, sequence + size, wide(&block["hash"]));
+            if cuts.chunk_ends_after(filled, size, last) {
                 ends.push(position + 1);
-                (held, sequence) = (0, 0);
+                (filled, sequence) = (0, 0);
             }
         }
-        if held > 0 {
+        if filled > 0 {
             ends.push(list(&case["blocks"]).len());
         }
         assert_eq!(json!(ends), case["ends"]);

@@ -154,7 +154,7 @@ def falls_below(digits, span, weight):
 def cuts():
     file = says("cuts.json")
     for case in file["rows_into_blocks"]:
-        cuts, held, ends = case["cuts"], 0, []
+        cuts, filled, ends = case["cuts"], 0, []
         for position, row in enumerate(case["rows"]):
             size, row_hash = 0, 0
             for column in row["columns"]:
@@ -164,23 +164,23 @@ def cuts():
                 row_hash = xxhash.xxh3_64_intdigest(values, seed=row_hash)
                 size += len(counts) + len(values) + 1
             same((size, format(row_hash, "016x")), (row["size"], row["hash"]), f"row {position}")
-            if held > 0 and (row["starts"] or held + size > cuts["block_max"]):
-                ends, held = ends + [position], 0
-            held += size
-            if held >= cuts["block_min"] and falls_below(row["hash"], cuts["block_target"] - cuts["block_min"], size):
-                ends, held = ends + [position + 1], 0
-        same(ends + [len(case["rows"])] * (held > 0), case["ends"], "ends of blocks")
+            if filled > 0 and (row["starts"] or filled + size > cuts["block_max"]):
+                ends, filled = ends + [position], 0
+            filled += size
+            if filled >= cuts["block_min"] and falls_below(row["hash"], cuts["block_target"] - cuts["block_min"], size):
+                ends, filled = ends + [position + 1], 0
+        same(ends + [len(case["rows"])] * (filled > 0), case["ends"], "ends of blocks")
     for case in file["blocks_into_chunks"]:
-        cuts, held, sequence, last, ends = case["cuts"], 0, 0, "0", []
+        cuts, filled, sequence, last, ends = case["cuts"], 0, 0, "0", []
         for position, entry in enumerate(case["blocks"]):
             size, starts = entry["size"], entry["starts"]
-            wanted = starts and held >= cuts["chunk_min"] and falls_below(last, cuts["chunk_target"] - cuts["chunk_min"], 4 * sequence)
-            if wanted or (held > 0 and held + size > cuts["chunk_max"]):
-                ends, held, sequence = ends + [position], 0, 0
-            held, sequence, last = held + size, size + (0 if starts else sequence), entry["hash"]
-            if held >= cuts["chunk_target"] and falls_below(last, (cuts["chunk_max"] - cuts["chunk_target"]) // 2, size):
-                ends, held, sequence = ends + [position + 1], 0, 0
-        same(ends + [len(case["blocks"])] * (held > 0), case["ends"], "ends of chunks")
+            wanted = starts and filled >= cuts["chunk_min"] and falls_below(last, cuts["chunk_target"] - cuts["chunk_min"], 4 * sequence)
+            if wanted or (filled > 0 and filled + size > cuts["chunk_max"]):
+                ends, filled, sequence = ends + [position], 0, 0
+            filled, sequence, last = filled + size, size + (0 if starts else sequence), entry["hash"]
+            if filled >= cuts["chunk_target"] and falls_below(last, (cuts["chunk_max"] - cuts["chunk_target"]) // 2, size):
+                ends, filled, sequence = ends + [position + 1], 0, 0
+        same(ends + [len(case["blocks"])] * (filled > 0), case["ends"], "ends of chunks")
 
 
 def locators():

@@ -80,14 +80,14 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
     let (raw, store) = memory();
     block_on(create(store.clone(), 3)).unwrap();
     let (late, operations, puts) = (Late::default(), AtomicU64::new(0), AtomicU64::new(0));
-    let (beside, others, arriving) = (raw.clone(), store.clone(), late.clone());
+    let (beside, others, delivered) = (raw.clone(), store.clone(), late.clone());
     let hooked = Hooked::new(raw.clone(), move |_, verb, place| {
         if !place.contains("manifests") {
             return Act::Pass;
         }
         let operation = operations.fetch_add(1, Ordering::Relaxed);
         if operation == arrival {
-            arriving.arrive(&*beside);
+            delivered.deliver(&*beside);
         }
         if Some(operation) == other {
             aside(async { append(&Table::open_in(others.clone()).await.unwrap(), 10).await.unwrap() });
@@ -109,7 +109,7 @@ fn appended(sent: [Sent; 4], arrival: u64, other: Option<u64>) {
         (version, commit, block_on(Versions::of(&store).fate_of(version, commit)).unwrap())
     };
     let before = result.as_ref().err().filter(|error| error.kind() == ErrorKind::OutcomeUnknown).map(resolved);
-    late.arrive(&*raw);
+    late.deliver(&*raw);
     let found = block_on(Table::open_in(store.clone())).unwrap();
     assert!(block_on(found.storage().verify(|_, _| {})).unwrap().damage.is_empty(), "{case}");
     let ours = found.rows() % 10 - 3;

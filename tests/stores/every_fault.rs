@@ -185,7 +185,7 @@ impl Plain {
             return if found == self.after {
                 Ok(true)
             } else {
-                Err(format!("it said that it was made, and left {}", told(&found)))
+                Err(format!("it said that it was made, and left {}", state_text(&found)))
             };
         };
         use ErrorKind as K;
@@ -225,14 +225,14 @@ impl Plain {
             block_on(change(&server, self.what)).map_err(|again| format!("after {error}: again: {again}"))?;
             let found = state(&server)?;
             if found != self.after {
-                return Err(format!("after {error}: again: {}", told(&found)));
+                return Err(format!("after {error}: again: {}", state_text(&found)));
             }
         }
         Ok(false)
     }
 }
 
-fn told(state: &State) -> String {
+fn state_text(state: &State) -> String {
     let versions: Vec<String> =
         state.iter().map(|(name, (version, rows))| format!("{name}@{version} ({} bytes)", rows.len())).collect();
     versions.join(", ")

@@ -311,9 +311,9 @@ fn the_environment_names_whom_to_trust() {
         }
         child.env("AWS_ENDPOINT_URL", name).env("AWS_REGION", "r").env("AWS_CONFIG_FILE", "/nonexistent/config");
         let done = child.envs(variables.clone()).output().unwrap();
-        let told = String::from_utf8_lossy(&done.stdout);
-        assert_eq!(done.status.success(), works, "{url} {variables:?}: {told}");
-        assert!(works || told.contains("is not trusted"), "{url} {variables:?}: {told}");
+        let output = String::from_utf8_lossy(&done.stdout);
+        assert_eq!(done.status.success(), works, "{url} {variables:?}: {output}");
+        assert!(works || output.contains("is not trusted"), "{url} {variables:?}: {output}");
     }
 }
 
@@ -383,7 +383,7 @@ fn a_process_with_all_its_files_open() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let failed = AtomicUsize::new(0);
     // With fewer and fewer free descriptors, another step fails.
-    let mut held: Vec<std::fs::File> = std::iter::from_fn(|| std::fs::File::open(&folder).ok()).collect();
+    let mut open_files: Vec<std::fs::File> = std::iter::from_fn(|| std::fs::File::open(&folder).ok()).collect();
     for _ in 0..6 {
         if let Err(error) = runtime.block_on(Table::open(&url)) {
             failed.fetch_add(1, Ordering::Relaxed);
@@ -393,10 +393,10 @@ fn a_process_with_all_its_files_open() {
             assert!(!cfg!(target_os = "linux") || text.contains("this process may have 60 open"), "{text}");
             assert!(text.contains("ulimit -n") && !text.contains("configuration"), "{text}");
         }
-        held.pop();
+        open_files.pop();
     }
     assert!(failed.into_inner() > 0);
-    drop(held);
+    drop(open_files);
     assert!(runtime.block_on(Table::open(&url)).is_ok());
 }
 

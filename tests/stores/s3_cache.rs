@@ -233,10 +233,10 @@ fn damaged_entries_are_dropped_and_read_again() {
     for round in 0..common::cases(6) {
         block_on(read_all(&options, &all)).unwrap();
         payload(&server);
-        let held = entries(folder.path());
-        assert!(held.len() > 6);
-        let other = fs::read(&held[0]).unwrap();
-        for path in &held {
+        let left = entries(folder.path());
+        assert!(left.len() > 6);
+        let other = fs::read(&left[0]).unwrap();
+        for path in &left {
             let mut bytes = fs::read(path).unwrap();
             match rng.below(6) {
                 0 => {
@@ -247,7 +247,7 @@ fn damaged_entries_are_dropped_and_read_again() {
                 1 => fs::write(path, &bytes[..rng.below(bytes.len() as u64) as usize]).unwrap(),
                 2 => fs::write(path, [&bytes[..], &[0]].concat()).unwrap(),
                 // A copy of another entry. The first entry itself may be cut already.
-                3 if *path != held[0] => fs::write(path, &other).unwrap(),
+                3 if *path != left[0] => fs::write(path, &other).unwrap(),
                 4 => {
                     fs::remove_file(path).unwrap();
                     std::os::unix::fs::symlink("/dev/zero", path).unwrap();
@@ -267,7 +267,7 @@ fn damaged_entries_are_dropped_and_read_again() {
         // The entries are written again, whatever replaced them.
         block_on(read_all(&options, &all)).unwrap();
         assert!(payload(&server).is_empty(), "round {round}");
-        for path in &held {
+        for path in &left {
             assert!(fs::symlink_metadata(path).unwrap().is_file(), "round {round}: {}", path.display());
         }
     }
@@ -349,10 +349,10 @@ fn the_bound_holds_and_what_was_used_last_stays() {
                 fs::File::open(path).unwrap().set_modified(old + Duration::from_secs(number * 100 + age as u64)).unwrap();
             }
             read(&store, 0, bytes, 0..bytes).await.unwrap();
-            let held = cache(folder.path()).stats().unwrap();
-            assert!(held.bytes <= BOUND, "{held:?}");
+            let stats = cache(folder.path()).stats().unwrap();
+            assert!(stats.bytes <= BOUND, "{stats:?}");
             let on_disk: u64 = entries(folder.path()).iter().map(|path| fs::metadata(path).unwrap().len()).sum();
-            assert!(on_disk <= held.bytes);
+            assert!(on_disk <= stats.bytes);
         }
         payload(&server);
         read(&store, 0, bytes, 0..bytes).await.unwrap();
@@ -360,12 +360,12 @@ fn the_bound_holds_and_what_was_used_last_stays() {
         read(&store, 2, bytes, 0..bytes).await.unwrap();
         assert_eq!(payload(&server).len(), 1, "one that was not used for long is gone");
     });
-    let held = cache(folder.path()).stats().unwrap();
-    assert!(held.bytes > BOUND / 2 && held.writers == 1, "{held:?}");
+    let stats = cache(folder.path()).stats().unwrap();
+    assert!(stats.bytes > BOUND / 2 && stats.writers == 1, "{stats:?}");
     drop(store);
     assert_eq!(cache(folder.path()).stats().unwrap().writers, 0);
     let cleared = cache(folder.path()).clear().unwrap();
-    assert_eq!((cleared.entries, cleared.bytes), (held.entries, held.bytes));
+    assert_eq!((cleared.entries, cleared.bytes), (stats.entries, stats.bytes));
     assert!(entries(folder.path()).is_empty());
 }
 
@@ -479,9 +479,9 @@ fn nothing_in_a_cache_holds_a_secret_or_a_name() {
     let token = "canary-token-77aa";
     let options = cached(&server, folder.path(), &[("session_token", token)]);
     block_on(read_all(&options, &all)).unwrap();
-    let held = files(folder.path());
-    assert!(held.len() > 6);
-    for path in held {
+    let content = files(folder.path());
+    assert!(content.len() > 6);
+    for path in content {
         let bytes = fs::read(&path).unwrap();
         for secret in [server.secret(), token, &server.endpoint(), "s3://", "data/t"] {
             assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", path.display());
@@ -558,8 +558,8 @@ fn processes_share_a_cache() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let held = cache(folder.path()).stats().unwrap();
-    assert!(held.bytes <= BOUND && held.writers == 0, "{held:?}");
+    let stats = cache(folder.path()).stats().unwrap();
+    assert!(stats.bytes <= BOUND && stats.writers == 0, "{stats:?}");
 }
 
 #[test]
@@ -600,9 +600,9 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
         assert_eq!(status.signal(), Some(9), "it read something wrong, or failed: {status}");
         killed += 1;
         half_written += files(&folder.path().join("new")).len().min(1);
-        let held = cache(folder.path()).stats().unwrap();
-        most = most.max(held.bytes);
-        assert!(held.bytes <= BOUND, "after {killed} kills: {held:?}");
+        let stats = cache(folder.path()).stats().unwrap();
+        most = most.max(stats.bytes);
+        assert!(stats.bytes <= BOUND, "after {killed} kills: {stats:?}");
         running[number] = spawn(killed + 100);
     }
     for (mut child, ..) in running {
@@ -614,8 +614,8 @@ fn processes_killed_at_any_time_leave_a_cache_that_is_right_and_within_its_bound
     let last = child(&options, 300, 9).output().unwrap();
     assert!(String::from_utf8_lossy(&last.stdout).contains("300 right"), "{}", String::from_utf8_lossy(&last.stderr));
     assert_eq!((files(&folder.path().join("new")), files(&folder.path().join("leases"))), (vec![], vec![]));
-    let held = cache(folder.path()).stats().unwrap();
-    assert!(held.bytes <= BOUND && held.entries > 0, "{held:?}");
+    let stats = cache(folder.path()).stats().unwrap();
+    assert!(stats.bytes <= BOUND && stats.entries > 0, "{stats:?}");
     println!("{killed} kills, at most {most} bytes, {half_written} times something half written, {before} entries at the end");
 }
 

@@ -275,14 +275,14 @@ fn listing(server: &Server, prefix: &str) -> String {
 #[test]
 fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
     const NEWEST: u64 = 12;
-    const LANES: usize = 16;
+    const WORKERS: usize = 16;
     let (server, mut rng) = (s3::server(), Rng(common::seed()));
     let schema = sensors();
     let batches = [rows_of(&schema, &mut rng, &[("a", 3)], Taste::NOISE)];
     let (options, hasty) = (s3::options(&server), s3::options_and(&server, &[("max_retries", "1")]));
     server.let_anybody_read();
-    // The fault of each lane, for its first listing or for all of its listings.
-    let faults: Arc<Mutex<Vec<Option<Garbling>>>> = Arc::new(Mutex::new(vec![None; LANES]));
+    // The fault of each worker, for its first listing or for all of its listings.
+    let faults: Arc<Mutex<Vec<Option<Garbling>>>> = Arc::new(Mutex::new(vec![None; WORKERS]));
     let tables: Vec<(&str, &[u64])> =
         vec![("few", &[10, 11, 12]), ("gaps", &[5, 8, 12]), ("one", &[12]), ("many", &[1, 2, 3, 4])];
     block_on(async {
@@ -295,20 +295,20 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
             for version in *versions {
                 let manifest = manifest_name(*version);
                 let bytes = from.get(&manifest, 1 << 20).await.unwrap();
-                (0..LANES).for_each(|lane| server.put("data", &format!("{name}/{lane}/{manifest}"), bytes.clone()));
+                (0..WORKERS).for_each(|worker| server.put("data", &format!("{name}/{worker}/{manifest}"), bytes.clone()));
             }
         }
         // An object with an unexpected name is not an error.
         server.put("data", "few/0/manifests/README", "");
         server.take_requests();
-        for (lane, asked) in [(1, 3), (0, 4)] {
-            let opened = Table::open_with(&format!("s3://data/few/{lane}"), &options).await.unwrap();
+        for (worker, asked) in [(1, 3), (0, 4)] {
+            let opened = Table::open_with(&format!("s3://data/few/{worker}"), &options).await.unwrap();
             let seen = server.take_requests();
             assert_eq!((opened.version(), seen.len()), (NEWEST, asked), "a listing, the manifest and its successor: {seen:?}");
         }
-        let of_lanes = Arc::clone(&faults);
+        let of_workers = Arc::clone(&faults);
         server.on_request(move |request| {
-            let lane = || {
+            let worker = || {
                 request
                     .query
                     .split("prefix=")
@@ -316,8 +316,8 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
                     .split(['/', '%', '&'])
                     .find_map(|part| part.trim_start_matches("2F").parse().ok())
             };
-            let lane: usize = lane().filter(|_| request.is_list())?;
-            let fault = &mut of_lanes.lock().unwrap()[lane];
+            let worker: usize = worker().filter(|_| request.is_list())?;
+            let fault = &mut of_workers.lock().unwrap()[worker];
             let (now, stays) = fault.take()?;
             *fault = stays.then(|| (now.clone(), true));
             Some(now)
@@ -341,23 +341,23 @@ fn a_flipped_bit_or_a_wrong_byte_in_a_listing_never_gives_an_older_version() {
                 };
                 cases.push((fault, number % 4 > 1));
             }
-            let lanes = (0..LANES).map(|lane| {
+            let workers = (0..WORKERS).map(|worker| {
                 let (faults, hasty, cases) = (&faults, &hasty, &cases);
                 async move {
-                    let url = format!("s3://data/{name}/{lane}");
-                    for (fault, stays) in cases.iter().skip(lane).step_by(LANES) {
+                    let url = format!("s3://data/{name}/{worker}");
+                    for (fault, stays) in cases.iter().skip(worker).step_by(WORKERS) {
                         // If versions are missing in between, a reader cannot detect what all listings hide.
                         let stays = *stays && *name != "gaps";
-                        faults.lock().unwrap()[lane] = Some((fault.clone(), stays));
+                        faults.lock().unwrap()[worker] = Some((fault.clone(), stays));
                         match Table::open_with(&url, hasty).await {
                             Ok(table) => assert_eq!(table.version(), newest, "{name}: {fault:?}, always: {stays}"),
                             Err(error) => assert!(stays, "{name}: {fault:?}: {error}"),
                         }
-                        faults.lock().unwrap()[lane] = None;
+                        faults.lock().unwrap()[worker] = None;
                     }
                 }
             });
-            futures::future::join_all(lanes).await;
+            futures::future::join_all(workers).await;
         }
     });
 }

@@ -25,8 +25,8 @@ fn without_ranges(objects: BTreeMap<String, Vec<u8>>, wanted: Option<&'static st
     Raw::start(move |_, head| {
         if wanted.is_some_and(|wanted| !head.lines().any(|line| line == wanted)) {
             // It repeats what it got.
-            let said = head.lines().find_map(|line| line.strip_prefix("authorization: bearer ")).unwrap_or("none");
-            return answer("401 Unauthorized", &[("WWW-Authenticate", "Bearer")], &format!("invalid token {said}"));
+            let token = head.lines().find_map(|line| line.strip_prefix("authorization: bearer ")).unwrap_or("none");
+            return answer("401 Unauthorized", &[("WWW-Authenticate", "Bearer")], &format!("invalid token {token}"));
         }
         let path = head.split(' ').nth(1).unwrap_or_default();
         match path.strip_prefix("/t/").and_then(|name| objects.get(name)) {

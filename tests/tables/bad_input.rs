@@ -350,8 +350,8 @@ fn a_directory_without_the_right_to_write_is_denied() {
     child.uid(65534).gid(65534).current_dir("/").env(READ_ONLY, folder.path());
     let output =
         child.args(["--exact", "bad_input::a_directory_without_the_right_to_write_is_denied", "--nocapture"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -588,8 +588,8 @@ fn mixed_loaders_give_their_samples_by_weight_with_their_values_and_continue_any
 fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String, Window)]) {
     let places: Vec<usize> = (0..batch.positions.len()).filter(|place| batch.sources[*place] == source).collect();
     let positions: Vec<u64> = places.iter().map(|place| batch.positions[*place]).collect();
-    for (part, held) in batch.parts.iter().enumerate() {
-        let names: Vec<String> = held.rows().batch().schema().fields().iter().map(|field| field.name().clone()).collect();
+    for (part, part_windows) in batch.parts.iter().enumerate() {
+        let names: Vec<String> = part_windows.rows().batch().schema().fields().iter().map(|field| field.name().clone()).collect();
         let rows = rows.clone().edge(Edge::Pad).columns(&names).unwrap();
         let read = match part.checked_sub(1) {
             None => block_on(rows.take(&positions)).unwrap(),
@@ -597,7 +597,7 @@ fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String
         };
         let wide = read.len() / places.len().max(1);
         for (number, place) in places.iter().enumerate() {
-            let ours = held.get(*place).unwrap();
+            let ours = part_windows.get(*place).unwrap();
             assert_eq!(ours.batch(), &read.batch().slice(number * wide, wide));
             assert_eq!(ours.mask(), read.mask()[number * wide..(number + 1) * wide]);
         }
@@ -768,9 +768,9 @@ fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank(
     }
     // Where nothing at all can be read, there is nothing to fill a batch with.
     let index = block_on(table.index()).unwrap();
-    let alone = bad.iter().fold(index.filter(lit(false)).unwrap(), |held, row| {
+    let alone = bad.iter().fold(index.filter(lit(false)).unwrap(), |selected, row| {
         let one = index.frame().slice(i64::try_from(*row).unwrap(), 1);
-        held.with_frame(held.frame().vstack(&one).unwrap()).unwrap()
+        selected.with_frame(selected.frame().vstack(&one).unwrap()).unwrap()
     });
     let options = LoaderOptions::new(1).on_error(OnError::Skip { limit: u64::MAX });
     let mut loader = block_on(DataLoader::new(RowLoader::new(&alone).unwrap(), options)).unwrap();

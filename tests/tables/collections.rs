@@ -254,8 +254,8 @@ fn a_session_is_committed_once_also_when_its_version_is_long_gone() {
         }
         assert_eq!(Table::open_version_in(store.clone(), made.version()).await.unwrap_err().kind(), ErrorKind::NotFound);
         let error = again(receipts.clone()).await.unwrap_err();
-        let said = format!("was committed as version {}", made.version());
-        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&said), "{error}");
+        let expected = format!("was committed as version {}", made.version());
+        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&expected), "{error}");
         // The newest version still tells what became of the commit.
         let fate = |commit| Versions::of(&store).fate_of(made.version(), commit);
         assert_eq!(fate(made.manifest().commit_id).await.unwrap(), Fate::Committed);

@@ -451,7 +451,7 @@ fn what_two_writers_did_alike_is_named_also_where_one_of_them_put_segments_toget
             assert_eq!(theirs.manifest().segments.len() < 7, appends > 0, "they are put together");
             let error = add(&table, 2).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Conflict);
-            error.to_string().split_once(" is newer: ").map(|(_, said)| said.to_owned()).unwrap()
+            error.to_string().split_once(" is newer: ").map(|(_, text)| text.to_owned()).unwrap()
         })
     };
     let (alone, folded) = (conflict(0), conflict(3));

@@ -165,23 +165,23 @@ fn an_exact_diff_names_the_rows_that_differ_and_reads_those_that_share_blocks() 
             }
         }
         let ((a, _), (b, counting)) = (table_of(&old, cut_by(tiny_cuts())), table_of(&new, cut_by(tiny_cuts())));
-        let said = block_on(b.diff(&a, ["log", "time"])).unwrap();
-        assert!(changed.iter().all(|row| said.changed.contains(row)));
-        assert!(said.is_exact() || said.changed.len() >= changed.len());
-        let head = said.to_string().lines().next().unwrap().to_owned();
+        let diff = block_on(b.diff(&a, ["log", "time"])).unwrap();
+        assert!(changed.iter().all(|row| diff.changed.contains(row)));
+        assert!(diff.is_exact() || diff.changed.len() >= changed.len());
+        let head = diff.to_string().lines().next().unwrap().to_owned();
         assert_eq!(
-            head.contains(&format!(" at most {} changed, at least {} unchanged", said.changed.len(), said.unchanged)),
-            !said.is_exact()
+            head.contains(&format!(" at most {} changed, at least {} unchanged", diff.changed.len(), diff.unchanged)),
+            !diff.is_exact()
         );
         counting.reset();
         let exact = block_on(b.diff_exact(&a, ["log", "time"])).unwrap();
         assert!(exact.is_exact() && exact.changed == changed, "{exact:?}, expected {changed:?}");
-        assert_eq!((said.payload_bytes, exact.payload_bytes > 0), (0, !said.is_exact()));
+        assert_eq!((diff.payload_bytes, exact.payload_bytes > 0), (0, !diff.is_exact()));
         assert_eq!(exact.is_empty(), changed.is_empty() && new.len() == old.len());
         let groups = |found: &tetrys::table::Diff| found.groups.iter().map(|group| group.changed).collect::<Vec<_>>();
-        assert!(groups(&exact).iter().zip(groups(&said)).all(|(exact, said)| *exact <= said));
+        assert!(groups(&exact).iter().zip(groups(&diff)).all(|(exact, diff)| *exact <= diff));
         let chunks = counting.reset().gets.iter().any(|get| get.path.starts_with("chunks/"));
-        assert_eq!(chunks, !said.is_exact());
+        assert_eq!(chunks, !diff.is_exact());
     }
 }
 
@@ -461,10 +461,13 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
         let store = tetrys::Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
         block_on(write(store, schema.clone(), WriteOptions::default(), &[batch_of(rows)])).unwrap();
     }
-    let said =
+    let message =
         own_process::on_full_disk("diff::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes", CHILD, folder.path());
     let expected = format!("diff: the temporary files in {} have ", folder.path().display());
-    assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
+    assert!(
+        message.contains(&expected) && message.contains("bytes and cannot grow") && message.contains("higher memory limit"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -154,14 +154,14 @@ fn a_folder_or_a_pipe_in_the_place_of_an_object_is_one_finding_among_others() {
             let name = objects.keys().find(|name| name.starts_with(kind)).unwrap();
             let (file, aside) = (folder.path().join("t").join(name), folder.path().join("aside"));
             std::fs::rename(&file, &aside).unwrap();
-            for (make, remove, said) in [("mkdir", "rmdir", "found a folder"), ("mkfifo", "rm", "found a pipe")] {
+            for (make, remove, expected) in [("mkdir", "rmdir", "found a folder"), ("mkfifo", "rm", "found a pipe")] {
                 let run = |command: &str| assert!(std::process::Command::new(command).arg(&file).status().unwrap().success());
                 run(make);
                 let finding = only(diagnose(table.store()).await);
-                assert!(finding.place == *name && finding.cure == Cure::Copy && finding.what.contains(said), "{finding:?}");
+                assert!(finding.place == *name && finding.cure == Cure::Copy && finding.what.contains(expected), "{finding:?}");
                 let opened = Table::open_in(store(folder.path(), "t")).await.unwrap();
                 let verified = opened.storage().verify(|_, _| {}).await.unwrap();
-                assert!(verified.damage.iter().any(|damage| damage.problem.contains(said)), "{verified:?}");
+                assert!(verified.damage.iter().any(|damage| damage.problem.contains(expected)), "{verified:?}");
                 run(remove);
             }
             std::fs::rename(&aside, &file).unwrap();

@@ -233,16 +233,16 @@ fn array(random: &mut Rng, ty: &DataType, rows: usize) -> ArrayRef {
 }
 
 /// Returns a value as text, equal for all Arrow forms of the value, and for the times that Parquet has in other units.
-fn said(array: &ArrayRef, row: usize) -> String {
+fn text_of(array: &ArrayRef, row: usize) -> String {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         return "null".to_owned();
     }
     let items =
-        |items: ArrayRef| format!("[{}]", (0..items.len()).map(|place| said(&items, place)).collect::<Vec<_>>().join(","));
+        |items: ArrayRef| format!("[{}]", (0..items.len()).map(|place| text_of(&items, place)).collect::<Vec<_>>().join(","));
     match array.data_type() {
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            said(&take(dictionary.values(), dictionary.keys(), None).unwrap(), row)
+            text_of(&take(dictionary.values(), dictionary.keys(), None).unwrap(), row)
         }
         DataType::Utf8 => format!("{:?}", array.as_string::<i32>().value(row).as_bytes()),
         DataType::LargeUtf8 => format!("{:?}", array.as_string::<i64>().value(row).as_bytes()),
@@ -255,7 +255,7 @@ fn said(array: &ArrayRef, row: usize) -> String {
         DataType::FixedSizeList(..) => items(array.as_fixed_size_list().value(row)),
         DataType::Map(..) => items(Arc::new(array.as_map().value(row))),
         DataType::Struct(_) => {
-            let parts: Vec<String> = array.as_struct().columns().iter().map(|part| said(part, row)).collect();
+            let parts: Vec<String> = array.as_struct().columns().iter().map(|part| text_of(part, row)).collect();
             format!("{{{}}}", parts.join(","))
         }
         DataType::Date64 => format!("{} ms", array.as_primitive::<Date64Type>().value(row)),
@@ -398,7 +398,7 @@ fn any_frame_comes_back_from_its_export() {
             // The comparison ignores the metadata of the fields.
             assert_eq!(given_in(to, back.data_type()), given_in(to, array.data_type()), "{place}: {name}");
             for row in 0..rows {
-                assert_eq!(said(back, row), said(array, row), "{place}: {name} row {row}");
+                assert_eq!(text_of(back, row), text_of(array, row), "{place}: {name} row {row}");
             }
         }
         // An export can be imported again and gives the same columns.
@@ -435,7 +435,7 @@ fn a_struct_of_nulls_is_not_a_null_struct() {
             let nulls: Vec<bool> = (0..3).map(|row| column(&back, "c").is_valid(row)).collect();
             assert_eq!(nulls, valid, "{format:?}");
             for row in 0..3 {
-                assert_eq!(said(column(&back, "c"), row), said(&given, row), "{format:?}: row {row}");
+                assert_eq!(text_of(column(&back, "c"), row), text_of(&given, row), "{format:?}: row {row}");
             }
         }
     }
@@ -479,7 +479,7 @@ fn other_readers_of_an_exported_parquet_file_see_dates_and_times() {
         };
         assert_eq!(inner.to_string(), ty, "{name}");
         for row in 0..3 {
-            assert_eq!(said(found, row), said(&array, row), "{name} row {row}");
+            assert_eq!(text_of(found, row), text_of(&array, row), "{name} row {row}");
         }
     }
     let far = TimestampSecondArray::from(vec![i64::MAX / 1000 + 1]);
@@ -545,9 +545,9 @@ fn views_and_chosen_rows_and_columns_are_exported_with_the_types_of_their_tables
         let of_left = exported(&left, format, &ExportSettings::default());
         assert_eq!(column(&rows, "price").data_type(), &DataType::Decimal128(9, 2));
         for row in 0..300 {
-            assert_eq!(said(column(&rows, "ranges"), row), said(column(&of_left, "ranges"), row));
-            let label = if row % 3 == 0 { said(column(&right_rows, "labels"), row / 3) } else { "null".to_owned() };
-            assert_eq!(said(column(&rows, "labels"), row), label, "{format:?} {row}");
+            assert_eq!(text_of(column(&rows, "ranges"), row), text_of(column(&of_left, "ranges"), row));
+            let label = if row % 3 == 0 { text_of(column(&right_rows, "labels"), row / 3) } else { "null".to_owned() };
+            assert_eq!(text_of(column(&rows, "labels"), row), label, "{format:?} {row}");
         }
     }
     let some = ExportSettings { columns: vec!["id".into(), "lab*".into()], rows: Some(vec![299, 3, 4]), flat: true };
@@ -582,8 +582,8 @@ fn text_comes_in_with_the_types_that_it_has() {
     assert_eq!(column(&rows, "note").as_string::<i64>().value(0), "a;b\n\"c\"");
     assert!(column(&rows, "note").is_null(1) && column(&rows, "ok").is_null(1));
 
-    let said_types = [("zip".to_owned(), "categorical".parse().unwrap()), ("id".to_owned(), "u16".parse().unwrap())];
-    let text = TextSettings { delimiter: Some(b';'), types: said_types.into(), ..TextSettings::default() };
+    let column_types = [("zip".to_owned(), "categorical".parse().unwrap()), ("id".to_owned(), "u16".parse().unwrap())];
+    let text = TextSettings { delimiter: Some(b';'), types: column_types.into(), ..TextSettings::default() };
     let frame = Frame::open(folder.join("a.csv"), FrameFormat::Csv, &text).unwrap();
     let types: Vec<String> = frame.column_types().map(|(name, ty)| format!("{name} {}", ty.unwrap())).take(2).collect();
     assert_eq!(types, ["id u16", "zip categorical"]);
@@ -604,7 +604,7 @@ fn text_comes_in_with_the_types_that_it_has() {
     assert_eq!(types, ["id i64", "agents.x f64[?]", "pose i64[?]", "tags.a utf8", "tags.is_null bool"]);
     let table = taken(&frame, &FrameSettings::default(), &folder.join("b")).unwrap();
     let rows = exported(&table, ExportFormat::Parquet, &ExportSettings::default());
-    assert_eq!(said(column(&rows, "agents"), 1), "[]");
+    assert_eq!(text_of(column(&rows, "agents"), 1), "[]");
     assert_eq!(column(&rows, "agents").as_list::<i64>().value(0).len(), 2);
 
     for (text, format, types, says) in [

@@ -195,9 +195,9 @@ fn a_file_that_is_not_there_is_named_with_its_row_or_is_null() {
     let frame = pictures(folder.path());
     fs::remove_file(folder.path().join("pictures/130.jpg")).unwrap();
     let settings = settings().blob("camera.jpeg", "image.path");
-    let said = error(&frame, &settings);
-    assert_eq!(said.kind(), ErrorKind::NotFound);
-    assert!(said.to_string().starts_with("row 130: blob `camera.jpeg`, file pictures/130.jpg: not in "), "{said}");
+    let message = error(&frame, &settings);
+    assert_eq!(message.kind(), ErrorKind::NotFound);
+    assert!(message.to_string().starts_with("row 130: blob `camera.jpeg`, file pictures/130.jpg: not in "), "{message}");
     let table = taken(&frame, &FrameSettings { missing: Missing::Null, ..settings }, &folder.path().join("table")).unwrap();
     let rows = block_on(table.row_loader().take(&[129, 130])).unwrap();
     let pictures = rows.column("camera.jpeg").unwrap();
@@ -221,8 +221,8 @@ fn no_file_outside_the_root_is_read() {
     };
     let settings = FrameSettings::default().blob("file", "path");
     for path in ["../secret", "inside/../../secret", &folder.join("secret").display().to_string()] {
-        let said = error(&of(path), &settings);
-        assert_eq!(said.kind(), ErrorKind::Denied, "{said}");
+        let message = error(&of(path), &settings);
+        assert_eq!(message.kind(), ErrorKind::Denied, "{message}");
     }
     for (number, path) in ["known", "./inside/../known", &folder.join("data/known").display().to_string()].iter().enumerate() {
         let table = taken(&of(path), &settings, &folder.join(format!("table {number}"))).unwrap();
@@ -257,16 +257,16 @@ fn bad_settings_and_bad_frames_say_what_is_wrong() {
         (settings().sequence_by(["note"]).order_by(["speed"]).index(["*.x"]), ErrorKind::NotFound, "no column matches `*.x`"),
         (FrameSettings { drop: vec!["*".to_owned()], ..FrameSettings::default() }, ErrorKind::Invalid, "no index column"),
     ] {
-        let said = error(&frame, &settings);
-        assert!(said.kind() == kind && said.to_string().contains(says), "{:?} {said}", said.kind());
+        let message = error(&frame, &settings);
+        assert!(message.kind() == kind && message.to_string().contains(says), "{:?} {message}", message.kind());
     }
     // The error is found before any payload is read.
-    let said = error(&frame, &settings().sequence_by(["speed"]).order_by(["log"]));
-    assert!(said.kind() == ErrorKind::Invalid && said.to_string().contains("appears again after another one"), "{said}");
+    let message = error(&frame, &settings().sequence_by(["speed"]).order_by(["log"]));
+    assert!(message.kind() == ErrorKind::Invalid && message.to_string().contains("appears again after another one"), "{message}");
     let twice = [("a", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("a", Arc::new(Int64Array::from(vec![1])))];
     write_arrow(&folder.path().join("twice.arrow"), &RecordBatch::try_from_iter(twice).unwrap());
-    let said = Frame::arrow(folder.path().join("twice.arrow")).unwrap_err();
-    assert!(said.to_string().ends_with("twice.arrow: column `a` occurs twice"), "{said}");
+    let message = Frame::arrow(folder.path().join("twice.arrow")).unwrap_err();
+    assert!(message.to_string().ends_with("twice.arrow: column `a` occurs twice"), "{message}");
     assert_eq!(Frame::parquet(folder.path().join("nothing")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(Frame::arrow(folder.path().join("nothing")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(Frame::arrow(&file).unwrap_err().kind(), ErrorKind::Corrupt);
@@ -358,7 +358,7 @@ fn an_export_gives_back_properties_and_a_flat_one_whatever_the_values_became() {
         block_on(export(table, &mut bytes, ExportFormat::Parquet, &settings, |_| {})).map(|_| bytes)
     };
     let schema = Schema::builder().index("id", "i64").group("rest", [("price", "utf8")]);
-    let said = [
+    let messages = [
         ("id", "tetrys.nullable", json!(false)),
         ("id", "range", json!([0, 1.5, null])),
         ("id", "code", json!("007")),
@@ -367,7 +367,7 @@ fn an_export_gives_back_properties_and_a_flat_one_whatever_the_values_became() {
         ("price", "precision", json!(10)),
         ("price", "scale", json!(2)),
     ];
-    let schema = said.into_iter().fold(schema, |schema, (column, key, value)| schema.property(column, key, value));
+    let schema = messages.into_iter().fold(schema, |schema, (column, key, value)| schema.property(column, key, value));
     let made = |name: &str, price: &str| {
         let store = Store::open(&folder.join(name).display().to_string()).unwrap();
         let columns =
@@ -408,8 +408,8 @@ fn a_root_that_is_not_there_is_an_error_and_not_missing_files() {
     write_parquet(&folder.join("frame"), &frame());
     let frame = Frame::parquet(folder.join("frame")).unwrap();
     let wrong = FrameSettings { missing: Missing::Null, root: Some(folder.join("picturs")), ..settings() };
-    let said = error(&frame, &wrong.clone().blob("jpeg", "image.path"));
-    assert!(said.kind() == ErrorKind::NotFound && said.to_string().contains("picturs: no such folder"), "{said}");
+    let message = error(&frame, &wrong.clone().blob("jpeg", "image.path"));
+    assert!(message.kind() == ErrorKind::NotFound && message.to_string().contains("picturs: no such folder"), "{message}");
     // Without files, the missing folder is not an error.
     taken(&frame, &wrong, &folder.join("table")).unwrap();
 }
@@ -436,8 +436,8 @@ fn a_damaged_frame_is_an_error_and_no_panic() {
             let Ok(frame) = opened else { continue };
             // Such files have no checksums, so a changed value may go unnoticed.
             let into = folder.path().join(format!("{name} {case}"));
-            if let Err(said) = taken(&frame, &settings(), &into) {
-                assert_ne!(said.kind(), ErrorKind::Internal, "{name}, byte {place}: {said}");
+            if let Err(error) = taken(&frame, &settings(), &into) {
+                assert_ne!(error.kind(), ErrorKind::Internal, "{name}, byte {place}: {error}");
             }
         }
     }

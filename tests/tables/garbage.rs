@@ -94,13 +94,13 @@ fn a_reader_of_a_collected_version_is_told_so() {
         for hours in [0, 2, 4, 6] {
             Storage::of(&store(folder.path(), "table")).collect_garbage(keep(1), later(hours)).await.unwrap();
         }
-        let said = "version 2 was deleted by a garbage collection; open the newest version";
+        let expected = "version 2 was deleted by a garbage collection; open the newest version";
         for error in [
             loader.get_row(3).await.unwrap_err(),
             loader.take(&[1, 2]).await.unwrap_err(),
             loader.get_rows(5, -2..=0).await.unwrap_err(),
         ] {
-            assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains(said), "{error}");
+            assert!(error.kind() == ErrorKind::Conflict && error.to_string().contains(expected), "{error}");
         }
         // A chunk that only got lost is damage.
         let newest = Table::open_in(store(folder.path(), "table")).await.unwrap();
@@ -417,12 +417,12 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
         for history in 0..if common::full() { 12 } else { 4 } {
             let store = memory("wedge");
             let (versions, rows) = table(store.clone()).await;
-            let (mut held, mut said) = (versions, Vec::new());
+            let (mut left, mut log) = (versions, Vec::new());
             for _ in 0..6 {
-                let base = rng.pick(&held).clone();
+                let base = rng.pick(&left).clone();
                 let newest = Table::open_in(store.clone()).await.unwrap();
                 let step = rng.below(7);
-                said.push((step, base.version(), newest.version()));
+                log.push((step, base.version(), newest.version()));
                 let changed = match step {
                     0 => append(&newest, rng.next()).await,
                     1 => append(&base, rng.next()).await,
@@ -440,18 +440,18 @@ fn no_sequence_of_changes_and_collections_wedges_a_table() {
                     }
                 };
                 match changed {
-                    Ok(changed) => held.push(changed),
+                    Ok(changed) => left.push(changed),
                     // A tag for a version that a collection has deleted.
                     Err(error) if step == 2 && error.kind() == ErrorKind::NotFound => {
                         assert!(error.to_string().contains("its manifest is missing; tag a version that exists"), "{error}");
                     }
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "history {history} {said:?}: {error}"),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "history {history} {log:?}: {error}"),
                 }
                 assert_all_sound(&store).await;
             }
             collect_all(&store, 1).await;
             assert_all_sound(&store).await;
-            assert_eq!(Storage::of(&store).usage().await.unwrap().unnamed_bytes, 0, "history {history} {said:?}");
+            assert_eq!(Storage::of(&store).usage().await.unwrap().unnamed_bytes, 0, "history {history} {log:?}");
         }
     });
 }

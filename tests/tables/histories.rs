@@ -85,16 +85,16 @@ fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
         0 => Home::Folder(tempfile::tempdir().unwrap()),
         _ => Home::Memory(format!("histories-{}", NEXT.fetch_add(1, Ordering::Relaxed))),
     };
-    let told = Mutex::new(Vec::new());
+    let log = Mutex::new(Vec::new());
     let history = async {
         let mut world = World::new(home, &mut Rng(seed)).await?;
         for step in steps {
             let done = boxed(|| world.step(*step)).await;
-            told.lock().unwrap().clone_from(&world.told);
+            log.lock().unwrap().clone_from(&world.log);
             done?;
         }
         let done = world.finish().await;
-        told.lock().unwrap().clone_from(&world.told);
+        log.lock().unwrap().clone_from(&world.log);
         done.map(|()| world.tally)
     };
     let done = catch_unwind(AssertUnwindSafe(|| block_on(boxed(|| history))));
@@ -105,7 +105,7 @@ fn run(seed: u64, steps: &[Step]) -> Result<Tally, (String, Vec<String>)> {
             text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
         ))
     });
-    done.map_err(|error| (error, told.into_inner().unwrap()))
+    done.map_err(|error| (error, log.into_inner().unwrap()))
 }
 
 /// Removes as many steps as possible from a history that still fails.
@@ -153,7 +153,7 @@ fn any_two_changes_both_succeed_or_the_second_is_a_conflict() {
             let mut rng = Rng(seed);
             let mut world = World::new(Home::Memory(format!("pairs-{number}")), &mut rng).await?;
             world.step(Step { what: What::Borrow, seed }).await?;
-            world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.told.join("\n")))
+            world.pair(one, other, &mut rng).await.map_err(|error| format!("{error}\n{}", world.log.join("\n")))
         });
         let outcome = outcome.unwrap_or_else(|error| panic!("{one:?}, then {other:?} (seed {seed:#x}): {error}"));
         drawn.fetch_add(u64::from(outcome.is_some()), Ordering::Relaxed);
@@ -200,11 +200,11 @@ fn random_histories_match_a_plain_model() {
             Ok(_) => return,
             Err(_) => shrunk(seed, steps(seed)),
         };
-        let (error, told) = run(seed, &shorter).unwrap_err();
-        panic!("history of seed {seed:#x}: {error}\n{}\n{shorter:#?}", told.join("\n"));
+        let (error, log) = run(seed, &shorter).unwrap_err();
+        panic!("history of seed {seed:#x}: {error}\n{}\n{shorter:#?}", log.join("\n"));
     }
     for seed in FAILED_ONCE {
-        run(seed, &steps(seed)).unwrap_or_else(|(error, told)| panic!("history of seed {seed:#x}: {error}\n{}", told.join("\n")));
+        run(seed, &steps(seed)).unwrap_or_else(|(error, log)| panic!("history of seed {seed:#x}: {error}\n{}", log.join("\n")));
     }
     let first = common::seed();
     let (tally, failures) = (Mutex::new(Tally::default()), Mutex::new(Vec::new()));
@@ -223,8 +223,8 @@ fn random_histories_match_a_plain_model() {
     }
     if let Some((number, seed, _)) = failures.first() {
         let shorter = shrunk(*seed, steps(*seed));
-        let (error, told) = run(*seed, &shorter).unwrap_err();
-        panic!("history {number} (seed {seed:#x}): {error}\n{}\n{shorter:#?}", told.join("\n"));
+        let (error, log) = run(*seed, &shorter).unwrap_err();
+        panic!("history {number} (seed {seed:#x}): {error}\n{}\n{shorter:#?}", log.join("\n"));
     }
     let tally = tally.into_inner().unwrap();
     println!("{tally:?}");

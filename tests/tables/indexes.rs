@@ -667,10 +667,10 @@ fn conditions_of_many_levels_are_evaluated_and_of_too_many_refused() {
     }
     each(6_000, &|name, found| {
         let error = found.err().unwrap_or_else(|| panic!("{name}: too many levels"));
-        let said = error.to_string();
+        let message = error.to_string();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(said.contains("expected at most 8000") || said.contains("more than 500 levels"), "{error}");
-        assert!(said.len() < 1_000, "{}", said.len());
+        assert!(message.contains("expected at most 8000") || message.contains("more than 500 levels"), "{error}");
+        assert!(message.len() < 1_000, "{}", message.len());
     });
     let nested = |depth: usize| format!("{}a_id{} IN (3, 4)", "(".repeat(depth), ")".repeat(depth));
     chosen("nested", whole.filter_sql(&nested(20)));
@@ -687,7 +687,7 @@ fn columns_whose_names_are_patterns_of_polars_work_like_all_others() {
     let names = ["id", "*", "^.*$", "^id$", "row", "^"];
     let mut schema = Schema::builder();
     let columns = names.map(|name| {
-        let place = names.iter().position(|held| *held == name).unwrap() as i64;
+        let place = names.iter().position(|existing| *existing == name).unwrap() as i64;
         (
             name,
             Arc::new(Int64Array::from_iter_values((0..6).map(|row| if place == 0 { row } else { row * place % 4 }))) as ArrayRef,

@@ -200,8 +200,8 @@ fn times_that_stay_text_because_of_their_zones_are_named_with_a_type() {
                 {\"a\":null,\"b\":\"2020-02-29T12:00:00-02:30\",\"c\":2}\n";
     for (text, format) in [(csv, FrameFormat::Csv), (json, FrameFormat::Ndjson)] {
         let frame = Frame::read(text.as_bytes(), format, &TextSettings::default()).unwrap();
-        let said: Vec<String> = frame.times_as_text().map(|(name, ty)| format!("{name} {ty}")).collect();
-        assert_eq!(said, ["a timestamp[ms,+01:00]", "b timestamp[us,UTC]"], "{format:?}");
+        let type_texts: Vec<String> = frame.times_as_text().map(|(name, ty)| format!("{name} {ty}")).collect();
+        assert_eq!(type_texts, ["a timestamp[ms,+01:00]", "b timestamp[us,UTC]"], "{format:?}");
         // The offered types hold all values.
         let types = frame.times_as_text().map(|(name, ty)| (name.to_owned(), ty.clone())).collect();
         let typed = Frame::read(text.as_bytes(), format, &TextSettings { types, ..TextSettings::default() }).unwrap();

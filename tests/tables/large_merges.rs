@@ -304,13 +304,16 @@ fn a_full_disk_is_an_error_that_names_the_folder_and_the_bytes() {
         let keys: Vec<Key> = (0..3_000).flat_map(|_| keys(&mut rng, Shape { rows: 40, ..shape })).take(40_000).collect();
         table_of(store(folder.path(), name), name, &keys, shape);
     }
-    let said = own_process::on_full_disk(
+    let message = own_process::on_full_disk(
         "large_merges::a_full_disk_is_an_error_that_names_the_folder_and_the_bytes",
         CHILD,
         folder.path(),
     );
     let expected = format!("merge: the temporary files in {} have ", folder.path().display());
-    assert!(said.contains(&expected) && said.contains("bytes and cannot grow") && said.contains("higher memory limit"), "{said}");
+    assert!(
+        message.contains(&expected) && message.contains("bytes and cannot grow") && message.contains("higher memory limit"),
+        "{message}"
+    );
     assert!(!folder.path().join("view").exists(), "nothing is there after an error");
 }
 

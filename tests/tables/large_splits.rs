@@ -172,7 +172,7 @@ fn splits_part_by_part_equal_splits_in_memory() {
 fn parts_that_are_no_folders_of_their_own_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let table = block_on(stored(store(folder.path(), "table"), &mut Rng(common::seed()), 9, 1));
-    for (names, said) in [
+    for (names, expected) in [
         (["a", "a"], "two parts have the name `a`"),
         (["a", "../b"], "part `../b`: expected the name of a folder, without slash or backslash"),
         (["a", ""], "part ``: expected"),
@@ -182,7 +182,7 @@ fn parts_that_are_no_folders_of_their_own_are_refused_before_anything_is_written
             let sizes = block_on(split.clone().sizes(&limited(memory))).map(drop).unwrap_err();
             let saved = block_on(split.save(&below(folder.path(), "parts/of/it"), &limited(memory))).map(drop).unwrap_err();
             for error in [sizes, saved] {
-                assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(said), "{error}");
+                assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(expected), "{error}");
             }
         }
     }
@@ -270,9 +270,9 @@ fn a_full_disk_is_an_error_that_names_the_folder() {
     }
     let folder = tempfile::tempdir().unwrap();
     block_on(stored(store(folder.path(), "t"), &mut Rng(common::seed()), 20_000, 1));
-    let said = own_process::on_full_disk("large_splits::a_full_disk_is_an_error_that_names_the_folder", CHILD, folder.path());
+    let message = own_process::on_full_disk("large_splits::a_full_disk_is_an_error_that_names_the_folder", CHILD, folder.path());
     let expected = format!("split: a temporary file in {}: ", folder.path().display());
-    assert!(said.contains(&expected), "{said}");
+    assert!(message.contains(&expected), "{message}");
     assert!(!folder.path().join("views").exists(), "nothing is there after an error");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -78,16 +78,16 @@ fn columns_without_a_condition_are_read_when_the_rows_are_known() {
             let found = block_on(request(&fresh)).unwrap();
             let read: u64 = counting.reset().gets.iter().filter(|get| get.path.starts_with("index/")).map(|get| get.bytes).sum();
             same(&found, &expected, &format!("{condition}, {chosen:?}"));
-            let said = format!("{condition}, {chosen:?}: {read} bytes, {explained}");
+            let message = format!("{condition}, {chosen:?}: {read} bytes, {explained}");
             // Pages without a small id are known by their bounds, so that little is left to leave out.
-            assert!(explained.late_bytes >= 2 << 20 || condition.starts_with(&format!("id < {small}")), "{said}");
-            assert!(explained.bytes <= index_bytes, "{said}");
+            assert!(explained.late_bytes >= 2 << 20 || condition.starts_with(&format!("id < {small}")), "{message}");
+            assert!(explained.bytes <= index_bytes, "{message}");
             // A page has at most 8,192 rows of 8 bytes, and so has a dictionary. Small gaps between them are read.
             let other_columns = if chosen == ["*"] { 3 } else { 1 };
             let most = ((found.len() as u64 * other_columns) << 18).min(explained.late_bytes);
             let early = explained.bytes - explained.late_bytes;
-            assert!((early..=early + most).contains(&read), "{said}");
-            assert!(!reads_little || read * 3 < index_bytes * 2, "{said}");
+            assert!((early..=early + most).contains(&read), "{message}");
+            assert!(!reads_little || read * 3 < index_bytes * 2, "{message}");
         }
     }
 }

@@ -105,10 +105,10 @@ fn categorical_text_has_the_same_values_and_four_bytes_a_row() {
         let (text, categorical) = (load(table.index()), load(table.index().categorical()));
         assert!(plain(&text).equals_missing(&plain(&categorical)), "case {case}");
         assert_eq!(*text.frame().column("c11").unwrap().dtype(), DataType::String);
-        for (name, held) in [("c11", &categorical), ("c12", &categorical), ("c12", &text)] {
-            let column = held.frame().column(name).unwrap();
+        for (name, loaded) in [("c11", &categorical), ("c12", &categorical), ("c12", &text)] {
+            let column = loaded.frame().column(name).unwrap();
             assert!(matches!(column.dtype(), DataType::Categorical(..)), "{name}: {}", column.dtype());
-            let bytes = held.memory().columns.iter().find(|column| column.name == name).unwrap().bytes;
+            let bytes = loaded.memory().columns.iter().find(|column| column.name == name).unwrap().bytes;
             assert!(bytes <= 4 * table.rows() + table.rows().div_ceil(8), "{bytes} bytes of {} rows", table.rows());
         }
     }

@@ -175,10 +175,10 @@ fn merges_of_changed_frames_go_by_what_the_frames_say() {
         let found = match a.merge(&b, &merge) {
             Ok(found) => found,
             Err(error) => {
-                let said = error.to_string();
+                let message = error.to_string();
                 let expected = match is_twice && several == Several::Refused {
-                    true => said.contains("on the right ha"),
-                    false => !is_known && said.contains("are not known"),
+                    true => message.contains("on the right ha"),
+                    false => !is_known && message.contains("are not known"),
                 };
                 assert!(error.kind() == ErrorKind::Invalid && expected, "{error}\n{what}");
                 refused += 1;
@@ -187,7 +187,7 @@ fn merges_of_changed_frames_go_by_what_the_frames_say() {
         };
         assert!(is_known && !(is_twice && several == Several::Refused), "{what}");
         let of_frame: Vec<Vec<usize>> = left.iter().map(|row| partners(&row.key, &right, by_time, several)).collect();
-        let of_base = |row: usize| match left.iter().position(|held| held.row == row) {
+        let of_base = |row: usize| match left.iter().position(|existing| existing.row == row) {
             Some(place) => of_frame[place].clone(),
             None => partners(&known[row], &right, by_time, several),
         };
@@ -250,13 +250,13 @@ fn names_are_there_once_over_index_and_groups_of_both_sides() {
             .map(|number| {
                 let mut schema = Schema::builder().index("id", "i64");
                 let mut columns: Vec<(String, ArrayRef)> = vec![("id".to_owned(), Arc::new(Int64Array::from(vec![0, 1])))];
-                let (mut told, mut grouped) = (BTreeSet::new(), Vec::new());
+                let (mut distinct, mut grouped) = (BTreeSet::new(), Vec::new());
                 for (place, name) in (0..).zip(pool) {
                     if rng.once_in(2) {
                         continue;
                     }
                     let value = 100 * number + place + 10;
-                    told.insert(value);
+                    distinct.insert(value);
                     columns.push((name.to_owned(), Arc::new(Int64Array::from(vec![value, value]))));
                     match rng.once_in(2) {
                         true => schema = schema.index(name, "i64"),
@@ -269,7 +269,7 @@ fn names_are_there_once_over_index_and_groups_of_both_sides() {
                 let schema = schema.group("g", grouped).build().unwrap();
                 let url = folder.path().join(format!("{turn}-{number}")).display().to_string();
                 let store = Store::open(&url).unwrap();
-                (index(&block_on(write(store, schema, cut_by(tiny_cuts()), &[batch])).unwrap()), told)
+                (index(&block_on(write(store, schema, cut_by(tiny_cuts()), &[batch])).unwrap()), distinct)
             })
             .collect();
         let merge = Merge::on(["id"]);
@@ -284,10 +284,10 @@ fn names_are_there_once_over_index_and_groups_of_both_sides() {
             let loader = RowLoader::new(&found).unwrap();
             let row = block_on(loader.take(&[0])).unwrap();
             let mut names = BTreeSet::new();
-            let mut told = BTreeSet::new();
+            let mut distinct = BTreeSet::new();
             for name in found.column_names() {
                 assert!(names.insert(name.to_owned()), "`{name}` is there twice");
-                told.insert(
+                distinct.insert(
                     found
                         .query(&format!("SELECT \"{name}\" AS v FROM t"))
                         .unwrap()
@@ -301,10 +301,10 @@ fn names_are_there_once_over_index_and_groups_of_both_sides() {
             }
             for name in loader.column_names() {
                 assert!(names.insert(name.to_owned()), "`{name}` is in the index and in a group");
-                told.insert(values(&row, name)[0][0] as i64);
+                distinct.insert(values(&row, name)[0][0] as i64);
             }
-            told.remove(&0);
-            assert_eq!(told, tables.iter().flat_map(|(_, told)| told).copied().collect(), "{names:?}");
+            distinct.remove(&0);
+            assert_eq!(distinct, tables.iter().flat_map(|(_, distinct)| distinct).copied().collect(), "{names:?}");
             let seen: BTreeSet<String> = saved.schema().columns().iter().map(|column| column.name.clone()).collect();
             assert_eq!(seen, names);
         }

@@ -15,9 +15,9 @@ pub(crate) fn asked(variable: &str) -> Option<String> {
 /// Runs a test again with this value of its variable. Returns its output.
 fn output_of(mut command: Command, test: &str, variable: &str, value: &str) -> String {
     let Output { status, stdout, stderr } = command.arg(test).env(variable, value).output().unwrap();
-    let said = String::from_utf8_lossy(&stdout).into_owned();
-    assert!(status.success(), "{said} {}", String::from_utf8_lossy(&stderr));
-    said
+    let output = String::from_utf8_lossy(&stdout).into_owned();
+    assert!(status.success(), "{output} {}", String::from_utf8_lossy(&stderr));
+    output
 }
 
 /// Runs a test again with files of at most 4 KiB: writing more is an error, as on a full disk. Returns its output.
@@ -53,8 +53,8 @@ pub(crate) fn print_peak(work: impl FnOnce()) {
 pub(crate) fn peak(test: &str, variable: &str, limit: u64, folder: &Path) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture"]);
-    let said = output_of(command, test, variable, &format!("{limit} {}", folder.display()));
-    said.split_once("peak ").and_then(|(_, said)| said.split_once(" bytes")?.0.parse().ok()).unwrap()
+    let output = output_of(command, test, variable, &format!("{limit} {}", folder.display()));
+    output.split_once("peak ").and_then(|(_, output)| output.split_once(" bytes")?.0.parse().ok()).unwrap()
 }
 
 /// Runs a test again with this memory limit and without one. Asserts that the limit halves the peak of the memory.

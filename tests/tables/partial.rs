@@ -289,11 +289,11 @@ fn times_days_and_lists_exclude_only_rows_that_the_condition_excludes() {
     (0..whole.len()).for_each(|row| lists.append_slice(&[(row % 251) as u8 as i8, 3][row % 2..]));
     let each = col("tiny").is_in(lit(lists.finish().into_series()), false);
     // The message has the rows of the thread of polars that failed first.
-    let said = |error: Error| error.to_string().replace(|letter: char| letter.is_ascii_digit(), "");
+    let error_text = |error: Error| error.to_string().replace(|letter: char| letter.is_ascii_digit(), "");
     for condition in [each.clone(), each.and(col("stamp").gt(ticks(80_000, TimeUnit::Microseconds)))] {
         match (block_on(table.index().filter(condition.clone())), whole.filter(condition)) {
             (Ok(found), Ok(expected)) => same(&found, &expected, "lists of rows"),
-            (found, expected) => assert_eq!(said(found.unwrap_err()), said(expected.unwrap_err())),
+            (found, expected) => assert_eq!(error_text(found.unwrap_err()), error_text(expected.unwrap_err())),
         }
     }
     for (sql, less) in [("day > '1970-05-03'", true), ("stamp <= '1970-01-01'", true), ("stamp > '1970-01-01T00:00:00'", false)] {

@@ -116,15 +116,15 @@ fn blocks_of(layout: &Layout) -> Vec<(String, std::ops::Range<u64>, std::ops::Ra
 /// Compares the plan of a group with a block-by-block search in the layout.
 fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce: Coalesce) {
     let all = blocks_of(layout);
-    let wanted: Vec<_> = all.iter().filter(|(_, _, held)| rows.iter().flatten().any(|row| held.contains(row))).collect();
+    let wanted: Vec<_> = all.iter().filter(|(_, _, blocks)| rows.iter().flatten().any(|row| blocks.contains(row))).collect();
     assert_eq!(group.blocks.len(), wanted.len(), "each block once");
-    for (planned, (chunk, bytes, held)) in group.blocks.iter().zip(&wanted) {
+    for (planned, (chunk, bytes, blocks)) in group.blocks.iter().zip(&wanted) {
         let BlockBytes::Block(SubRange { range, within }) = &planned.bytes else { panic!("small blocks have no page lengths") };
         let range = &group.ranges[*range];
         let start = range.range.start + within.start as u64;
         assert_eq!((&range.chunk.object_name(), start..start + within.len() as u64), (chunk, bytes.clone()));
         assert!(within.end as u64 <= range.range.end - range.range.start);
-        assert_eq!(u64::from(planned.rows), held.end - held.start);
+        assert_eq!(u64::from(planned.rows), blocks.end - blocks.start);
     }
     let placed = group.slices.iter().flat_map(|slice| match *slice {
         Slice::Missing(rows) => vec![None; rows],
@@ -135,10 +135,10 @@ fn check_plan(group: &GroupPlan, layout: &Layout, rows: &[Option<u64>], coalesce
         assert!(range.range.start < range.range.end && range.range.end <= range.chunk_bytes, "inside the chunk");
         let chunk = range.chunk.object_name();
         let inside = wanted.iter().filter(|(other, bytes, _)| *other == chunk && range.range.start <= bytes.start);
-        let held: Vec<_> = inside.filter(|(_, bytes, _)| bytes.end <= range.range.end).collect();
-        assert_eq!((held[0].1.start, held[held.len() - 1].1.end), (range.range.start, range.range.end), "no bytes around");
-        assert!(held.len() == 1 || range.range.end - range.range.start <= coalesce.max_range, "{range:?} is too long");
-        for pair in held.windows(2) {
+        let blocks: Vec<_> = inside.filter(|(_, bytes, _)| bytes.end <= range.range.end).collect();
+        assert_eq!((blocks[0].1.start, blocks[blocks.len() - 1].1.end), (range.range.start, range.range.end), "no bytes around");
+        assert!(blocks.len() == 1 || range.range.end - range.range.start <= coalesce.max_range, "{range:?} is too long");
+        for pair in blocks.windows(2) {
             let gap = pair[1].1.start - pair[0].1.end;
             assert!(gap <= coalesce.max_gap, "a gap of {gap} is bridged");
         }
@@ -317,16 +317,16 @@ fn the_cover_costs_as_little_as_the_best_of_all_sets_of_groups() {
         let groups: Vec<GroupCost> = (0..1 + rng.below(8))
             .map(|_| GroupCost { columns: (0..columns).filter(|_| rng.once_in(2)).map(ColumnId).collect(), cost: rng.below(20) })
             .collect();
-        let held = |group: &GroupCost, column: u32| group.columns.contains(&ColumnId(column));
+        let has_column = |group: &GroupCost, column: u32| group.columns.contains(&ColumnId(column));
         let wanted: Vec<u32> = (0..columns).filter(|_| !rng.once_in(4)).collect();
         let ids: Vec<ColumnId> = wanted.iter().copied().map(ColumnId).collect();
         let sets = (0_u32..1 << groups.len())
             .map(|bits| groups.iter().enumerate().filter(move |(number, _)| bits >> number & 1 == 1).map(|(_, group)| group));
-        let covering = sets.filter(|set| wanted.iter().all(|column| set.clone().any(|group| held(group, *column))));
+        let covering = sets.filter(|set| wanted.iter().all(|column| set.clone().any(|group| has_column(group, *column))));
         let least = covering.map(|set| set.map(|group| group.cost).sum::<u64>()).min();
         match cover(&ids, &groups) {
             Ok(chosen) => {
-                assert!(wanted.iter().all(|column| chosen.iter().any(|number| held(&groups[*number], *column))));
+                assert!(wanted.iter().all(|column| chosen.iter().any(|number| has_column(&groups[*number], *column))));
                 assert_eq!(Some(chosen.iter().map(|number| groups[*number].cost).sum()), least, "{wanted:?} of {groups:?}");
             }
             Err(_) => assert_eq!(least, None),

@@ -182,9 +182,9 @@ impl Disk {
         while let Some(folder) = folders.pop() {
             let Node::Folder { durable, waiting } = &self.nodes[folder] else { continue };
             found.extend(waiting.iter().map(|change| Loss::Names(change.number)));
-            let held =
+            let kept =
                 durable.values().copied().chain(waiting.iter().flat_map(|change| &change.names).filter_map(|(_, node)| *node));
-            for node in held {
+            for node in kept {
                 match &self.nodes[node] {
                     Node::File { is_synced: false, content } if !content.is_empty() => drop(found.insert(Loss::Content(node))),
                     Node::File { .. } => {}
@@ -348,7 +348,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn told(&self) -> String {
+    fn step_text(&self) -> String {
         format!("{} cuts, {} states of the disk", self.cuts.load(Ordering::Relaxed), self.states.load(Ordering::Relaxed))
     }
 }
@@ -389,7 +389,7 @@ impl Recorded {
                     self.disk.write(&left, folder.path());
                     block_on(check(folder.path(), before, after, place == *end, goes_on)).map_err(|error| {
                         let steps: Vec<String> =
-                            (*begin..place).map(|step| format!("{step}: {}", told(&self.steps[step]))).collect();
+                            (*begin..place).map(|step| format!("{step}: {}", step_text(&self.steps[step]))).collect();
                         format!("{error}\nin {what}, after {place} steps, of which {lost:?} are lost:\n{}", steps.join("\n"))
                     })?;
                 }
@@ -399,7 +399,7 @@ impl Recorded {
     }
 }
 
-fn told(step: &DiskStep) -> String {
+fn step_text(step: &DiskStep) -> String {
     match step {
         DiskStep::Write(name, content) => format!("Write({name:?}, {} bytes)", content.len()),
         step => format!("{step:?}"),
@@ -416,9 +416,9 @@ fn recorded(seed: u64, steps: &[Step]) -> Result<Recorded, String> {
         let mut world = World::new(Home::Folder(home), &mut Rng(seed)).await?;
         marks.push((journal.len(), tables_in(&folder).await, "create".to_owned()));
         for step in steps {
-            let told = world.told.len();
+            let logged = world.log.len();
             world.step(*step).await?;
-            let what = world.told[told..].join(", ");
+            let what = world.log[logged..].join(", ");
             marks.push((journal.len(), tables_in(&folder).await, format!("{:?}: {what}", step.what)));
         }
         Ok::<_, String>(())
@@ -470,7 +470,7 @@ fn a_power_cut_leaves_the_old_or_the_new_version_whole() {
         }
         true
     });
-    println!("{}", tally.told());
+    println!("{}", tally.summary());
     if let Some(error) = failed.into_inner().unwrap() {
         panic!("{error}");
     }
@@ -543,7 +543,7 @@ fn what_a_killed_writer_left_is_durable_before_the_next_commit_counts() {
                     disk.write(&disk.left(&lost), left.path());
                     block_on(check(&left.path().join("data/new"), &after, &after, true, false)).unwrap_or_else(|error| {
                         let steps = journal.steps();
-                        let steps: Vec<String> = steps.iter().map(told).collect();
+                        let steps: Vec<String> = steps.iter().map(step_text).collect();
                         panic!(
                             "creates: {creates}, borrows: {borrows}, killed after {step} steps, {lost:?} are lost: {error}\n{}",
                             steps.join("\n")
@@ -556,7 +556,7 @@ fn what_a_killed_writer_left_is_durable_before_the_next_commit_counts() {
             }
         }
     }
-    println!("{}", tally.told());
+    println!("{}", tally.summary());
     assert!(tally.cuts.into_inner() > 20);
 }
 
@@ -597,7 +597,7 @@ fn what_collections_deleted_does_not_come_back_in_part() {
             let left = tempfile::tempdir().unwrap();
             disk.write(&disk.left(&lost), left.path());
             block_on(check(left.path(), &after, &after, true, false)).unwrap_or_else(|error| {
-                let steps: Vec<String> = journal.steps().iter().map(told).collect();
+                let steps: Vec<String> = journal.steps().iter().map(step_text).collect();
                 panic!("killed after {step} steps, {lost:?} are lost: {error}\n{}", steps.join("\n"))
             });
         }
@@ -605,6 +605,6 @@ fn what_collections_deleted_does_not_come_back_in_part() {
             break;
         }
     }
-    println!("{}", tally.told());
+    println!("{}", tally.summary());
     assert!(tally.cuts.into_inner() > 8);
 }

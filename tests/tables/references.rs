@@ -148,7 +148,7 @@ fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
         Manifest::parse(&bytes, 1).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(signed(&|_| {}), Ok(()));
-    for (edit, said) in [
+    for (edit, expected) in [
         (&(|json: &mut Value| json["read_features"] = serde_json::json!([])) as &dyn Fn(&mut Value), "does not announce it"),
         (&|json: &mut Value| json["stores"] = serde_json::json!([]), "does not use it"),
         (&|json: &mut Value| json["stores"][0]["urls"] = serde_json::json!([]), "store 1: version 1 of table"),
@@ -165,7 +165,7 @@ fn what_a_manifest_uses_it_announces_and_what_it_announces_it_uses() {
         ),
     ] {
         let error = signed(edit).unwrap_err();
-        assert!(error.contains(said), "{error}: expected {said}");
+        assert!(error.contains(expected), "{error}: expected {expected}");
     }
 }
 

@@ -129,8 +129,8 @@ fn whatever_was_damaged_is_again_as_it_was() {
             assert!(repair.repaired.iter().all(|name| done.contains_key(name)), "{done:?}: {repair:?}");
             let is_hidden =
                 |name: &&String| name.starts_with("chunks/") && in_the_way.iter().any(|other| other.starts_with("layout/"));
-            let told = in_the_way.iter().filter(|name| left.contains(name) || !is_hidden(name)).copied();
-            assert_eq!(left, told.collect::<Vec<_>>(), "{done:?}: {repair:?}");
+            let reported = in_the_way.iter().filter(|name| left.contains(name) || !is_hidden(name)).copied();
+            assert_eq!(left, reported.collect::<Vec<_>>(), "{done:?}: {repair:?}");
             for name in in_the_way {
                 fs::remove_dir(table.join(name)).unwrap();
             }

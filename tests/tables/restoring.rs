@@ -113,16 +113,16 @@ fn a_version_that_was_collected_is_named_with_those_that_exist() {
         let newest = delete(&delete(&first, 0..2).await, 0..2).await;
         for version in [0, 9] {
             let error = newest.versions().restore(version).await.unwrap_err();
-            let said = format!("no version {version}: the newest is 3, and the first was 1");
-            assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&said), "{error}");
+            let expected = format!("no version {version}: the newest is 3, and the first was 1");
+            assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(&expected), "{error}");
         }
         for hours in [2, 4, 6] {
             first.storage().collect_garbage(keep(1), later(hours)).await.unwrap();
         }
         let newest = Table::open_in(first.store().clone()).await.unwrap();
         let error = newest.versions().restore(1).await.unwrap_err();
-        let said = "no version 1: its manifest is missing; the table has 3, 4";
-        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(said), "{error}");
+        let expected = "no version 1: its manifest is missing; the table has 3, 4";
+        assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains(expected), "{error}");
     });
 }
 

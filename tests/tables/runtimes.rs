@@ -120,9 +120,9 @@ async fn polars_itself_panics_in_a_runtime_of_one_thread() {
     let index = written(&folder.path().join("a").display().to_string(), "a", 4).await.index().await.unwrap();
     let frame = index.lazy().filter(col("time").gt(lit(1)));
     let alone = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| frame.collect()));
-    let said = alone.unwrap_err();
-    let said = said.downcast_ref::<&str>().map(ToString::to_string).or(said.downcast_ref::<String>().cloned());
-    assert!(said.unwrap().contains("can call blocking only when running on the multi-threaded runtime"));
+    let payload = alone.unwrap_err();
+    let payload = payload.downcast_ref::<&str>().map(ToString::to_string).or(payload.downcast_ref::<String>().cloned());
+    assert!(payload.unwrap().contains("can call blocking only when running on the multi-threaded runtime"));
     assert_eq!(index.filter(col("time").gt(lit(1))).unwrap().len(), 2);
 }
 

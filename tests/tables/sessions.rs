@@ -285,31 +285,31 @@ fn a_commit_that_is_refused_names_partition_and_label_and_can_be_repeated() {
         let first = written(&store, &plan, 0, &one).await.unwrap();
         let again = written(&store, &plan, 1, &one).await.unwrap();
         let third = written(&store, &plan, 2, &three).await.unwrap();
-        let said = |result: tetrys::Result<Table>| {
+        let error_text = |result: tetrys::Result<Table>| {
             let error = result.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
             error.to_string()
         };
-        let missing = said(plan.commit(&store, Some(vec![first.clone()])).await);
+        let missing = error_text(plan.commit(&store, Some(vec![first.clone()])).await);
         assert!(missing.contains("no receipt for partition 1 (`b.zarr`), partition 2 (`c.zarr`), of 3"), "{missing}");
         // Rows of one sequence in neighbouring partitions, and in others.
-        let text = said(plan.commit(&store, Some(vec![first.clone(), again.clone(), third.clone()])).await);
+        let text = error_text(plan.commit(&store, Some(vec![first.clone(), again.clone(), third.clone()])).await);
         let both = "partition 1 (`b.zarr`): its first rows continue the last sequence of partition 0 (`a.zarr`)";
         assert!(text.contains("partition 1 (`b.zarr`)"), "{text}");
         let later = written(&store, &plan, 1, &joined(&[two.clone(), one.clone()])).await.unwrap();
-        let text = said(plan.commit(&store, Some(vec![first.clone(), later, third.clone()])).await);
+        let text = error_text(plan.commit(&store, Some(vec![first.clone(), later, third.clone()])).await);
         assert!(text.contains("partition 1 (`b.zarr`): row 12: sequence log=`x-0` appears again"), "{text}");
         let continued = rows(&mut rng, "x", 1, 12).slice(6, 6);
         let continued = written(&store, &plan, 1, &continued).await.unwrap();
-        let text = said(plan.commit(&store, Some(vec![first.clone(), continued, third.clone()])).await);
+        let text = error_text(plan.commit(&store, Some(vec![first.clone(), continued, third.clone()])).await);
         assert!(text.contains(both), "{text}");
         // A receipt of another session, and two different ones of one partition.
         let (_, other) = planned("other", &["a.zarr"]).await;
         let other_store = Store::open("memory://sessions/other").unwrap();
         let foreign = Receipt { session: other.session(), ..first.clone() };
-        let text = said(plan.commit(&store, Some(vec![foreign])).await);
+        let text = error_text(plan.commit(&store, Some(vec![foreign])).await);
         assert!(text.contains("receipt of partition 0 (`a.zarr`) is of session"), "{text}");
-        let text = said(plan.commit(&store, Some(vec![first.clone(), again.clone(), Receipt { rows: 9, ..again }])).await);
+        let text = error_text(plan.commit(&store, Some(vec![first.clone(), again.clone(), Receipt { rows: 9, ..again }])).await);
         assert!(text.contains("two different receipts for partition 1 (`b.zarr`)"), "{text}");
         assert!(Table::open_in(store.clone()).await.is_err());
         drop(other_store);

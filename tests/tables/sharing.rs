@@ -62,9 +62,9 @@ fn wide(seed: u64) -> (Schema, RecordBatch) {
 /// Returns the rows with new pictures in some of them.
 fn repainted(batch: &RecordBatch, seed: u64, changed: impl Fn(usize) -> bool) -> RecordBatch {
     let mut rng = Rng(seed);
-    let held = batch.column_by_name("camera.jpeg").unwrap();
-    let held = held.as_any().downcast_ref::<LargeBinaryArray>().unwrap();
-    let paint = |row| if changed(row) { rng.bytes(2_000) } else { held.value(row).to_vec() };
+    let column = batch.column_by_name("camera.jpeg").unwrap();
+    let column = column.as_any().downcast_ref::<LargeBinaryArray>().unwrap();
+    let paint = |row| if changed(row) { rng.bytes(2_000) } else { column.value(row).to_vec() };
     let jpegs: Vec<Vec<u8>> = (0..batch.num_rows()).map(paint).collect();
     let mut columns = batch.columns().to_vec();
     columns[2] = Arc::new(LargeBinaryArray::from_iter_values(jpegs));

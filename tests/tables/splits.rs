@@ -266,15 +266,15 @@ fn an_index_has_ranges_of_rows_if_they_are_in_the_order_of_one_table() {
             assert_eq!(found.iter().cloned().flatten().collect::<Vec<_>>(), numbers);
             assert!(found.windows(2).all(|pair| pair[0].end < pair[1].start), "{found:?}");
         }
-        let said = |error: tetrys::Error| (error.kind(), error.to_string().contains("save it as a view"));
+        let kind_and_hint = |error: tetrys::Error| (error.kind(), error.to_string().contains("save it as a view"));
         let turned = index.sort(["time"], true).unwrap();
         // There are at most four logs, so one of them has two times.
         if table.rows() > 4 {
-            assert_eq!(said(turned.row_ranges(&table).unwrap_err()), (ErrorKind::Invalid, true));
+            assert_eq!(kind_and_hint(turned.row_ranges(&table).unwrap_err()), (ErrorKind::Invalid, true));
         }
         assert_eq!(index.row_ranges(&other).unwrap_err().kind(), ErrorKind::NotFound);
         let both = tetrys::Index::concat([&index, &other.index().await.unwrap()]).unwrap();
-        assert_eq!(said(both.only_table().unwrap_err()), (ErrorKind::Invalid, true));
+        assert_eq!(kind_and_hint(both.only_table().unwrap_err()), (ErrorKind::Invalid, true));
     });
 }
 

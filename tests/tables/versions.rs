@@ -261,11 +261,11 @@ fn some_rows_of_a_group_are_patched_by_key() {
         ])
         .unwrap();
         let second = first.patch(&["log", "time"], &patch, options()).await.unwrap();
-        let held = rows.column_by_name("labels.note").unwrap();
-        let held = held.as_any().downcast_ref::<LargeStringArray>().unwrap();
+        let column = rows.column_by_name("labels.note").unwrap();
+        let column = column.as_any().downcast_ref::<LargeStringArray>().unwrap();
         let wanted = (0..20_u64).map(|row| match changed.iter().position(|changed| *changed == row) {
             Some(place) => Some(notes[place].to_owned()),
-            None => arrow_array::Array::is_valid(held, row as usize).then(|| held.value(row as usize).to_owned()),
+            None => arrow_array::Array::is_valid(column, row as usize).then(|| column.value(row as usize).to_owned()),
         });
         assert_reads(&second, &with_column(&rows, "labels.note", Arc::new(wanted.collect::<LargeStringArray>()))).await;
         for (before, after) in first.manifest().segments.iter().zip(&second.manifest().segments) {
@@ -314,7 +314,7 @@ fn names_properties_and_tags_change_without_payload() {
         let id = |table: &Table| table.schema().column_named("lidar.points").unwrap().id;
         assert!(id(&fifth) > id(&first), "ids are never used again");
         assert_eq!(chunks(&fifth).await.len(), chunks(&first).await.len());
-        for (edit, said) in [
+        for (edit, expected) in [
             (first.edit().tag("7", 1), "not digits alone"),
             (first.edit().tag("far", 9), "the table has 1 to 1"),
             (first.edit().untag("gone"), "no tag `gone`"),
@@ -322,7 +322,7 @@ fn names_properties_and_tags_change_without_payload() {
             (first.edit().rename_column("log", "time"), "appears twice"),
         ] {
             let error = edit.commit().await.unwrap_err();
-            assert!(error.to_string().contains(said), "{error}: expected {said}");
+            assert!(error.to_string().contains(expected), "{error}: expected {expected}");
         }
     });
 }
@@ -518,9 +518,9 @@ fn every_version_of_a_long_history_reads_as_it_was() {
                         continue;
                     }
                     let values = (0..newest.rows() as usize).map(|_| rng.below(9) as u32).collect::<Vec<_>>();
-                    let held = rows.column_by_name("labels.count").unwrap();
-                    let held = held.as_any().downcast_ref::<UInt32Array>().unwrap();
-                    let valid = |row: usize| arrow_array::Array::is_valid(held, row).then(|| held.value(row));
+                    let column = rows.column_by_name("labels.count").unwrap();
+                    let column = column.as_any().downcast_ref::<UInt32Array>().unwrap();
+                    let valid = |row: usize| arrow_array::Array::is_valid(column, row).then(|| column.value(row));
                     let wanted: UInt32Array = (0..newest.rows())
                         .map(|row| if some.contains(&row) { Some(values[row as usize]) } else { valid(row as usize) })
                         .collect();
@@ -619,8 +619,8 @@ fn a_change_that_fails_at_any_operation_leaves_a_whole_version() {
                 }
                 // Without the listing that settles the claim, the change may be in the table and is not called done.
                 let is_unknown = made.as_ref().is_err_and(|error| error.kind() == ErrorKind::OutcomeUnknown);
-                let is_told = made.is_ok() == (newest.version() == 2) || (is_unknown && newest.version() == 2);
-                assert!(is_told, "{change}, operation {fail_at}: version {}, {made:?}", newest.version());
+                let is_reported = made.is_ok() == (newest.version() == 2) || (is_unknown && newest.version() == 2);
+                assert!(is_reported, "{change}, operation {fail_at}: version {}, {made:?}", newest.version());
                 failed += u64::from(made.is_err());
                 if hooked.operations() <= fail_at {
                     break;

@@ -627,10 +627,10 @@ fn damaged_and_forged_views_are_refused() {
         (&|json| json["schema"]["sequence_by"] = serde_json::json!([0]), "sequences of its own"),
         (&|json| json["view"]["sources"][1]["lists"] = other.clone(), "is missing"),
     ];
-    for (edit, said) in cases {
+    for (edit, expected) in cases {
         let error = sealed(edit).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-        assert!(error.to_string().contains(said), "{error}: expected {said}");
+        assert!(error.to_string().contains(expected), "{error}: expected {expected}");
     }
     // Every member gets extreme values. The view is refused, or reads the same rows.
     let json: Value = serde_json::from_slice(&bytes).unwrap();
@@ -752,11 +752,11 @@ fn splits_are_by_key_and_stable_under_appends() {
     let sizes: Vec<usize> = after.iter().map(|(_, logs)| logs.len() / 3).collect();
     assert!((280..=360).contains(&sizes[0]) && (20..=60).contains(&sizes[1]), "{sizes:?}");
     // The parts of these logs must never change in any later build.
-    let place = |log: &str| after.iter().find(|(_, logs)| logs.iter().any(|held| held == log)).unwrap().0.as_str();
+    let place = |log: &str| after.iter().find(|(_, logs)| logs.iter().any(|existing| existing == log)).unwrap().0.as_str();
     assert_eq!(["log-0", "log-1", "log-2", "log-3", "log-4", "log-5"].map(place), PLACES);
     assert_ne!(split("salted", &all, "again"), after);
     let a = index(&table_in(folder.path(), "a", &few));
-    for (keys, shares, said) in [
+    for (keys, shares, expected) in [
         (vec!["lg"], vec![("a", 1.0)], "no column `lg`; there are: log"),
         (vec![], vec![("a", 1.0)], "no key to split by"),
         (vec!["log"], vec![("a", 0.9), ("b", 0.2)], "add up to at most 1"),
@@ -771,8 +771,8 @@ fn splits_are_by_key_and_stable_under_appends() {
         (vec!["log"], vec![("", 0.5)], "part ``: expected"),
     ] {
         let error = a.split(keys, shares, "").unwrap_err();
-        assert!(error.kind() == ErrorKind::Invalid || said.starts_with("no column"), "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.kind() == ErrorKind::Invalid || expected.starts_with("no column"), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
     assert_eq!(a.split(["log"], [("half", 0.5)], "").unwrap()[0].1.len() / 3, HALF);
 }

@@ -89,7 +89,7 @@ fn short(table: &Table) -> Value {
 /// Lists the tables that use this one.
 pub(crate) async fn users(table: &Table) -> Result<Value> {
     let users = table.storage().users().await?;
-    let said: Vec<Value> = users
+    let json: Vec<Value> = users
         .iter()
         .rev()
         .take(MOST)
@@ -100,13 +100,13 @@ pub(crate) async fn users(table: &Table) -> Result<Value> {
             })
         })
         .collect();
-    Ok(json!({"users": said, "count": users.len()}))
+    Ok(json!({"users": json, "count": users.len()}))
 }
 
 /// Lists the newest versions.
 pub(crate) async fn versions(table: &Table) -> Result<Value> {
     let (versions, has_older) = table.versions().recent(MOST).await?;
-    let said: Vec<Value> = versions
+    let json: Vec<Value> = versions
         .iter()
         .map(|version| {
             json!({
@@ -116,5 +116,5 @@ pub(crate) async fn versions(table: &Table) -> Result<Value> {
             })
         })
         .collect();
-    Ok(json!({"versions": said, "has_older": has_older}))
+    Ok(json!({"versions": json, "has_older": has_older}))
 }

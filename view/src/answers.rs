@@ -45,7 +45,7 @@ const INTERVAL: Duration = Duration::from_millis(120);
 /// Reads that run at the same time.
 const READS: usize = 4;
 /// Bytes of answers that are in memory, from before they are read until their readers have taken them.
-const HELD: u64 = 4 * MOST_BYTES;
+const MAX_ANSWER_BYTES: u64 = 4 * MOST_BYTES;
 /// Bytes of a permit for answers in memory.
 const UNIT: u64 = 1 << 10;
 /// Bytes of an answer that are handed to the connection at once. Those behind them are held until the reader has taken these.
@@ -60,7 +60,7 @@ pub(crate) struct Answers {
     /// Selections and summaries run one at a time.
     queries: Arc<Semaphore>,
     reads: Arc<Semaphore>,
-    held: Arc<Semaphore>,
+    answer_bytes: Arc<Semaphore>,
 }
 
 /// An answer to a request for data.
@@ -135,9 +135,9 @@ impl Answer {
         let mut message = error.to_string();
         let mut cause = std::error::Error::source(error);
         while let Some(because) = cause {
-            let said = because.to_string();
-            if !message.contains(&said) {
-                message = format!("{message}: {said}");
+            let error_text = because.to_string();
+            if !message.contains(&error_text) {
+                message = format!("{message}: {error_text}");
             }
             cause = because.source();
         }
@@ -151,7 +151,7 @@ impl Answers {
             sources: sources.into_iter().map(Arc::new).collect(),
             queries: Arc::new(Semaphore::new(1)),
             reads: Arc::new(Semaphore::new(READS)),
-            held: Arc::new(Semaphore::new((HELD / UNIT) as usize)),
+            answer_bytes: Arc::new(Semaphore::new((MAX_ANSWER_BYTES / UNIT) as usize)),
         }
     }
 
@@ -179,7 +179,7 @@ impl Answers {
 
     /// Waits until the largest answer has room in memory.
     async fn room(&self) -> Result<OwnedSemaphorePermit> {
-        acquired(Arc::clone(&self.held).acquire_many_owned((MOST_BYTES / UNIT) as u32).await)
+        acquired(Arc::clone(&self.answer_bytes).acquire_many_owned((MOST_BYTES / UNIT) as u32).await)
     }
 
     /// Waits until this request may read.
@@ -195,11 +195,11 @@ impl Answers {
 
     async fn tables(&self, query: &str) -> Result<Answer> {
         Asked::parse(query, &[])?;
-        let mut said = Vec::new();
+        let mut parts = Vec::new();
         for source in &self.sources {
-            said.push(source.described().await?);
+            parts.push(source.described().await?);
         }
-        Ok(Answer::json(StatusCode::OK, &json!({"tables": said, "format": env!("CARGO_PKG_VERSION")})))
+        Ok(Answer::json(StatusCode::OK, &json!({"tables": parts, "format": env!("CARGO_PKG_VERSION")})))
     }
 
     /// Returns the rows of a choice: those that are kept, or new ones when it is their turn.
@@ -290,11 +290,11 @@ impl Answers {
         let (room, turn) = (self.room().await?, self.read_turn().await?);
         let start = Instant::now();
         let index = source.take(&[row], Some(&turn)).await?;
-        let mut said = scene.row(SceneRow { before, after, ..SceneRow::new(row, &index) }).await?;
-        if let Some(read) = said.get_mut("read").and_then(Value::as_object_mut) {
+        let mut answer = scene.row(SceneRow { before, after, ..SceneRow::new(row, &index) }).await?;
+        if let Some(read) = answer.get_mut("read").and_then(Value::as_object_mut) {
             read.insert("ms".to_owned(), json!(start.elapsed().as_secs_f64() * 1e3));
         }
-        sent_json(said, &turn, room).await
+        sent_json(answer, &turn, room).await
     }
 
     /// Answers with the ground around a place.
@@ -303,8 +303,8 @@ impl Answers {
         let source = self.source(&asked)?;
         let (scene, around) = (scene_of(source)?, Ground::of(&asked)?);
         let (room, turn) = (self.room().await?, self.read_turn().await?);
-        let said = scene.ground(around).await?;
-        sent_json(said, &turn, room).await
+        let answer = scene.ground(around).await?;
+        sent_json(answer, &turn, room).await
     }
 
     async fn about(&self, query: &str) -> Result<Answer> {
@@ -361,13 +361,13 @@ impl Answers {
                 })
             }
         };
-        let said = json!({
+        let answer = json!({
             "holders": holders.iter().map(|table| json!({"url": table.url(), "version": table.version()})).collect::<Vec<_>>(),
             "holder": number,
             "layout": storage::layout(holder, start..end, cells, read.as_ref()).await?,
             "read": read.as_ref().map(storage::read),
         });
-        Ok(Answer::json(StatusCode::OK, &said))
+        Ok(Answer::json(StatusCode::OK, &answer))
     }
 
     /// Answers with the values of columns at rows that are spread over a range: as many as asked for, or as may be read.
@@ -418,11 +418,11 @@ impl Answers {
     async fn copies(&self, query: &str) -> Result<Answer> {
         let asked = Asked::parse(query, &known(&["table"]))?;
         let (source, choice) = (self.source(&asked)?, asked.choice()?);
-        let said = match source.url() {
+        let answer = match source.url() {
             Some(url) => copies(&url, &choice, source.take(&[], None).await?.schema_ref()),
             None => Value::Null,
         };
-        Ok(Answer::json(StatusCode::OK, &said))
+        Ok(Answer::json(StatusCode::OK, &answer))
     }
 
     /// Answers with summaries of all index columns: a line of JSON whenever more rows are counted.
@@ -437,8 +437,8 @@ impl Answers {
             tokio::select! {
                 () = send.closed() => {}
                 done = summarise => if let Err(error) = done {
-                    let said = json!({"error": {"kind": format!("{:?}", error.kind()), "message": error.to_string()}});
-                    let _ = send.send(line(&said)).await;
+                    let answer = json!({"error": {"kind": format!("{:?}", error.kind()), "message": error.to_string()}});
+                    let _ = send.send(line(&answer)).await;
                 }
             }
         });
@@ -456,8 +456,8 @@ async fn summarise(source: &Source, selected: &Selected, queries: &Arc<Semaphore
         rows.sort_unstable();
         rows
     });
-    let (mut done, mut told) = (0, None::<Instant>);
-    while done < selected.count || told.is_none() {
+    let (mut done, mut sent_at) = (0, None::<Instant>);
+    while done < selected.count || sent_at.is_none() {
         let end = (done + if done == 0 { FIRST_PART } else { PART }).min(selected.count);
         {
             let turn = acquired(Arc::clone(queries).acquire_owned().await).map(Arc::new)?;
@@ -469,8 +469,8 @@ async fn summarise(source: &Source, selected: &Selected, queries: &Arc<Semaphore
             heads = on_blocking_thread(Some(&turn), move |_| Ok(counted(heads, &batches))).await?;
         }
         done = end;
-        if done == selected.count || told.is_none_or(|told| told.elapsed() >= INTERVAL) {
-            told = Some(Instant::now());
+        if done == selected.count || sent_at.is_none_or(|sent_at| sent_at.elapsed() >= INTERVAL) {
+            sent_at = Some(Instant::now());
             let columns: Map<String, Value> =
                 schema.fields().iter().zip(&heads).map(|(field, head)| (field.name().clone(), head.json())).collect();
             if send.send(line(&json!({"done": done, "of": selected.count, "columns": columns}))).await.is_err() {
@@ -579,8 +579,8 @@ fn sent(bytes: Vec<u8>, mut room: OwnedSemaphorePermit) -> Result<Answer> {
 ///
 /// # Errors
 /// - `Invalid`: it is larger than an answer may be.
-async fn sent_json(said: Value, turn: &Turn, room: OwnedSemaphorePermit) -> Result<Answer> {
-    let bytes = on_blocking_thread(Some(turn), move |_| Ok(said.to_string().into_bytes())).await?;
+async fn sent_json(json: Value, turn: &Turn, room: OwnedSemaphorePermit) -> Result<Answer> {
+    let bytes = on_blocking_thread(Some(turn), move |_| Ok(json.to_string().into_bytes())).await?;
     match bytes.len() as u64 {
         len if len > MOST_BYTES => Err(wire::too_large("the picture of this row", len)),
         _ => Ok(Answer { media_type: "application/json", ..sent(bytes, room)? }),
@@ -594,22 +594,22 @@ mod tests {
 
     #[test]
     fn an_answer_keeps_its_room_until_its_last_bytes_are_taken() {
-        let held = Arc::new(Semaphore::new(1_000));
-        let room = Arc::clone(&held).try_acquire_many_owned(900).unwrap();
+        let semaphore = Arc::new(Semaphore::new(1_000));
+        let room = Arc::clone(&semaphore).try_acquire_many_owned(900).unwrap();
         let bytes: Vec<u8> = (0..150_000_u32).map(|place| place as u8).collect();
         let mut body = sent(bytes.clone(), room).unwrap().body;
-        assert_eq!(held.available_permits(), 1_000 - 147, "what it does not take is free");
+        assert_eq!(semaphore.available_permits(), 1_000 - 147, "what it does not take is free");
         let (mut context, mut found) = (Context::from_waker(std::task::Waker::noop()), Vec::new());
         while !body.is_end_stream() {
             let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut context) else { panic!("no frame") };
             let part = frame.into_data().unwrap();
             assert!(!part.is_empty() && part.len() <= FRAME, "{} bytes at once", part.len());
-            assert_eq!(held.available_permits(), 1_000 - 147);
+            assert_eq!(semaphore.available_permits(), 1_000 - 147);
             found.extend_from_slice(&part);
         }
         assert_eq!(found, bytes);
         drop(body);
-        assert_eq!(held.available_permits(), 1_000);
+        assert_eq!(semaphore.available_permits(), 1_000);
     }
 
     #[test]

@@ -142,9 +142,9 @@ mod tests {
     #[test]
     fn names_with_a_meaning_elsewhere_are_written_around() {
         let choice = Choice { sort: Some(("a,b".to_owned(), false)), only: None, conditions: Vec::new() };
-        let said = copies("t@1", &choice, &index(&["row", "row_", "a,b"]));
-        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t ORDER BY \"a,b\" ASC NULLS FIRST, row__' --csv\n");
-        assert_eq!(said["view"], Value::Null);
+        let lines = copies("t@1", &choice, &index(&["row", "row_", "a,b"]));
+        assert_eq!(lines["command"], "tetrys query t@1 'SELECT * FROM t ORDER BY \"a,b\" ASC NULLS FIRST, row__' --csv\n");
+        assert_eq!(lines["view"], Value::Null);
         let choice = Choice { conditions: vec!["-a > 3".to_owned()], ..Choice::default() };
         assert_eq!(copies("t@1", &choice, &index(&["a"]))["view"], "tetrys select t@1 --where='-a > 3' --out NAME\n");
     }
@@ -156,49 +156,49 @@ mod tests {
             sort: Some(("ego speed".to_owned(), true)),
             only: None,
         };
-        let said = copies("/data/my drives@3", &choice, &index(&["ego speed"]));
+        let lines = copies("/data/my drives@3", &choice, &index(&["ego speed"]));
         assert_eq!(
-            said["python"],
+            lines["python"],
             "import tetrys as tt\n\nindex = tt.read_index(\"/data/my drives@3\", where=\"(speed > 3) AND (host = 'it''s')\")\n\
              index = index.sort(\"ego speed\", descending=True)\nloader = tt.row_loader(index)\n"
         );
         assert_eq!(
-            said["rust"],
+            lines["rust"],
             "let table = tetrys::Table::open(\"/data/my drives@3\").await?;\n\
              let index = table.index().filter_sql(\"(speed > 3) AND (host = 'it''s')\").await?;\n\
              let index = index.sort([\"ego speed\"], true)?;\nlet loader = tetrys::RowLoader::new(&index)?;\n"
         );
         assert_eq!(
-            said["command"],
+            lines["command"],
             "tetrys query '/data/my drives@3' 'SELECT * FROM t WHERE (speed > 3) AND (host = '\\''it'\\'''\\''s'\\'') \
              ORDER BY \"ego speed\" DESC NULLS FIRST, row' --csv\n"
         );
         assert_eq!(
-            said["view"],
+            lines["view"],
             "tetrys select '/data/my drives@3' --where='(speed > 3) AND (host = '\\''it'\\'''\\''s'\\'')' --sort='ego speed' --descending --out NAME\n"
         );
     }
 
     #[test]
     fn rows_by_number_and_everything_are_written() {
-        let said = copies("t@1", &Choice { only: Some(vec![3, 9]), ..Choice::default() }, &index(&[]));
+        let lines = copies("t@1", &Choice { only: Some(vec![3, 9]), ..Choice::default() }, &index(&[]));
         assert_eq!(
-            said["python"],
+            lines["python"],
             "import tetrys as tt\n\nindex = tt.read_index(\"t@1\")[[3, 9]]\nloader = tt.row_loader(index)\n"
         );
-        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t WHERE row IN (3, 9)' --csv\n");
-        assert_eq!(said["view"], Value::Null);
+        assert_eq!(lines["command"], "tetrys query t@1 'SELECT * FROM t WHERE row IN (3, 9)' --csv\n");
+        assert_eq!(lines["view"], Value::Null);
         let choice = Choice { only: Some(vec![3]), conditions: vec!["a = 'x\0'".to_owned()], sort: None };
-        let said = copies("t@1", &choice, &index(&["row"]));
+        let lines = copies("t@1", &choice, &index(&["row"]));
         assert_eq!(
-            said["python"],
+            lines["python"],
             "import tetrys as tt\n\nindex = tt.read_index(\"t@1\")\n\
              index = index.with_frame(index.to_polars().with_row_index(\"row_\"))\n\
              index = index.sql(\"SELECT * FROM t WHERE (row_ IN (3)) AND (a = 'x\\u0000')\")\nloader = tt.row_loader(index)\n"
         );
-        assert_eq!((&said["command"], &said["view"]), (&Value::Null, &Value::Null), "no argument has a character 0");
-        let said = copies("t@1", &Choice::default(), &index(&[]));
-        assert_eq!(said["command"], "tetrys query t@1 'SELECT * FROM t' --csv\n");
-        assert_eq!(said["view"], "tetrys select t@1 --out NAME\n");
+        assert_eq!((&lines["command"], &lines["view"]), (&Value::Null, &Value::Null), "no argument has a character 0");
+        let lines = copies("t@1", &Choice::default(), &index(&[]));
+        assert_eq!(lines["command"], "tetrys query t@1 'SELECT * FROM t' --csv\n");
+        assert_eq!(lines["view"], "tetrys select t@1 --out NAME\n");
     }
 }

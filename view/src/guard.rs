@@ -95,9 +95,9 @@ impl Guard {
                 "Sec-Fetch-Site: expected same-origin: only the page of this server gets data",
             ));
         }
-        let said = headers.get_all(AUTHORIZATION).iter().collect::<Vec<_>>();
-        let token = match said.as_slice() {
-            [said] => said.as_bytes().strip_prefix(b"Bearer "),
+        let headers_found = headers.get_all(AUTHORIZATION).iter().collect::<Vec<_>>();
+        let token = match headers_found.as_slice() {
+            [headers_found] => headers_found.as_bytes().strip_prefix(b"Bearer "),
             _ => None,
         };
         match token {
@@ -212,8 +212,8 @@ mod tests {
         }
         assert_eq!(checked(&[local, token]), Err(403));
         assert_eq!(checked(&[local, here, here, token]), Err(403));
-        for said in ["Bearer", "Bearer ", "Bearer secre", "Bearer secret2", "bearer secret", "Basic secret", "secret"] {
-            assert_eq!(checked(&[local, here, ("authorization", said)]), Err(401), "{said}");
+        for header in ["Bearer", "Bearer ", "Bearer secre", "Bearer secret2", "bearer secret", "Basic secret", "secret"] {
+            assert_eq!(checked(&[local, here, ("authorization", header)]), Err(401), "{header}");
         }
         assert_eq!(checked(&[local, here]), Err(401));
         assert_eq!(checked(&[local, here, token, token]), Err(401));

@@ -120,7 +120,7 @@ impl Head {
     /// Returns what the page gets. Whole numbers are texts, since those of JSON are exact up to 53 bits alone.
     pub(crate) fn json(&self) -> Value {
         let (rows, nulls) = (self.rows, self.nulls);
-        let mut said = match &self.values {
+        let mut rendered = match &self.values {
             Values::Whole(whole) => whole.json(),
             Values::Float(float) => float.json(),
             Values::Bool { no, yes } => {
@@ -132,10 +132,10 @@ impl Head {
             Values::Text(texts) => texts.json(),
             Values::Other => json!({"kind": "other"}),
         };
-        if let Some(said) = said.as_object_mut() {
-            said.extend([("rows".to_owned(), rows.into()), ("nulls".to_owned(), nulls.into())]);
+        if let Some(rendered) = rendered.as_object_mut() {
+            rendered.extend([("rows".to_owned(), rows.into()), ("nulls".to_owned(), nulls.into())]);
         }
-        said
+        rendered
     }
 }
 
@@ -188,10 +188,10 @@ impl Whole {
 
     fn json(&self) -> Value {
         let Some((least, most)) = self.range else { return json!({"kind": "numbers", "whole": true}) };
-        let said = |value: i128| (value + if self.is_unsigned { i128::from(SIGN) } else { 0 }).to_string();
+        let rendered = |value: i128| (value + if self.is_unsigned { i128::from(SIGN) } else { 0 }).to_string();
         json!({
-            "kind": "numbers", "whole": true, "least": said(least.into()), "most": said(most.into()), "counts": self.counts,
-            "start": said(i128::from(self.first) << self.shift), "width": (1_i128 << self.shift).to_string(),
+            "kind": "numbers", "whole": true, "least": rendered(least.into()), "most": rendered(most.into()), "counts": self.counts,
+            "start": rendered(i128::from(self.first) << self.shift), "width": (1_i128 << self.shift).to_string(),
         })
     }
 }
@@ -261,10 +261,10 @@ impl Float {
     }
 
     fn json(&self) -> Value {
-        let mut said = json!({"kind": "numbers", "whole": false, "nan": self.not_numbers, "infinite": self.infinite});
-        if let (Some((least, most)), Some(said)) = (self.range, said.as_object_mut()) {
+        let mut rendered = json!({"kind": "numbers", "whole": false, "nan": self.not_numbers, "infinite": self.infinite});
+        if let (Some((least, most)), Some(rendered)) = (self.range, rendered.as_object_mut()) {
             let width = power(self.exponent);
-            said.extend([
+            rendered.extend([
                 ("least".to_owned(), least.into()),
                 ("most".to_owned(), most.into()),
                 ("counts".to_owned(), self.counts.clone().into()),
@@ -273,7 +273,7 @@ impl Float {
                 ("width".to_owned(), width.into()),
             ]);
         }
-        said
+        rendered
     }
 }
 
@@ -391,8 +391,8 @@ mod tests {
         head.json()
     }
 
-    fn counts(said: &Value) -> Vec<u64> {
-        said["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
+    fn counts(json: &Value) -> Vec<u64> {
+        json["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
     }
 
     #[test]
@@ -438,15 +438,15 @@ mod tests {
             if case % 5 == 0 {
                 values.extend([0, (1 << 53) + 1, SIGN - 1, SIGN, u64::MAX]);
             }
-            let said = head(&[Arc::new(UInt64Array::from(values.clone()))]);
-            let number = |name: &str| said[name].as_str().unwrap().parse::<i128>().unwrap();
+            let json = head(&[Arc::new(UInt64Array::from(values.clone()))]);
+            let number = |name: &str| json[name].as_str().unwrap().parse::<i128>().unwrap();
             let ends = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
             assert_eq!((number("least"), number("most")), (ends.0.into(), ends.1.into()));
-            let (start, width, counts) = (number("start"), number("width"), counts(&said));
+            let (start, width, counts) = (number("start"), number("width"), counts(&json));
             let bin = |value: &u64| (i128::from(*value) - start).div_euclid(width);
             let expected: Vec<u64> =
                 (0..counts.len() as i128).map(|one| values.iter().filter(|value| bin(value) == one).count() as u64).collect();
-            assert_eq!((counts, start.rem_euclid(width)), (expected, 0), "case {case}: {said}");
+            assert_eq!((counts, start.rem_euclid(width)), (expected, 0), "case {case}: {json}");
         }
     }
 
@@ -499,11 +499,11 @@ mod tests {
     #[test]
     fn texts_and_booleans_are_counted() {
         let texts = LargeStringArray::from(vec![Some("b"), Some("a"), None, Some("b"), Some("")]);
-        let said = head(&[Arc::new(texts)]);
-        assert_eq!(said["values"], json!([["b", 2], ["", 1], ["a", 1]]));
-        assert_eq!((&said["distinct"], &said["nulls"], &said["range"]), (&json!(3), &json!(1), &json!(["", "b"])));
-        let said = head(&[Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]))]);
-        assert_eq!((&said["values"], &said["nulls"]), (&json!([["true", 2], ["false", 1]]), &json!(1)));
+        let json = head(&[Arc::new(texts)]);
+        assert_eq!(json["values"], json!([["b", 2], ["", 1], ["a", 1]]));
+        assert_eq!((&json["distinct"], &json["nulls"], &json["range"]), (&json!(3), &json!(1), &json!(["", "b"])));
+        let json = head(&[Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]))]);
+        assert_eq!((&json["values"], &json["nulls"]), (&json!([["true", 2], ["false", 1]]), &json!(1)));
     }
 
     #[test]
@@ -512,15 +512,15 @@ mod tests {
             LargeStringArray::from_iter_values((0..count).map(|number| format!("{number:04}{}", "x".repeat((1 << 20) - 4))))
         };
         assert_eq!(head(&[Arc::new(texts(16))])["distinct"], json!(16));
-        let said = head(&[Arc::new(texts(17))]);
-        assert_eq!((&said["distinct"], &said["values"]), (&Value::Null, &json!([])));
+        let json = head(&[Arc::new(texts(17))]);
+        assert_eq!((&json["distinct"], &json["values"]), (&Value::Null, &json!([])));
     }
 
     #[test]
     fn too_many_distinct_texts_are_said_and_not_counted() {
         let texts = LargeStringArray::from_iter_values((0..=DISTINCT).map(|number| format!("{number:06}")));
-        let said = head(&[Arc::new(texts.clone()), Arc::new(texts)]);
-        assert_eq!((&said["distinct"], &said["values"]), (&Value::Null, &json!([])));
-        assert_eq!(said["range"], json!(["000000", "010000"]));
+        let json = head(&[Arc::new(texts.clone()), Arc::new(texts)]);
+        assert_eq!((&json["distinct"], &json["values"]), (&Value::Null, &json!([])));
+        assert_eq!(json["range"], json!(["000000", "010000"]));
     }
 }

@@ -215,19 +215,19 @@ impl Source {
     pub(crate) async fn described(&self) -> Result<Value> {
         let (table, tables) = (self.table(), self.tables());
         let column_named = |name: &str| tables.iter().find_map(|table| table.schema().column_named(name));
-        let said = |name: &str, ty: Option<String>| {
+        let column_json = |name: &str, ty: Option<String>| {
             let column = column_named(name);
             let ty = ty.or_else(|| column.map(|column| column.ty.to_string()));
             json!({"name": name, "type": ty, "unit": column.and_then(unit)})
         };
         let first = self.take(&[], None).await?;
-        let index = first.schema_ref().fields().iter().map(|field| said(field.name(), Some(type_name(field.data_type()))));
+        let index = first.schema_ref().fields().iter().map(|field| column_json(field.name(), Some(type_name(field.data_type()))));
         let index: Vec<Value> = index.collect();
         let groups: Vec<Value> = match &self.kind {
             Kind::Table(table, _) => {
                 let schema = table.schema();
                 let names = |columns: &[_]| {
-                    columns.iter().filter_map(|id| schema.column(*id)).map(|column| said(&column.name, None)).collect()
+                    columns.iter().filter_map(|id| schema.column(*id)).map(|column| column_json(&column.name, None)).collect()
                 };
                 schema
                     .groups()
@@ -245,8 +245,8 @@ impl Source {
                 for name in self.loader.column_names().filter(|name| names.contains(name)) {
                     let group = group_of(&tables, name);
                     match groups.iter_mut().find(|(other, _)| *other == group) {
-                        Some((_, columns)) => columns.push(said(name, None)),
-                        None => groups.push((group, vec![said(name, None)])),
+                        Some((_, columns)) => columns.push(column_json(name, None)),
+                        None => groups.push((group, vec![column_json(name, None)])),
                     }
                 }
                 groups.into_iter().map(|(name, columns)| json!({"name": name, "columns": columns})).collect()
@@ -271,8 +271,8 @@ impl Source {
 }
 
 fn unit(column: &TableColumn) -> Option<String> {
-    let said = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
-    Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned))
+    let value = column.properties.get("unit").or_else(|| column.properties.get("units"))?;
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
 fn group_of(tables: &[&Table], column: &str) -> String {

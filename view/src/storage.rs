@@ -79,7 +79,7 @@ pub(crate) async fn layout(table: &Table, rows: Range<u64>, cells: u64, read: Op
     let seams: Vec<u64> = if is_small && seams.len() as u64 <= cells { seams.into_iter().collect() } else { Vec::new() };
     let begins: Vec<u64> = segments.iter().map(|segment| segment.rows.start).filter(|row| *row > rows.start).collect();
     let begins = if begins.len() as u64 <= cells { begins } else { Vec::new() };
-    let said = table.schema().groups().iter().zip(&bands).enumerate().map(|(number, (group, band))| {
+    let drawn = table.schema().groups().iter().zip(&bands).enumerate().map(|(number, (group, band))| {
         let bytes = table.storage().group_bytes(number);
         let lit: Vec<Value> = band.lit.iter().map(|rows| json!([rows.start, rows.end])).collect();
         json!({
@@ -93,7 +93,7 @@ pub(crate) async fn layout(table: &Table, rows: Range<u64>, cells: u64, read: Op
     Ok(json!({
         "rows": table.rows(), "start": rows.start, "end": rows.end, "level": if is_small { "blocks" } else { "segments" },
         "segments": table.storage().segment_count(), "begins": begins, "seams": seams, "owners": owners,
-        "groups": said.collect::<Vec<_>>(),
+        "groups": drawn.collect::<Vec<_>>(),
     }))
 }
 

@@ -75,7 +75,7 @@ mod tests {
             let turn: Turn = Arc::new(Arc::clone(&turns).acquire_owned().await.unwrap());
             let (begun, begins) = tokio::sync::oneshot::channel();
             let (end, ends) = mpsc::channel::<()>();
-            let (told, tells) = tokio::sync::oneshot::channel();
+            let (sender, receiver) = tokio::sync::oneshot::channel();
             let waiting = tokio::spawn(async move {
                 let work = move |stop: &Stop| {
                     stop.check()?;
@@ -83,7 +83,7 @@ mod tests {
                     while stop.check().is_ok() {
                         std::thread::yield_now();
                     }
-                    told.send(()).unwrap();
+                    sender.send(()).unwrap();
                     ends.recv().unwrap();
                     Ok(())
                 };
@@ -92,7 +92,7 @@ mod tests {
             begins.await.unwrap();
             waiting.abort();
             assert!(waiting.await.unwrap_err().is_cancelled());
-            tells.await.unwrap();
+            receiver.await.unwrap();
             assert_eq!(turns.available_permits(), 0, "the work goes on");
             end.send(()).unwrap();
             let _turn = turns.acquire().await.unwrap();

@@ -68,23 +68,23 @@ impl Cache {
         let none = || tetrys::Error::not_found("no cache is configured: set TETRYS_CACHE or pass --option cache=FOLDER");
         let cache = CacheFolder::of(&opening::options())?.ok_or_else(none)?;
         let path = cache.path().display().to_string();
-        let said = |stats: CacheStats| {
+        let stats_json = |stats: CacheStats| {
             serde_json::json!({
                 "path": path, "entries": stats.entries, "bytes": stats.bytes, "at_most": cache.at_most(), "writers": stats.writers,
             })
         };
-        let held = |stats: CacheStats| format!("{} in {}", text::bytes(stats.bytes), text::counted(stats.entries, "range"));
+        let stats_text = |stats: CacheStats| format!("{} in {}", text::bytes(stats.bytes), text::counted(stats.entries, "range"));
         match self {
             Self::Path(Path { json: true }) => write_json(out, &serde_json::json!({ "path": path }))?,
             Self::Path(Path { json: false }) => writeln!(out, "{path}")?,
-            Self::Stats(Stats { json: true }) => write_json(out, &said(cache.stats()?))?,
+            Self::Stats(Stats { json: true }) => write_json(out, &stats_json(cache.stats()?))?,
             Self::Stats(Stats { json: false }) => {
                 let stats = cache.stats()?;
                 let writers = text::counted(stats.writers, "writer");
-                writeln!(out, "{path}: {}, at most {}, {writers} now", held(stats), text::bytes(cache.at_most()))?;
+                writeln!(out, "{path}: {}, at most {}, {writers} now", stats_text(stats), text::bytes(cache.at_most()))?;
             }
-            Self::Clear(Clear { json: true }) => write_json(out, &said(cache.clear()?))?,
-            Self::Clear(Clear { json: false }) => writeln!(out, "{path}: deleted {}", held(cache.clear()?))?,
+            Self::Clear(Clear { json: true }) => write_json(out, &stats_json(cache.clear()?))?,
+            Self::Clear(Clear { json: false }) => writeln!(out, "{path}: deleted {}", stats_text(cache.clear()?))?,
         }
         Ok(Outcome::Done)
     }

@@ -128,7 +128,7 @@ impl Taken {
     }
 
     /// Prints the new version.
-    fn said(&self, out: &mut dyn Write, next: &Table) -> Result<Outcome, Failure> {
+    fn print_version(&self, out: &mut dyn Write, next: &Table) -> Result<Outcome, Failure> {
         committed(next.url(), next.version());
         let lineage = &next.lineage();
         if self.json {
@@ -177,7 +177,7 @@ impl Patch {
         let next = frame::patch(&frame, &table, &words(&self.on), &settings).await.map_err(Failure::Input)?;
         drop(bar);
         say_missing(&settings.missing_files);
-        taken.said(out, &next)
+        taken.print_version(out, &next)
     }
 }
 
@@ -192,7 +192,7 @@ impl ReplaceGroup {
         let next = frame::replace_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
         drop(bar);
         say_missing(&settings.missing_files);
-        taken.said(out, &next)
+        taken.print_version(out, &next)
     }
 }
 
@@ -207,6 +207,6 @@ impl AddGroup {
         let next = frame::add_group(&frame, &table, &group, &words(&on), &settings).await.map_err(Failure::Input)?;
         drop(bar);
         say_missing(&settings.missing_files);
-        taken.said(out, &next)
+        taken.print_version(out, &next)
     }
 }

@@ -91,9 +91,9 @@ impl Compact {
         if self.json {
             let segments = json!({"before": count(&table), "after": count(&next)});
             let added = (next.version() != table.version()).then(|| next.lineage()["bytes_added"].clone());
-            let said =
+            let output =
                 json!({"url": next.url(), "version": next.version(), "segments": segments, "runs": moved, "bytes_added": added});
-            write_json(out, &said)?;
+            write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {
@@ -141,8 +141,8 @@ impl Materialize {
             committed(next.url(), next.version());
         }
         if self.json {
-            let said = json!({"url": next.url(), "version": next.version(), "chunks_copied": chunks});
-            write_json(out, &said)?;
+            let output = json!({"url": next.url(), "version": next.version(), "chunks_copied": chunks});
+            write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {

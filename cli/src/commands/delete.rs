@@ -53,8 +53,9 @@ impl Delete {
         }
         if self.dry_run {
             if self.json {
-                let said = json!({"url": table.url(), "version": null, "rows_deleted": deleted, "rows": table.rows() - deleted});
-                write_json(out, &said)?;
+                let output =
+                    json!({"url": table.url(), "version": null, "rows_deleted": deleted, "rows": table.rows() - deleted});
+                write_json(out, &output)?;
                 return Ok(Outcome::Done);
             }
             writeln!(out, "{count} of {} would be deleted", text::count(table.rows()))?;
@@ -67,8 +68,8 @@ impl Delete {
         drop(bar);
         committed(next.url(), next.version());
         if self.json {
-            let said = json!({"url": next.url(), "version": next.version(), "rows_deleted": deleted, "rows": next.rows()});
-            write_json(out, &said)?;
+            let output = json!({"url": next.url(), "version": next.version(), "rows_deleted": deleted, "rows": next.rows()});
+            write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         writeln!(out, "{}: version {} without {count}, {} left", next.url(), next.version(), text::counted(next.rows(), "row"))?;

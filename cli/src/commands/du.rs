@@ -80,7 +80,7 @@ impl Du {
         if let Some((file, owners)) = owners {
             writeln!(out, "\n{}: version {}", file.display(), table.version())?;
             for entry in owners.entries() {
-                writeln!(out, "  {}", entry.said())?;
+                writeln!(out, "  {}", entry.describe())?;
             }
         }
         Ok(Outcome::Done)

@@ -119,10 +119,10 @@ impl EditCommand {
             committed(next.url(), next.version());
         }
         if self.json {
-            let said = serde_json::json!({
+            let output = serde_json::json!({
                 "url": next.url(), "version": next.version(), "properties": next.properties(), "tags": next.versions().tags(),
             });
-            super::write_json(out, &said)?;
+            super::write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         match next.version() == table.version() {

@@ -76,11 +76,11 @@ impl Gc {
             done(format!("{}: the garbage was collected before this error", text::printable(store.url())));
         }
         if self.json {
-            let mut said = serde_json::to_value(&plan).map_err(|error| Error::internal(error.to_string()))?;
+            let mut output = serde_json::to_value(&plan).map_err(|error| Error::internal(error.to_string()))?;
             if !self.give_up.is_empty() {
-                said["given_up"] = serde_json::json!(self.give_up);
+                output["given_up"] = serde_json::json!(self.give_up);
             }
-            write_json(out, &said)?;
+            write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         for version in &self.give_up {

@@ -63,10 +63,10 @@ impl Generate {
         let frames = u64::from(command.scenes) * u64::from(command.frames);
         if command.json {
             let seconds = started.elapsed().as_secs_f64();
-            let said = serde_json::json!({
+            let output = serde_json::json!({
                 "target": command.target.display().to_string(), "frames": frames, "scenes": command.scenes, "seconds": seconds,
             });
-            super::write_json(out, &said)?;
+            super::write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         writeln!(

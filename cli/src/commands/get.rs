@@ -69,7 +69,7 @@ impl Get {
             staging.publish()?;
             let lines: Vec<_> =
                 files.iter().map(|(name, npy)| vec![name.clone(), npy.descr.clone(), text::shape(&npy.shape)]).collect();
-            writeln!(out, "{}: {}", folder.display(), said_of(&numbers, window))?;
+            writeln!(out, "{}: {}", folder.display(), numbers_text(&numbers, window))?;
             write!(out, "{}", text::table(&["", "", ""], &lines))?;
         } else if self.json {
             // On one line, because indented tensors are mostly white space.
@@ -137,7 +137,7 @@ async fn print(
     numbers: &Numbers,
     window: bool,
 ) -> Result<(), Failure> {
-    writeln!(out, "{}", said_of(numbers, window))?;
+    writeln!(out, "{}", numbers_text(numbers, window))?;
     let Some(shown) = numbers.rows.iter().position(Option::is_some) else { return Ok(()) };
     let mut lines = Vec::new();
     for (name, ty, array) in columns(rows, types) {
@@ -169,7 +169,7 @@ async fn index_values(table: &Table, row: u64) -> Result<Vec<(String, Value)>, E
 }
 
 /// Describes the rows: `rows 110..=120, all 11 exist`.
-fn said_of(numbers: &Numbers, window: bool) -> String {
+fn numbers_text(numbers: &Numbers, window: bool) -> String {
     let there: Vec<u64> = numbers.rows.iter().flatten().copied().collect();
     let of = if numbers.of_source { " of the table behind the view" } else { "" };
     let (Some(first), Some(last)) = (there.first(), there.last()) else {

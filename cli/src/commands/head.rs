@@ -63,7 +63,7 @@ impl Head {
                 row.extend(
                     described
                         .iter()
-                        .map(|(_, ty, array)| if place < payload.len() { said(ty, array, place) } else { Value::Null }),
+                        .map(|(_, ty, array)| if place < payload.len() { json_of(ty, array, place) } else { Value::Null }),
                 );
             }
         }
@@ -120,19 +120,19 @@ fn columns<'a>(table: &'a Table, rows: &'a Rows) -> Vec<(&'a str, &'a ColumnType
 }
 
 /// Describes one value: the value itself if it is one number or text, otherwise its shape or size.
-fn said(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
+fn json_of(ty: &ColumnType, array: &ArrayRef, row: usize) -> Value {
     match (ty, Cell::of(ty, array, row)) {
         (_, None) => Value::Null,
         (ColumnType::Binary, _) => {
             let bytes = array.as_binary::<i64>().value(row);
-            let mut said = Map::from_iter([("bytes".to_owned(), Value::from(bytes.len()))]);
+            let mut entry = Map::from_iter([("bytes".to_owned(), Value::from(bytes.len()))]);
             if let Some(picture) = pictures::picture(bytes) {
-                said.insert("picture".to_owned(), picture.format.into());
+                entry.insert("picture".to_owned(), picture.format.into());
                 if let Some((width, height)) = picture.size {
-                    said.extend([("width".to_owned(), width.into()), ("height".to_owned(), height.into())]);
+                    entry.extend([("width".to_owned(), width.into()), ("height".to_owned(), height.into())]);
                 }
             }
-            said.into()
+            entry.into()
         }
         (_, Some(cell)) if cell.shape.is_empty() => cells::json(ty, array, row),
         (_, Some(cell)) => json!({"shape": cell.shape}),

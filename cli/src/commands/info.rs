@@ -133,7 +133,7 @@ async fn memory(table: &Table, json: bool, out: &mut dyn Write) -> Result<Outcom
     let categorical = table.index().categorical().await?.memory();
     let per_row = |bytes: u64| bytes as f64 / plain.rows.max(1) as f64;
     if json {
-        let said = |memory: &IndexMemory| {
+        let memory_json = |memory: &IndexMemory| {
             let columns: Vec<Value> = memory
                 .columns
                 .iter()
@@ -149,10 +149,10 @@ async fn memory(table: &Table, json: bool, out: &mut dyn Write) -> Result<Outcom
                 "columns": columns,
             })
         };
-        let (plain_said, categorical) = (said(&plain), said(&categorical));
+        let (plain_json, categorical) = (memory_json(&plain), memory_json(&categorical));
         write_json(
             out,
-            &json!({"url": table.url(), "version": table.version(), "rows": plain.rows, "index": plain_said, "categorical": categorical}),
+            &json!({"url": table.url(), "version": table.version(), "rows": plain.rows, "index": plain_json, "categorical": categorical}),
         )?;
         return Ok(Outcome::Done);
     }
@@ -169,8 +169,8 @@ async fn memory(table: &Table, json: bool, out: &mut dyn Write) -> Result<Outcom
     let mut rows: Vec<_> = columns.map(|(a, b)| row(&a.name, &a.r#type, [a.bytes, b.bytes])).collect();
     rows.push(row("locators", "", [plain.locator_bytes, categorical.locator_bytes]));
     rows.push(row("all", "", [plain.bytes(), categorical.bytes()]));
-    let rows_said = text::counted(plain.rows, "row");
-    writeln!(out, "{} version {}: the index of {rows_said} in memory", table.url(), table.version())?;
+    let row_count = text::counted(plain.rows, "row");
+    writeln!(out, "{} version {}: the index of {row_count} in memory", table.url(), table.version())?;
     write!(out, "{}", text::table(&["column", "type", ">bytes per row", ">if categorical", ">bytes"], &rows))?;
     Ok(Outcome::Done)
 }

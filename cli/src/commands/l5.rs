@@ -124,11 +124,11 @@ impl Show {
         write_png(&self.png, &pixels, u32::from(self.size))?;
         let future = batch.samples.target_availabilities.iter().filter(|available| **available > 0.0).count();
         if self.json {
-            let said = json!({
+            let output = json!({
                 "png": self.png.display().to_string(), "frame": self.frame, "scene": scene, "frame_in_scene": number,
                 "agents": agents.track_ids.len(), "traffic_light_faces": faces.statuses.len(), "future_frames": future,
             });
-            super::write_json(out, &said)?;
+            super::write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         writeln!(

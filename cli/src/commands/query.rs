@@ -112,9 +112,9 @@ pub(super) async fn rows_where(table: &Table, condition: &str) -> Result<Vec<u64
 }
 
 /// Returns the error of a query with a hint about what was probably meant.
-fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
-    let said = said.strip_prefix(&format!("`{sql}`: ")).unwrap_or(said);
-    let missing = said.split_once("unable to find column").and_then(|(_, said)| said.split(['"', '\'', '`']).nth(1));
+fn explained(message: &str, sql: &str, table: &Table, index: &Index) -> Error {
+    let message = message.strip_prefix(&format!("`{sql}`: ")).unwrap_or(message);
+    let missing = message.split_once("unable to find column").and_then(|(_, message)| message.split(['"', '\'', '`']).nth(1));
     let hint = match missing {
         Some(column) if table.schema().column_named(column).is_some() => {
             format!("`{column}` is a column of a group, which SQL does not read; read it with `tetrys get`")
@@ -124,7 +124,7 @@ fn explained(said: &str, sql: &str, table: &Table, index: &Index) -> Error {
             columns => format!("the index is called t; {columns}"),
         },
     };
-    Error::invalid(format!("query: {said}\n  hint: {hint}"))
+    Error::invalid(format!("query: {message}\n  hint: {hint}"))
 }
 
 /// Converts a polars value to JSON.

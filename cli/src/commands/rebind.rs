@@ -36,8 +36,8 @@ impl Rebind {
         let stores = table.storage().owners();
         opening::say_what_to_allow(table.url(), &table.must_allow().await);
         if self.json {
-            let said = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});
-            write_json(out, &said)?;
+            let output = serde_json::json!({"url": table.url(), "version": table.version(), "stores": stores});
+            write_json(out, &output)?;
             return Ok(Outcome::Done);
         }
         writeln!(out, "{} version {} now looks for", table.url(), table.version())?;

@@ -62,7 +62,7 @@ impl SchemaCommand {
         }
         let mut lines = vec![vec!["index".to_owned()]];
         let line =
-            |column: &&Column| vec![format!("  {}", text::printable(&column.name)), column.ty.to_string(), said_of(column)];
+            |column: &&Column| vec![format!("  {}", text::printable(&column.name)), column.ty.to_string(), column_text(column)];
         lines.extend(index.iter().map(line));
         for (name, columns) in &members {
             lines.push(vec![format!("group {}", text::printable(name))]);
@@ -84,18 +84,18 @@ const SHOWN: usize = 100;
 
 /// Returns one line for each property of a table.
 pub(super) fn properties_text(properties: &BTreeMap<String, Value>) -> String {
-    let said = |value: &Value| {
-        let said = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let value_text = |value: &Value| {
+        let value_text = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         // A property may hold a whole document; --json prints it in full.
-        if said.chars().count() > SHOWN { said.chars().take(SHOWN).chain("..".chars()).collect() } else { said }
+        if value_text.chars().count() > SHOWN { value_text.chars().take(SHOWN).chain("..".chars()).collect() } else { value_text }
     };
     let lines: Vec<_> =
-        properties.iter().map(|(key, value)| vec!["property".to_owned(), text::printable(key), said(value)]).collect();
+        properties.iter().map(|(key, value)| vec!["property".to_owned(), text::printable(key), value_text(value)]).collect();
     text::table(&["", "", ""], &lines)
 }
 
 /// Returns the description of a column or, without one, all its properties.
-fn said_of(column: &Column) -> String {
+fn column_text(column: &Column) -> String {
     let text = match column.properties.get("description").and_then(Value::as_str) {
         Some(description) => description.to_owned(),
         None => column.properties.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),

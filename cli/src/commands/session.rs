@@ -18,7 +18,7 @@ use tetrys::{
 };
 
 use super::{
-    ingest::{Choices, Kind, Writing, json_of, said_of, say_left_out, say_missing},
+    ingest::{Choices, Kind, Writing, json_of, say_left_out, say_missing, table_text},
     write_json,
 };
 use crate::{
@@ -306,7 +306,7 @@ impl Commit {
             write_json(out, &json_of(&table))?;
             return Ok(Outcome::Done);
         }
-        writeln!(out, "{}", said_of(&table))?;
+        writeln!(out, "{}", table_text(&table))?;
         Ok(Outcome::Done)
     }
 }

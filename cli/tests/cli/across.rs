@@ -143,11 +143,11 @@ fn the_commands_of_the_chapter_do_what_it_says() {
     let mut scripts = 0;
     for (number, (language, script)) in blocks.iter().enumerate().filter(|(_, (language, _))| language == "sh") {
         let ran = lab.script(script);
-        let told = format!("{}{}", ran.err, ran.out);
-        assert_eq!(ran.code, 0, "{language}: {script}{told}");
+        let output = format!("{}{}", ran.err, ran.out);
+        assert_eq!(ran.code, 0, "{language}: {script}{output}");
         if let Some((_, expected)) = blocks.get(number + 1).filter(|(language, _)| language == "text") {
             for line in expected.lines() {
-                assert!(told.contains(line), "{script}: expected `{line}` in\n{told}");
+                assert!(output.contains(line), "{script}: expected `{line}` in\n{output}");
             }
         }
         // Removes the configuration file of a script, so that each script allows its own references.
@@ -172,15 +172,15 @@ fn a_view_across_stores_is_refused_with_the_flag_that_opens_it_in_every_reading_
     ];
     for command in commands {
         let refused = lab.run(command);
-        let told = format!("{}{}", refused.out, refused.err);
-        assert_ne!(refused.code, 0, "{command}: {told}");
-        assert!(told.contains("not allowed") && told.contains("`--allow s3://"), "{command}: {told}");
+        let output = format!("{}{}", refused.out, refused.err);
+        assert_ne!(refused.code, 0, "{command}: {output}");
+        assert!(output.contains("not allowed") && output.contains("`--allow s3://"), "{command}: {output}");
         // Uses the flags exactly as the message has them.
         let mut flags = String::new();
         for _ in 0..2 {
             let ran = lab.run(&format!("{command}{flags}"));
-            let told = format!("{}{}", ran.out, ran.err);
-            if let Some((_, rest)) = told.split_once("`--allow ") {
+            let output = format!("{}{}", ran.out, ran.err);
+            if let Some((_, rest)) = output.split_once("`--allow ") {
                 flags.push_str(&format!(" --allow {}", rest.split('`').next().unwrap()));
             }
         }
@@ -206,8 +206,8 @@ fn who_names_two_tables_in_one_command_has_allowed_them() {
     // The other source of the view is a neighbour of it and needs no permission.
     let merged = lab.run("merge s3://team/view s3://lab/sensors --on log,time --out s3://team/again --json");
     assert_eq!(merged.code, 0, "{}", merged.err);
-    let said: serde_json::Value = serde_json::from_str(&merged.out).unwrap();
-    assert_eq!(said["must_allow"], serde_json::json!(["s3://lab/sensors"]));
+    let output: serde_json::Value = serde_json::from_str(&merged.out).unwrap();
+    assert_eq!(output["must_allow"], serde_json::json!(["s3://lab/sensors"]));
     fs::write(
         lab.folder.path().join("recipe.toml"),
         "from = 'view'\n[sources]\nview = 's3://team/view'\nsensors = 's3://lab/sensors@1'\n[[join]]\nwith = 'sensors'\non = ['log', 'time']\n[output]\nview = 'third'\n",

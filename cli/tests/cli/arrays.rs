@@ -60,10 +60,10 @@ fn a_row_alone_has_no_leading_axis_and_no_offsets() {
 fn what_has_no_array_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     write_table(folder.path());
-    let said = tetrys(folder.path(), "get table 0 --columns lists --out out").fails(1);
-    assert_eq!(said, "error: column `lists`: list<list<utf8>> as one NumPy array\n");
-    let said = tetrys(folder.path(), "get table 0 --columns mask --offsets=0..=0 --out out").fails(1);
-    assert_eq!(said, "error: two arrays would be called mask.npy; leave a column out with --columns\n");
+    let message = tetrys(folder.path(), "get table 0 --columns lists --out out").fails(1);
+    assert_eq!(message, "error: column `lists`: list<list<utf8>> as one NumPy array\n");
+    let message = tetrys(folder.path(), "get table 0 --columns mask --offsets=0..=0 --out out").fails(1);
+    assert_eq!(message, "error: two arrays would be called mask.npy; leave a column out with --columns\n");
     assert!(!folder.path().join("out").exists());
     let shown = tetrys(folder.path(), "get table 0 --columns lists --columns *mask* --json").json();
     assert_eq!(shown["rows"][0]["values"], serde_json::json!({"lists": [["one", ""]], "mask": 7}));

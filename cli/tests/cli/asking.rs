@@ -46,13 +46,13 @@ fn a_query_that_is_wrong_is_told_what_was_probably_meant() {
         ("SELEC row", "the index is called t; index columns: row, "),
         ("", "query: "),
     ] {
-        let said = tetrys_with(folder, &["query", "table", sql]).fails(1);
-        assert!(said.starts_with("error: query: ") && said.contains(says), "{sql}: {said}");
+        let message = tetrys_with(folder, &["query", "table", sql]).fails(1);
+        assert!(message.starts_with("error: query: ") && message.contains(says), "{sql}: {message}");
     }
-    let said = tetrys(folder, "stats table --columns agent_count").fails(1);
-    assert_eq!(said, "error: no column matches `agent_count`; nearest: `agents_count`\n");
-    let said = tetrys(folder, "get table 0 --columns agnts.*").fails(1);
-    assert!(said.contains("no column matches `agnts.*`; nearest: `agents.*`"), "{said}");
+    let message = tetrys(folder, "stats table --columns agent_count").fails(1);
+    assert_eq!(message, "error: no column matches `agent_count`; nearest: `agents_count`\n");
+    let message = tetrys(folder, "get table 0 --columns agnts.*").fails(1);
+    assert!(message.contains("no column matches `agnts.*`; nearest: `agents.*`"), "{message}");
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn sql_that_polars_cannot_compute_is_an_error_that_names_the_function() {
             &["delete", "table", "--where", condition],
             &["export", "parquet", "table", "--where", condition, "--out", "rows.parquet"],
         ] {
-            let said = tetrys_with(folder, arguments).fails(1);
-            assert!(said.starts_with("error: ") && said.contains(says), "{arguments:?}: {said}");
+            let message = tetrys_with(folder, arguments).fails(1);
+            assert!(message.starts_with("error: ") && message.contains(says), "{arguments:?}: {message}");
         }
     }
-    let said = query("SELECT CAST('99999-01-01' AS DATE) AS day FROM t").fails(1);
-    assert!(said.starts_with("error: query: ") && said.contains("99999-01-01"), "{said}");
-    let said = query("SELECT host, host FROM t").fails(1);
-    assert!(said.contains("`AS new_name`"), "{said}");
+    let message = query("SELECT CAST('99999-01-01' AS DATE) AS day FROM t").fails(1);
+    assert!(message.starts_with("error: query: ") && message.contains("99999-01-01"), "{message}");
+    let message = query("SELECT host, host FROM t").fails(1);
+    assert!(message.contains("`AS new_name`"), "{message}");
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn a_long_chain_of_comparisons_chooses_its_rows() {
     assert_eq!(rows(&chain(" OR ", "=", 1_900)), [2, 5]);
     assert_eq!(rows(&chain(" AND ", "<>", 100)), [0, 1, 3, 4]);
     assert_eq!(rows(&format!("scene_index = 1 AND ({})", chain(" OR ", "=", 1_900))), [5]);
-    let said = tetrys_with(folder, &["delete", "table", "--where", &chain(" AND ", "<>", 600)]).fails(1);
-    assert!(said.contains("more than 500 levels: use `x IN (1, 2, ..)` or `x NOT IN (1, 2, ..)`"), "{said}");
+    let message = tetrys_with(folder, &["delete", "table", "--where", &chain(" AND ", "<>", 600)]).fails(1);
+    assert!(message.contains("more than 500 levels: use `x IN (1, 2, ..)` or `x NOT IN (1, 2, ..)`"), "{message}");
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn a_window_in_time_takes_the_rows_of_those_times() {
         ("--tolerance 5ms", 2, "--times"),
         ("--times=-1s --tolerance 5ms --edge error", 1, "row 5"),
     ] {
-        let said = tetrys(folder, &format!("get table 5 {arguments}")).fails(code);
-        assert!(said.contains(says), "{arguments}: {said}");
+        let message = tetrys(folder, &format!("get table 5 {arguments}")).fails(code);
+        assert!(message.contains(says), "{arguments}: {message}");
     }
 }
 
@@ -203,8 +203,8 @@ fn a_layout_lights_what_a_read_takes() {
     let rows: u64 = json["groups"][0]["chunks"].as_array().unwrap().iter().map(|chunk| chunk["rows"].as_u64().unwrap()).sum();
     assert_eq!(rows, 600);
 
-    let told = tetrys(folder, &format!("layout {question} --png picture.png")).ok();
-    assert!(told.starts_with("picture.png: ") && told.contains("\nbright: row 100 "), "{told}");
+    let output = tetrys(folder, &format!("layout {question} --png picture.png")).ok();
+    assert!(output.starts_with("picture.png: ") && output.contains("\nbright: row 100 "), "{output}");
     let picture = fs::read(folder.join("picture.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG") && picture.len() > 1000);
     assert!(tetrys(folder, "layout table --rows 90..110").ok().contains(", shown 90..110"));
@@ -216,8 +216,8 @@ fn a_layout_lights_what_a_read_takes() {
         ("layout table --png no/where.png", 1, "no/where.png"),
         ("layout table --png table/manifests/18446744073709551614.json", 1, "expected a new file or a PNG picture to replace"),
     ] {
-        let said = tetrys(folder, arguments).fails(code);
-        assert!(said.contains(says), "{arguments}: {said}");
+        let message = tetrys(folder, arguments).fails(code);
+        assert!(message.contains(says), "{arguments}: {message}");
     }
 }
 
@@ -280,8 +280,8 @@ fn properties_of_a_table_are_shown_with_their_values() {
     small_table(folder, 5);
     tetrys_with(folder, &["edit", "table", "--set", "owner=the lab", "--set", "size=[1,2]", "--tag", "gold=1"]).ok();
     for command in ["info", "schema"] {
-        let told = tetrys(folder, &format!("{command} table")).ok();
-        assert!(told.contains("property  owner") && told.contains("the lab") && told.contains("[1,2]"), "{told}");
+        let output = tetrys(folder, &format!("{command} table")).ok();
+        assert!(output.contains("property  owner") && output.contains("the lab") && output.contains("[1,2]"), "{output}");
         let json = tetrys(folder, &format!("{command} table --json")).json();
         assert_eq!((&json["properties"]["owner"], &json["properties"]["size"]), (&json!("the lab"), &json!([1, 2])));
     }

@@ -82,8 +82,8 @@ fn bad_requests_are_errors_that_say_what_is_there() {
         ("get table 0 --out zarr/.zgroup", 1, "expected a new or empty folder, found a file"),
         ("get table 0 --out no/where", 1, "no"),
     ] {
-        let said = tetrys(folder, arguments).fails(code);
-        assert!(said.starts_with("error: ") && said.contains(says), "tetrys {arguments}: {said}");
+        let message = tetrys(folder, arguments).fails(code);
+        assert!(message.starts_with("error: ") && message.contains(says), "tetrys {arguments}: {message}");
     }
     let get = |variable: &str, value: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tetrys"));
@@ -92,8 +92,11 @@ fn bad_requests_are_errors_that_say_what_is_there() {
     };
     let wrong = |variable, values: &[&str], expected: &str| {
         for value in values {
-            let (code, said) = get(variable, value);
-            assert!(code == Some(1) && said.starts_with(&format!("error: {variable}={value}: expected {expected}")), "{said}");
+            let (code, message) = get(variable, value);
+            assert!(
+                code == Some(1) && message.starts_with(&format!("error: {variable}={value}: expected {expected}")),
+                "{message}"
+            );
         }
     };
     wrong("TETRYS_THREADS", &["0", "many", "-1", ""], "a number of threads, 1 or more");
@@ -118,9 +121,9 @@ fn texts_of_any_length_and_kind_are_shown_without_control_of_the_terminal() {
     // A version of another program, whose lineage says anything.
     let file = folder.join("table").join(manifest_name(2));
     let (mut manifest, _) = Manifest::parse(&fs::read(&file).unwrap(), 2).unwrap();
-    let said = [odd.as_str(), &"\u{1}".repeat(20_000)].concat();
+    let message = [odd.as_str(), &"\u{1}".repeat(20_000)].concat();
     for member in ["writer", "operation", "note"] {
-        manifest.lineage[member] = said.as_str().into();
+        manifest.lineage[member] = message.as_str().into();
     }
     fs::write(&file, manifest.to_bytes().unwrap().0).unwrap();
     let hidden = |character: char| {
@@ -142,16 +145,16 @@ fn texts_of_any_length_and_kind_are_shown_without_control_of_the_terminal() {
         &["du", "table"],
         &["du", "table", "--json"],
     ] {
-        let said = tetrys_with(folder, arguments).ok();
-        assert!(!said.chars().any(hidden), "{arguments:?}");
+        let message = tetrys_with(folder, arguments).ok();
+        assert!(!message.chars().any(hidden), "{arguments:?}");
         if !arguments.iter().any(|argument| argument.ends_with("json")) {
-            assert!(said.lines().all(|line| line.chars().count() < 4_000), "{arguments:?}");
+            assert!(message.lines().all(|line| line.chars().count() < 4_000), "{arguments:?}");
         }
     }
     // Programs get the stored text.
     for (arguments, rows) in [(&["head", "table", "--json"][..], 5), (&["query", "table", "SELECT * FROM t", "--json"], 5)] {
-        let said = tetrys_with(folder, arguments).json();
-        let found: Vec<&str> = said.as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap()).collect();
+        let message = tetrys_with(folder, arguments).json();
+        let found: Vec<&str> = message.as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap()).collect();
         assert!(found.len() == rows && found == texts, "{arguments:?}");
     }
     assert_eq!(
@@ -209,8 +212,11 @@ fn a_loader_that_reads_nothing_has_no_plan() {
     fs::write(folder.join("rows.csv"), "id,name\n1,a\n2,b\n").unwrap();
     tetrys(folder, "ingest csv rows.csv table --index id,name -q").ok();
     for arguments in ["plan table", "plan table --json", "throughput table -q", "throughput table -q --json"] {
-        let said = tetrys(folder, arguments).fails(1);
-        assert!(said.contains("table: a data loader reads no bytes: expected a column of a column group"), "{arguments}: {said}");
+        let message = tetrys(folder, arguments).fails(1);
+        assert!(
+            message.contains("table: a data loader reads no bytes: expected a column of a column group"),
+            "{arguments}: {message}"
+        );
     }
 }
 
@@ -249,8 +255,8 @@ fn a_data_set_with_a_hole_is_bad_input_not_damage() {
     let chunk = folder.join("zarr/agents/0");
     let bytes = fs::read(&chunk).unwrap();
     fs::write(&chunk, &bytes[..bytes.len() / 2]).unwrap();
-    let said = tetrys(folder, "ingest l5 zarr new").fails(1);
-    assert!(said.starts_with("error: ") && said.contains("agents"), "{said}");
+    let message = tetrys(folder, "ingest l5 zarr new").fails(1);
+    assert!(message.starts_with("error: ") && message.contains("agents"), "{message}");
     assert!(tetrys(folder, "info new").fails(1).contains("no table there"));
 }
 
@@ -267,8 +273,8 @@ fn a_data_set_that_claims_very_many_chunks_is_refused_at_once() {
         claimed["shape"][0] = 6_000_000_000_000_u64.into();
         claimed["chunks"][0] = 1.into();
         fs::write(&file, claimed.to_string()).unwrap();
-        let said = tetrys(folder, "ingest l5 zarr new").fails(1);
-        assert!(said.contains(says) && said.contains("and more of 0..6000000000000 are missing"), "{array}: {said}");
+        let message = tetrys(folder, "ingest l5 zarr new").fails(1);
+        assert!(message.contains(says) && message.contains("and more of 0..6000000000000 are missing"), "{array}: {message}");
         fs::write(&file, text).unwrap();
     }
 }
@@ -293,9 +299,12 @@ fn a_new_table_goes_into_a_new_or_an_empty_folder() {
         "run recipe.toml",
         "ingest csv rows.csv .",
     ] {
-        let said = tetrys(folder, command).fails(1);
+        let message = tetrys(folder, command).fails(1);
         let found = if command.ends_with('.') { "`photos/`" } else { "`1.jpg`" };
-        assert!(said.contains(&format!("expected a new or empty folder for the table, found {found}")), "{command}: {said}");
+        assert!(
+            message.contains(&format!("expected a new or empty folder for the table, found {found}")),
+            "{command}: {message}"
+        );
     }
     assert_eq!(names(&folder.join("photos")), ["1.jpg", "2.jpg"]);
     assert_eq!(names(folder), ["photos", "recipe.toml", "rows.csv", "t"]);
@@ -349,11 +358,11 @@ fn reading_damage_exits_with_3_and_names_the_place() {
         // In the first of two blocks.
         flip(chunk, fs::metadata(chunk).unwrap().len() / 3);
     }
-    let said = tetrys(folder, "get table 0 --offsets=0..=4 --out rows").fails(3);
-    assert!(said.contains("version 1: column group `") && said.contains("block 0 of chunk"), "{said}");
+    let message = tetrys(folder, "get table 0 --offsets=0..=4 --out rows").fails(3);
+    assert!(message.contains("version 1: column group `") && message.contains("block 0 of chunk"), "{message}");
     chunks.iter().for_each(|chunk| fs::remove_file(chunk).unwrap());
-    let said = tetrys(folder, "get table 0").fails(3);
-    assert!(said.contains("no such object"), "{said}");
+    let message = tetrys(folder, "get table 0").fails(3);
+    assert!(message.contains("no such object"), "{message}");
     assert_eq!(names(folder), ["table", "zarr"]);
 }
 
@@ -369,8 +378,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn flip(file: &Path, byte: u64) {
-    let held = fs::read(file).unwrap()[byte as usize];
+    let original = fs::read(file).unwrap()[byte as usize];
     let mut file = OpenOptions::new().write(true).open(file).unwrap();
     file.seek(SeekFrom::Start(byte)).unwrap();
-    file.write_all(&[!held]).unwrap();
+    file.write_all(&[!original]).unwrap();
 }

@@ -70,13 +70,13 @@ fn some_rows_are_patched_by_key() {
             ("reviewer", texts(["ann", "bob"].into_iter().map(str::to_owned))),
         ],
     );
-    let told = tetrys(folder, "patch drives again.parquet --on time --drop reviewer").ok();
-    assert!(told.contains("drives: version 2, 2 rows of column group labels, "), "{told}");
+    let output = tetrys(folder, "patch drives again.parquet --on time --drop reviewer").ok();
+    assert!(output.contains("drives: version 2, 2 rows of column group labels, "), "{output}");
     assert_eq!(column(folder, "labels.name"), ["car 0", "van", "car 2", "car 3", "bus", "car 5"].map(Value::from));
     assert_eq!(column(folder, "labels.weight"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(Value::from));
     assert_eq!(camera(folder), before);
-    let said = tetrys(folder, "patch drives again.parquet --on time --drop reviewer --json").json();
-    assert_eq!((&said["version"], &said["lineage"]["rows_patched"]), (&json!(3), &json!(2)));
+    let output = tetrys(folder, "patch drives again.parquet --on time --drop reviewer --json").json();
+    assert_eq!((&output["version"], &output["lineage"]["rows_patched"]), (&json!(3), &json!(2)));
     for (arguments, code, says) in [
         ("patch drives again.parquet --on time", 1, "no column `reviewer`"),
         ("patch drives again.parquet --on log --drop reviewer", 1, "expected a column `log`, which is in the key"),
@@ -100,22 +100,22 @@ fn a_group_is_replaced_in_order_and_by_key_and_another_one_added() {
         Arc::new(Float64Array::from_iter_values(rows.map(|row| row as f64 / 2.0).collect::<Vec<_>>())) as ArrayRef
     };
     parquet(folder, "all.parquet", [("labels.name", names(&mut (0..12))), ("labels.weight", weights(&mut (0..12)))]);
-    let told = tetrys(folder, "replace-group drives labels all.parquet").ok();
-    assert!(told.contains("version 2, 12 rows of column group labels, "), "{told}");
+    let output = tetrys(folder, "replace-group drives labels all.parquet").ok();
+    assert!(output.contains("version 2, 12 rows of column group labels, "), "{output}");
     assert_eq!(column(folder, "labels.name")[5], "new 5");
     // By key, in any order. A row that is not in the frame gets nulls.
     let rows = || (0..12).rev().filter(|row| *row != 3);
     let some = [("time", numbers(rows())), ("labels.name", names(&mut rows())), ("labels.weight", weights(&mut rows()))];
     parquet(folder, "some.parquet", some);
-    let said = tetrys(folder, "replace-group drives labels some.parquet --on time --json").json();
-    assert_eq!((&said["version"], &said["lineage"]["operation"]), (&json!(3), &json!("replace_group")));
+    let output = tetrys(folder, "replace-group drives labels some.parquet --on time --json").json();
+    assert_eq!((&output["version"], &output["lineage"]["operation"]), (&json!(3), &json!("replace_group")));
     assert_eq!(column(folder, "labels.weight"), [json!(0.0), json!(0.5), json!(1.0), json!(null), json!(2.0), json!(2.5)]);
 
     fs::create_dir(folder.join("masks")).unwrap();
     (0..12).for_each(|row| fs::write(folder.join(format!("masks/{row}")), vec![row; 100]).unwrap());
     parquet(folder, "masks.parquet", [("time", numbers(0..12)), ("path", texts((0..12).map(|row| format!("masks/{row}"))))]);
-    let told = tetrys(folder, "add-group drives masks masks.parquet --on time --blob mask.png=path --drop path").ok();
-    assert!(told.contains("version 4, 12 rows of column group masks, "), "{told}");
+    let output = tetrys(folder, "add-group drives masks masks.parquet --on time --blob mask.png=path --drop path").ok();
+    assert!(output.contains("version 4, 12 rows of column group masks, "), "{output}");
     tetrys(folder, "get drives 7 --columns mask.png --out rows").ok();
     assert_eq!(binary::arrays(&folder.join("rows"))["mask.png"].bytes, vec![7; 100]);
     assert_eq!(camera(folder), before);
@@ -173,24 +173,24 @@ fn scattered_rows_are_put_together_and_a_picture_shows_who_owns_them() {
         let groups = "--index log,time --group camera=camera.* --group labels=labels.* --sequence-by log -q";
         tetrys(folder, &format!("ingest parquet {name} drives --append {groups}")).ok();
     }
-    let told = tetrys(folder, "du drives --plot owners.png").ok();
+    let output = tetrys(folder, "du drives --plot owners.png").ok();
     assert!(
-        told.contains("owners.png: version 7\n")
-            && told.contains("  this version alone: ")
-            && told.contains("other versions too: "),
-        "{told}"
+        output.contains("owners.png: version 7\n")
+            && output.contains("  this version alone: ")
+            && output.contains("other versions too: "),
+        "{output}"
     );
-    let said = tetrys(folder, "compact drives --runs --extra-ranges 0 --json").json();
-    assert_eq!((&said["version"], &said["segments"]), (&json!(8), &json!({"before": 7, "after": 1})));
-    assert!(said["runs"]["before"]["extra_ranges"].as_u64() > said["runs"]["after"]["extra_ranges"].as_u64(), "{said}");
-    let told = tetrys(folder, "compact drives --runs --extra-ranges 0").ok();
-    assert!(told.contains("nothing to compact") && told.contains("\ncopied  0 blocks, "), "{told}");
+    let output = tetrys(folder, "compact drives --runs --extra-ranges 0 --json").json();
+    assert_eq!((&output["version"], &output["segments"]), (&json!(8), &json!({"before": 7, "after": 1})));
+    assert!(output["runs"]["before"]["extra_ranges"].as_u64() > output["runs"]["after"]["extra_ranges"].as_u64(), "{output}");
+    let output = tetrys(folder, "compact drives --runs --extra-ranges 0").ok();
+    assert!(output.contains("nothing to compact") && output.contains("\ncopied  0 blocks, "), "{output}");
     assert!(tetrys(folder, "compact drives --window 8").fails(2).contains("--runs"));
     assert_eq!(tetrys(folder, "verify drives --json").json()["damage"], json!([]));
 
     tetrys(folder, "ingest parquet frame.parquet again --reference drives --index log,time --group camera=camera.* --group labels=labels.* --sequence-by log -q").ok();
-    let told = tetrys(folder, "du again --plot again.png").ok();
-    assert!(told.contains("  in ../drives: "), "{told}");
+    let output = tetrys(folder, "du again --plot again.png").ok();
+    assert!(output.contains("  in ../drives: "), "{output}");
     let picture = fs::read(folder.join("again.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"));
 }
@@ -204,8 +204,8 @@ fn bloom_filters_are_asked_for_added_and_given_up() {
     tetrys(folder, "ingest csv keys.csv keys --index time,id -q").ok();
     let index_bytes = || tetrys(folder, "info keys --json").json()["index_bytes"].clone();
     let properties = || {
-        let said = tetrys(folder, "schema keys --json").json();
-        let columns = said["index"].as_array().unwrap().iter();
+        let output = tetrys(folder, "schema keys --json").json();
+        let columns = output["index"].as_array().unwrap().iter();
         columns.filter(|column| column["name"] == "id").map(|column| column["properties"].clone()).next_back().unwrap()
     };
     assert!(tetrys(folder, "edit keys --bloom-filter none").fails(1).contains("none"));
@@ -252,8 +252,8 @@ fn columns_named_row_or_like_a_pattern_are_columns_like_all_others() {
             &["select", "odd", "--where", &condition, "--keep", "row", "--out", "view", "--dry-run", "--json"],
         );
         assert_eq!(made.json()["rows"], json!(2), "{name}");
-        let said = tetrys_with(folder, &["delete", "odd", "--where", &condition, "--dry-run"]).ok();
-        assert_eq!(said, "2 rows of 6 would be deleted\n", "{name}");
+        let output = tetrys_with(folder, &["delete", "odd", "--where", &condition, "--dry-run"]).ok();
+        assert_eq!(output, "2 rows of 6 would be deleted\n", "{name}");
     }
     tetrys_with(folder, &["delete", "odd", "--where", "\"*\" = 1 AND \"^a$\" = 3"]).ok();
     assert_eq!(tetrys(folder, "info odd --json").json()["rows"], json!(4));
@@ -276,8 +276,8 @@ fn a_folder_with_the_name_of_a_version_is_not_hidden_by_it() {
     tetrys(folder, "ingest csv one.csv x --append -q").ok();
     assert_eq!((rows("x@1"), rows("x@2"), rows("x@2/")), (1.into(), 2.into(), 3.into()));
     assert!(tetrys(folder, "info x@3").fails(1).contains("version 3"));
-    let said = tetrys(folder, "ingest csv one.csv x@2 --append -q").fails(1);
-    assert!(said.contains("expected a table without a version") && said.contains("is x@2/"), "{said}");
+    let message = tetrys(folder, "ingest csv one.csv x@2 --append -q").fails(1);
+    assert!(message.contains("expected a table without a version") && message.contains("is x@2/"), "{message}");
     tetrys(folder, "ingest csv one.csv x@2/ --append -q").ok();
     assert_eq!((rows("x@2"), rows("x@2/")), (2.into(), 4.into()));
 }
@@ -290,9 +290,15 @@ fn a_change_of_an_older_version_says_which_version_is_newer() {
     tetrys(folder, "ingest csv rows.csv t --index id --group g=x -q").ok();
     tetrys(folder, "delete t --where id=1").ok();
     for change in ["delete t@1 --where id=2", "delete t@1 --where id<3"] {
-        let said = tetrys(folder, change).fails(1);
-        assert!(said.contains("this change was made from version 1, and version 2 is newer: both change "), "{change}: {said}");
-        assert!(said.contains("open the newest version and retry") && !said.contains("another writer"), "{change}: {said}");
+        let message = tetrys(folder, change).fails(1);
+        assert!(
+            message.contains("this change was made from version 1, and version 2 is newer: both change "),
+            "{change}: {message}"
+        );
+        assert!(
+            message.contains("open the newest version and retry") && !message.contains("another writer"),
+            "{change}: {message}"
+        );
     }
     // Where only one of both changed something, the change goes onto the newest version.
     tetrys(folder, "edit t@1 --set license=CC0").ok();
@@ -352,10 +358,10 @@ fn a_tag_on_a_deleted_version_a_part_outside_and_a_folder_without_a_table_are_re
     for _ in 0..2 {
         tetrys(&data, "gc t --keep 1 --age 0 --yes").ok();
     }
-    let said = tetrys(&data, "edit t --tag gold=1").fails(1);
-    assert!(said.contains("version 1"), "{said}");
-    let said = tetrys(&data, "select t --split id --shares ../outside=0.5,b=0.5 --out parts").fails(1);
-    assert!(said.contains("../outside") && !data.join("outside").exists(), "{said}");
+    let message = tetrys(&data, "edit t --tag gold=1").fails(1);
+    assert!(message.contains("version 1"), "{message}");
+    let message = tetrys(&data, "select t --split id --shares ../outside=0.5,b=0.5 --out parts").fails(1);
+    assert!(message.contains("../outside") && !data.join("outside").exists(), "{message}");
     // One folder too high: no table, and nothing of others is deleted.
     for call in ["gc . --age 0 --yes", "gc . --abandoned --age 0 --yes", "gc .. --abandoned --age 0 --yes"] {
         let ran = tetrys(&data, call);

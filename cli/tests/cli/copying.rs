@@ -135,26 +135,26 @@ fn encoded(text: &str) -> String {
 
 /// Returns random parameters of a choice of rows.
 fn parameters(random: &mut Random) -> String {
-    let mut said = String::from("table=0");
+    let mut query = String::from("table=0");
     for _ in 0..random.below(3) {
-        said.push_str(&format!("&where={}", encoded(&condition(random))));
+        query.push_str(&format!("&where={}", encoded(&condition(random))));
     }
     if random.below(3) > 0 {
         let column = random.of(&["big", "whole", "float", "half", "text", ODD, "row", "day", "time", "zoned", "span", PATTERN]);
-        said.push_str(&format!("&sort={}&descending={}", encoded(column), random.below(2)));
+        query.push_str(&format!("&sort={}&descending={}", encoded(column), random.below(2)));
     }
     if random.below(4) == 0 {
         let rows: Vec<String> = (0..random.below(12)).map(|_| random.below(ROWS).to_string()).collect();
-        said.push_str(&format!("&only={}", rows.join(",")));
+        query.push_str(&format!("&only={}", rows.join(",")));
     }
-    said
+    query
 }
 
 /// Returns column `id` of an answer with rows.
 fn ids(body: Vec<u8>) -> Vec<i64> {
-    let said = String::from_utf8_lossy(&body).into_owned();
+    let body_text = String::from_utf8_lossy(&body).into_owned();
     let reader = arrow_ipc::reader::StreamReader::try_new(Cursor::new(body), None);
-    let batch = reader.unwrap_or_else(|_| panic!("{said}")).next().unwrap().unwrap();
+    let batch = reader.unwrap_or_else(|_| panic!("{body_text}")).next().unwrap().unwrap();
     batch.column_by_name("id").unwrap().as_primitive::<Int64Type>().values().to_vec()
 }
 

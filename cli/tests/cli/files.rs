@@ -345,11 +345,11 @@ fn a_command_whose_output_is_lost_fails_and_says_what_it_committed() {
         ("--version", None),
         ("completions bash", None),
     ] {
-        let said = shell(folder, &format!("\"$T\" {command} >/dev/full")).fails(1);
-        assert!(said.starts_with("error: writing to stdout: "), "{command}: {said}");
+        let message = shell(folder, &format!("\"$T\" {command} >/dev/full")).fails(1);
+        assert!(message.starts_with("error: writing to stdout: "), "{command}: {message}");
         match committed {
-            Some(says) => assert!(said.contains("\nnote: ") && said.contains(says), "{command}: {said}"),
-            None => assert!(!said.contains("before this error"), "{command}: {said}"),
+            Some(says) => assert!(message.contains("\nnote: ") && message.contains(says), "{command}: {message}"),
+            None => assert!(!message.contains("before this error"), "{command}: {message}"),
         }
     }
     // A reader that has seen enough is no error.
@@ -369,8 +369,11 @@ fn a_data_set_in_a_folder_is_no_pipe() {
             fs::create_dir(&folder).unwrap();
             let ran = run(&folder, command, &parquet(), kind);
             println!("{command:30} {kind:10} {}", ran.err);
-            let said = ran.fails(1);
-            assert!(said.contains("expected a folder or a ") && said.contains(&format!("found a {found}")), "{command}: {said}");
+            let message = ran.fails(1);
+            assert!(
+                message.contains("expected a folder or a ") && message.contains(&format!("found a {found}")),
+                "{command}: {message}"
+            );
         }
     }
 }
@@ -380,8 +383,8 @@ fn a_pipe_has_no_name_that_says_a_format_and_lies_in_no_folder() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path();
     prepare(folder);
-    let said = run(folder, "patch t {} --on id", &csv("x"), "/dev/fd/N").fails(1);
-    assert!(said.contains("not a valid Parquet file") && said.contains("set --format"), "{said}");
+    let message = run(folder, "patch t {} --on id", &csv("x"), "/dev/fd/N").fails(1);
+    assert!(message.contains("not a valid Parquet file") && message.contains("set --format"), "{message}");
     fs::write(folder.join("note.txt"), "rain").unwrap();
     run(folder, "ingest csv {} noted --blob note=path --drop path -q", b"id,path\n1,note.txt\n", "pipe").ok();
     assert_eq!(tetrys(folder, "head noted --columns note --json").json()[0]["note"]["bytes"], 4);

@@ -43,12 +43,12 @@ fn a_dump_becomes_a_table_that_can_be_asked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     dump(folder);
-    let told = tetrys(
+    let text = tetrys(
         folder,
         "ingest parquet frame.parquet drives --blob camera.png=path --group ego=ego.* --sequence-by log_id --order-by time",
     );
-    let told = told.ok();
-    assert!(told.contains("drives: 12 rows, 2 sequences in ") && told.contains("\nego "), "{told}");
+    let text = text.ok();
+    assert!(text.contains("drives: 12 rows, 2 sequences in ") && text.contains("\nego "), "{text}");
     tetrys(folder, "ingest arrow frame.arrow again --blob camera.png=path --group ego=ego.* --sequence-by log_id -q").ok();
     let chunks = |table: &str| tetrys(folder, &format!("layout {table} --json")).json()["groups"].clone();
     assert_eq!(chunks("drives"), chunks("again"));
@@ -137,8 +137,8 @@ fn a_table_goes_through_pipes_and_files() {
     let folder = folder.path();
     dump(folder);
     tetrys(folder, "ingest parquet frame.parquet t --sequence-by log_id --group ego=ego.* -q").ok();
-    let told = tetrys(folder, "export parquet t --where row>5 --columns log_id,ego.* --out some.parquet").ok();
-    assert!(told.starts_with("some.parquet: 6 rows, "), "{told}");
+    let output = tetrys(folder, "export parquet t --where row>5 --columns log_id,ego.* --out some.parquet").ok();
+    assert!(output.starts_with("some.parquet: 6 rows, "), "{output}");
     assert!(tetrys(folder, "export parquet t --out some.parquet").fails(1).contains("expected the name of a new file"));
     assert!(tetrys(folder, "export arrow t --columns nothing --out new.arrow").fails(1).contains("no column matches `nothing`"));
     assert!(!folder.join("new.arrow").exists());
@@ -153,8 +153,8 @@ fn a_table_goes_through_pipes_and_files() {
     // Overwriting keeps the columns and groups of the table; options that contradict them are an error.
     tetrys(folder, "ingest parquet frame.parquet t --overwrite -q").ok();
     assert_eq!(tetrys(folder, "schema t --json").json()["sequence_by"], json!(["log_id"]));
-    let said = tetrys(folder, "ingest parquet frame.parquet t --append --group ego=path -q").fails(1);
-    assert!(said.contains("group `ego`: rows to append must match the table: ego.speed; found path"), "{said}");
+    let message = tetrys(folder, "ingest parquet frame.parquet t --append --group ego=path -q").fails(1);
+    assert!(message.contains("group `ego`: rows to append must match the table: ego.speed; found path"), "{message}");
 }
 
 #[test]
@@ -166,13 +166,13 @@ fn files_that_are_not_there_are_counted() {
     fs::remove_file(folder.join("pictures/8.png")).unwrap();
     let ran = tetrys(folder, "ingest parquet frame.parquet t --blob png=path --sequence-by log_id --missing null --json");
     assert_eq!(ran.err, "note: 2 files of `png` missing, stored as null\n");
-    let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(said["lineage"]["missing_files"], json!({"png": 2}));
+    let output: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(output["lineage"]["missing_files"], json!({"png": 2}));
     let drop = "log_id,time,vehicle,path,ego.speed";
     let ran = tetrys(folder, &format!("add-group t again frame.parquet --blob again=path --drop {drop} --missing null"));
     assert_eq!((ran.code, ran.err.as_str()), (0, "note: 2 files of `again` missing, stored as null\n"));
-    let said = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
-    assert!(said.contains("1024 bytes, expected at most 1000"), "{said}");
+    let output = tetrys(folder, "ingest parquet frame.parquet small --blob png=path --max-blob 1000 --missing null").fails(1);
+    assert!(output.contains("1024 bytes, expected at most 1000"), "{output}");
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn several_processes_append_to_a_table() {
     tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
     tetrys(folder, "ingest csv other.csv t --append -q").ok();
     let commit = "session commit t ticket --partitions 2 1.receipt 0.receipt --json";
-    let said = tetrys(folder, commit).json();
-    assert_eq!((&said["version"], &said["rows"], &said["preset"]), (&json!(3), &json!(9), &json!("compact")));
+    let output = tetrys(folder, commit).json();
+    assert_eq!((&output["version"], &output["rows"], &output["preset"]), (&json!(3), &json!(9), &json!("compact")));
     assert_eq!(tetrys(folder, commit).json()["version"], json!(3));
     let ids = tetrys_with(folder, &["query", "t", "SELECT id FROM t", "--csv"]).ok();
     assert_eq!(ids, "id\n0\n1\n2\n7\n8\n3\n4\n5\n6\n");
@@ -299,8 +299,8 @@ fn a_ticket_is_for_its_table_and_a_commit_has_the_partitions_that_it_names() {
         for command in
             [format!("write-partition {table} {ticket}.ticket 0 rows.csv"), format!("commit {table} {ticket}.ticket --found")]
         {
-            let said = tetrys(folder, &format!("session {command}")).fails(1);
-            assert!(said.contains("the session was begun for another table: expected file://"), "{command}: {said}");
+            let message = tetrys(folder, &format!("session {command}")).fails(1);
+            assert!(message.contains("the session was begun for another table: expected file://"), "{command}: {message}");
         }
     }
     assert!(!folder.join("fresh").exists());
@@ -313,10 +313,10 @@ fn a_ticket_is_for_its_table_and_a_commit_has_the_partitions_that_it_names() {
     for number in [0, 1] {
         tetrys(folder, &format!("session write-partition mounted/t t.ticket {number} rows.csv --out {number}.receipt")).ok();
     }
-    let said = tetrys(folder, "session commit mounted/t t.ticket 0.receipt 1.receipt --partitions 1").fails(1);
-    assert!(said.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{said}");
-    let said = tetrys(folder, "session commit mounted/t t.ticket --found --partitions 1").fails(1);
-    assert!(said.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{said}");
+    let message = tetrys(folder, "session commit mounted/t t.ticket 0.receipt 1.receipt --partitions 1").fails(1);
+    assert!(message.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{message}");
+    let message = tetrys(folder, "session commit mounted/t t.ticket --found --partitions 1").fails(1);
+    assert!(message.contains("--partitions 1: expected receipts of partitions below 1, found one of partition 1"), "{message}");
     tetrys(folder, "session commit mounted/t t.ticket 0.receipt 1.receipt --partitions 2").ok();
     assert_eq!(tetrys(folder, "info mounted/t --json").json()["rows"], json!(3));
 }
@@ -343,9 +343,9 @@ fn files_of_one_data_set_with_other_columns_are_named_with_the_column() {
         (vec![("x", numbers()), ("id", numbers())], "the index, the groups, the order or the properties of the columns differ"),
     ] {
         write("mixed/b.parquet", columns);
-        let said = tetrys(folder, "ingest petastorm mixed new").fails(1);
-        assert!(said.contains("b.parquet: expected the columns of the other rows") && said.contains(says), "{said}");
-        assert!(!said.contains("session"), "{said}");
+        let message = tetrys(folder, "ingest petastorm mixed new").fails(1);
+        assert!(message.contains("b.parquet: expected the columns of the other rows") && message.contains(says), "{message}");
+        assert!(!message.contains("session"), "{message}");
     }
 }
 
@@ -365,8 +365,8 @@ fn several_processes_overwrite_a_table() {
     assert!(refused.contains("other.csv: expected the columns of the other rows"), "{refused}");
     tetrys(folder, "session write-partition t ticket 0 one.csv --out 0.receipt").ok();
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(5));
-    let said = tetrys(folder, "session commit t ticket --partitions 2 1.receipt 0.receipt --json").json();
-    assert_eq!((&said["version"], &said["rows"]), (&json!(2), &json!(5)));
+    let output = tetrys(folder, "session commit t ticket --partitions 2 1.receipt 0.receipt --json").json();
+    assert_eq!((&output["version"], &output["rows"]), (&json!(2), &json!(5)));
     assert_eq!(tetrys_with(folder, &["query", "t", "SELECT id FROM t", "--csv"]).ok(), "id\n1\n2\n3\n4\n5\n");
     assert!(tetrys(folder, "get t 4 --columns x --ndjson").ok().contains("50.5"));
 }

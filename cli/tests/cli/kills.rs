@@ -304,9 +304,9 @@ fn an_interrupted_import_of_logs_makes_no_table_and_the_same_command_makes_it_la
         let output = child.wait_with_output().unwrap();
         // A shell says 128 and the signal: 130 after Ctrl-C.
         assert_eq!(output.status.signal(), Some(signal), "{}", output.status);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stderr).unwrap();
         let expected = "interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which";
-        assert!(said.contains(expected), "{said}");
+        assert!(printed.contains(expected), "{printed}");
         tetrys(folder, &format!("info table{signal}")).fails(1);
         fs::write(folder.join("sync.toml"), crate::logs::RECIPE).unwrap();
         assert!(tetrys(folder, &arguments).ok().contains("400 rows, 20 sequences"));

@@ -29,8 +29,8 @@ fn info_schema_head_and_versions_say_what_the_table_is() {
         schema["column_groups"][1]["columns"][0],
         json!({"name": "agents.pose.centroid", "type": "f64[?,2]", "properties": {}})
     );
-    let told = tetrys(folder, "schema table").ok();
-    assert!(told.contains("group agents_mask\n  agents_mask.0.5 ") && told.contains("\nproperty  l5  {"), "{told}");
+    let output = tetrys(folder, "schema table").ok();
+    assert!(output.contains("group agents_mask\n  agents_mask.0.5 ") && output.contains("\nproperty  l5  {"), "{output}");
 
     let head = tetrys(folder, "head table -n 21 --json").json();
     assert_eq!(head.as_array().unwrap().len(), 21);
@@ -50,8 +50,8 @@ fn info_schema_head_and_versions_say_what_the_table_is() {
     let newest = tetrys(folder, "versions table --limit 1 --json").json();
     assert_eq!(newest.as_array().unwrap(), &versions.as_array().unwrap()[..1]);
     assert_eq!(tetrys(folder, "versions table --limit 0 --json").json(), versions);
-    let told = tetrys(folder, "versions table").ok();
-    assert!(told.starts_with("version  when "), "{told}");
+    let output = tetrys(folder, "versions table").ok();
+    assert!(output.starts_with("version  when "), "{output}");
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn ingest_settings_reach_the_table_and_workers_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     small_table(folder, 20);
-    let told = tetrys(folder, "ingest l5 zarr one --preset compact --workers 1 --partition-rows 1 --chunk-max 64KiB").ok();
-    assert!(told.contains(": 40 rows, 2 sequences in ") && told.contains("\nstored  "), "{told}");
+    let output = tetrys(folder, "ingest l5 zarr one --preset compact --workers 1 --partition-rows 1 --chunk-max 64KiB").ok();
+    assert!(output.contains(": 40 rows, 2 sequences in ") && output.contains("\nstored  "), "{output}");
     tetrys(folder, "ingest l5 zarr two --preset compact --workers 2 --partition-rows 1 --chunk-max 65536 -q").ok();
     let (one, two) = (tetrys(folder, "info one --json").json(), tetrys(folder, "info two --json").json());
     assert_eq!(one["preset"], "compact");
@@ -195,7 +195,7 @@ fn the_demo_tells_its_story_and_cleans_up() {
         assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
         String::from_utf8(output.stdout).unwrap()
     };
-    let told = demo(&[]);
+    let printed = demo(&[]);
     for part in [
         "26 rows, 2 sequences",
         "3 ranges, 3 requests",
@@ -206,7 +206,7 @@ fn the_demo_tells_its_story_and_cleans_up() {
         "1 damaged object",
         "demo keep",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     if cfg!(unix) {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the demo left something behind");
@@ -236,8 +236,8 @@ fn the_demo_tells_its_story_and_cleans_up() {
     let most = |column: &common::chains::Taken| if column.chains.0 == "plain" { 3.3 } else { 2.0 };
     assert!(columns.len() > 8 && columns.iter().all(|column| column.more() <= most(column)), "{columns:#?}");
     // The output fits on one screen. The path of the program may be long.
-    let told = told.replace(env!("CARGO_BIN_EXE_tetrys"), "tetrys");
-    assert!(told.lines().count() <= 46 && told.lines().all(|line| line.chars().count() <= 130), "{told}");
+    let printed = printed.replace(env!("CARGO_BIN_EXE_tetrys"), "tetrys");
+    assert!(printed.lines().count() <= 46 && printed.lines().all(|line| line.chars().count() <= 130), "{printed}");
     let again = tetrys(folder.path(), "demo keep").fails(1);
     assert_eq!(again, "error: keep: expected a new or empty folder, found files in it\n");
 }

@@ -176,8 +176,8 @@ fn a_new_table_lies_beside_the_objects_of_others_and_not_among_them() {
     server.put("data", "team/photos/1.jpg", "photo");
     server.put("data", "team/notes.txt", "note");
     for place in ["s3://data/team", "s3://data/team/photos", "s3://data"] {
-        let said = run(&server, folder, &format!("ingest csv rows.csv {place}")).fails(1);
-        assert!(said.contains("expected a new or empty folder for the table, found `"), "{place}: {said}");
+        let message = run(&server, folder, &format!("ingest csv rows.csv {place}")).fails(1);
+        assert!(message.contains("expected a new or empty folder for the table, found `"), "{place}: {message}");
     }
     let before = server.names("data");
     assert_eq!(before, ["team/notes.txt", "team/photos/1.jpg"]);
@@ -187,8 +187,8 @@ fn a_new_table_lies_beside_the_objects_of_others_and_not_among_them() {
     run(&server, folder, "session begin s3://data/team/drives rows.csv --out ticket").ok();
     run(&server, folder, "session write-partition s3://data/team/drives ticket 0 rows.csv --out receipt").ok();
     run(&server, folder, "ingest csv rows.csv s3://data/team/drives -q").ok();
-    let said = run(&server, folder, "ingest csv rows.csv s3://data/team/drives").fails(1);
-    assert!(said.contains("a table is there already, at version 1"), "{said}");
+    let message = run(&server, folder, "ingest csv rows.csv s3://data/team/drives").fails(1);
+    assert!(message.contains("a table is there already, at version 1"), "{message}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn an_ingest_reports_what_it_stored_without_a_listing_of_the_table() {
         run(&server, folder, &format!("ingest {first}")).ok();
         let before: Vec<String> = server.names("data");
         server.take_requests();
-        let told = run(&server, folder, &format!("ingest {more}")).ok();
+        let output = run(&server, folder, &format!("ingest {more}")).ok();
         // A listing of a whole table has its root as prefix.
         let listed = server.take_requests().into_iter().filter(|request| request.is_list()).map(|request| request.query);
         let of_all = |query: &String| {
@@ -218,27 +218,27 @@ fn an_ingest_reports_what_it_stored_without_a_listing_of_the_table() {
         assert_eq!(version, 2);
         let added = server.names("data").into_iter().filter(|name| !before.contains(name) && !name.contains("/manifests/"));
         let added: usize = added.map(|name| server.get("data", &name).unwrap().len()).sum();
-        let said = told.lines().find_map(|line| line.strip_prefix("stored  ")).unwrap();
-        let said: f64 = said.split(' ').next().unwrap().parse().unwrap();
-        let factor = if told.contains(" kB") { 1000.0 } else { 1.0 };
-        println!("{more}: {said} of {added}: {told}");
-        assert!((said * factor - added as f64).abs() <= added as f64 / 100.0 + 1.0, "{added}: {told}");
+        let stored = output.lines().find_map(|line| line.strip_prefix("stored  ")).unwrap();
+        let stored: f64 = stored.split(' ').next().unwrap().parse().unwrap();
+        let factor = if output.contains(" kB") { 1000.0 } else { 1.0 };
+        println!("{more}: {stored} of {added}: {output}");
+        assert!((stored * factor - added as f64).abs() <= added as f64 / 100.0 + 1.0, "{added}: {output}");
     }
 }
 
 #[test]
 fn a_store_is_tested_claim_by_claim() {
     let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    let told = run(&server, folder.path(), "selftest s3://data/team").ok();
-    assert_eq!(told.lines().filter(|line| line.starts_with("holds  ")).count(), 9, "{told}");
+    let output = run(&server, folder.path(), "selftest s3://data/team").ok();
+    assert_eq!(output.lines().filter(|line| line.starts_with("holds  ")).count(), 9, "{output}");
     assert_eq!(server.names("data"), Vec::<String>::new(), "it cleans up");
     server.ignore_conditions();
-    let told = run(&server, folder.path(), "selftest s3://data/team");
-    assert_eq!(told.code, 1);
+    let output = run(&server, folder.path(), "selftest s3://data/team");
+    assert_eq!(output.code, 1);
     assert!(
-        told.out.contains("FAILS  a second create-only put is refused") && told.out.contains("single_writer=true"),
+        output.out.contains("FAILS  a second create-only put is refused") && output.out.contains("single_writer=true"),
         "{}",
-        told.out
+        output.out
     );
     assert_eq!(tetrys(folder.path(), "selftest here").code, 0);
 }
@@ -321,8 +321,8 @@ fn a_view_is_told_of_a_moved_table_with_the_options_of_the_command() {
     for name in server.names("data").into_iter().filter(|name| name.starts_with("drives/")) {
         server.put("data", &name.replacen("drives/", "moved/", 1), server.get("data", &name).unwrap());
     }
-    let said = plain("rebind s3://data/some s3://data/moved --json").json();
-    assert_eq!((&said["version"], &said["stores"][0]["urls"][0]), (&2.into(), &"../moved".into()), "{said}");
+    let output = plain("rebind s3://data/some s3://data/moved --json").json();
+    assert_eq!((&output["version"], &output["stores"][0]["urls"][0]), (&2.into(), &"../moved".into()), "{output}");
 }
 
 #[test]

@@ -8,9 +8,9 @@ fn a_table_taken_in_again_refers_to_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     small_table(folder, 20);
-    let told = tetrys(folder, "ingest l5 zarr again --reference table --preset fast").ok();
+    let output = tetrys(folder, "ingest l5 zarr again --reference table --preset fast").ok();
     let price = " 0 B new; windows cost as much as in a table that shares nothing\n";
-    assert!(told.contains("\nshared  ") && told.contains(price), "{told}");
+    assert!(output.contains("\nshared  ") && output.contains(price), "{output}");
     let (first, again) = (tetrys(folder, "info table --json").json(), tetrys(folder, "info again --json").json());
     assert_eq!((&again["own_bytes"], &again["referenced_bytes"]), (&json!(0), &first["own_bytes"]));
     assert_eq!(again["references"], json!(["../table"]));
@@ -39,8 +39,8 @@ fn a_table_is_edited_shortened_and_collected() {
     small_table(folder, 20);
     tetrys(folder, "edit table --tag gold --set license=CC0 --rename host=machine").ok();
     assert_eq!(tetrys(folder, "info table@gold --json").json()["version"], json!(1));
-    let told = tetrys_with(folder, &["delete", "table", "--where", "scene_index = 1", "--dry-run"]).ok();
-    assert_eq!(told, "20 rows of 40 would be deleted\n");
+    let output = tetrys_with(folder, &["delete", "table", "--where", "scene_index = 1", "--dry-run"]).ok();
+    assert_eq!(output, "20 rows of 40 would be deleted\n");
     tetrys_with(folder, &["delete", "table", "--where", "scene_index = 1"]).ok();
     assert_eq!(tetrys(folder, "info table --json").json()["rows"], json!(20));
     assert_eq!(tetrys(folder, "verify table --json").json()["damage"], json!([]));
@@ -56,20 +56,20 @@ fn a_table_is_edited_shortened_and_collected() {
     // Nothing is old enough to collect, and nothing changes without `--yes`.
     let plan = tetrys(folder, "gc table --keep 1 --json").json();
     assert_eq!((&plan["done"], &plan["condemn"]), (&json!(false), &json!({})));
-    let told = tetrys(folder, "gc table --keep 1 --age 0").ok();
-    assert!(told.contains("dry run: nothing was changed; pass --yes"), "{told}");
+    let output = tetrys(folder, "gc table --keep 1 --age 0").ok();
+    assert!(output.contains("dry run: nothing was changed; pass --yes"), "{output}");
     tetrys(folder, "gc table --keep 1 --age 0 --yes").ok();
     tetrys(folder, "gc table --keep 1 --age 0 --yes").ok();
     assert_eq!(tetrys(folder, "verify table --json").json()["damage"], json!([]));
     assert!(tetrys(folder, "info table@2").fails(1).contains("no version 2"));
     assert_eq!(tetrys(folder, "info table@gold --json").json()["version"], json!(1), "tagged versions stay");
     assert!(tetrys(folder, "compact table").ok().contains("nothing to compact"));
-    for (arguments, said) in [
+    for (arguments, expected) in [
         ("edit table", "nothing to change"),
         ("edit table --tag 12", "not digits alone"),
         ("edit table --drop nothing", "no column `nothing`"),
         ("delete table --where nonsense", "nonsense"),
     ] {
-        assert!(tetrys(folder, arguments).fails(1).contains(said), "{arguments}");
+        assert!(tetrys(folder, arguments).fails(1).contains(expected), "{arguments}");
     }
 }

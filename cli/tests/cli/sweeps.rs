@@ -52,8 +52,8 @@ fn points(folder: &Path, table: &str, row: u32) -> Vec<u8> {
 }
 
 fn type_of(folder: &Path, table: &str, column: &str) -> String {
-    let told = tetrys(folder, &format!("schema {table}")).ok();
-    let line = told.lines().find(|line| line.split_whitespace().next() == Some(column)).unwrap();
+    let output = tetrys(folder, &format!("schema {table}")).ok();
+    let line = output.lines().find(|line| line.split_whitespace().next() == Some(column)).unwrap();
     line.split_whitespace().nth(1).unwrap().to_owned()
 }
 
@@ -142,8 +142,8 @@ fn sweeps_are_appended_and_added_and_replaced() {
     assert_eq!(type_of(folder, "t", "points"), "f32[?,4]");
     tetrys(folder, "ingest csv one.csv fixed --npy points=sweep --drop sweep -q").ok();
     assert_eq!(type_of(folder, "fixed", "points"), "f32[3,4]");
-    let said = tetrys(folder, "ingest csv two.csv fixed --npy points=sweep --drop sweep --append -q").fails(1);
-    assert!(said.contains("row 0: npy `points`, file sweeps/1.npy: expected f32[3,4], found f32[1,4]"), "{said}");
+    let message = tetrys(folder, "ingest csv two.csv fixed --npy points=sweep --drop sweep --append -q").fails(1);
+    assert!(message.contains("row 0: npy `points`, file sweeps/1.npy: expected f32[3,4], found f32[1,4]"), "{message}");
     // A declared type needs no look at the files.
     tetrys(folder, "ingest csv one.csv free --npy points=sweep --type points=f32[?,?] --drop sweep -q").ok();
     assert_eq!(type_of(folder, "free", "points"), "f32[?,?]");
@@ -202,8 +202,8 @@ fn a_missing_sweep_is_an_error_or_a_null() {
     let folder = folder.path();
     sweeps(folder);
     csv(folder, "frame.csv", &["sweeps/2.npy", "sweeps/lost.npy", "", "sweeps/2.npy"]);
-    let said = tetrys(folder, "ingest csv frame.csv t --npy points=sweep --drop sweep -q").fails(1);
-    assert!(said.contains("row 1: npy `points`, file sweeps/lost.npy: not in "), "{said}");
+    let message = tetrys(folder, "ingest csv frame.csv t --npy points=sweep --drop sweep -q").fails(1);
+    assert!(message.contains("row 1: npy `points`, file sweeps/lost.npy: not in "), "{message}");
     let ran = tetrys(folder, "ingest csv frame.csv t --npy points=sweep --drop sweep --missing null");
     assert_eq!((ran.code, ran.err.as_str()), (0, "note: 1 file of `points` missing, stored as null\n"), "{}", ran.out);
     assert_eq!(type_of(folder, "t", "points"), "f32[2,4]", "nulls have any shape");
@@ -261,8 +261,8 @@ fn wrong_arrays_are_named_before_any_row_is_written() {
             fs::write(data.join(file), content).unwrap();
         }
         csv(&data, "frame.csv", &["1.npy", "2.npy", file]);
-        let said = tetrys(folder, "ingest csv data/frame.csv new --npy points=sweep").fails(1);
-        assert!(said.contains(&format!("row 2: npy `points`, file {file}: ")) && said.contains(says), "{file}: {said}");
+        let message = tetrys(folder, "ingest csv data/frame.csv new --npy points=sweep").fails(1);
+        assert!(message.contains(&format!("row 2: npy `points`, file {file}: ")) && message.contains(says), "{file}: {message}");
         assert!(tetrys(folder, "info new").fails(1).contains("no table there"), "{file}");
     }
     csv(&data, "none.csv", &["", ""]);

@@ -68,8 +68,8 @@ fn a_key_that_an_object_has_twice_is_an_error() {
         fs::write(folder.join("twice.ndjson"), text).unwrap();
         for command in ["ingest ndjson twice.ndjson new", "ingest ndjson twice.ndjson t --append", "patch t twice.ndjson --on id"]
         {
-            let said = tetrys(folder, command).fails(1);
-            assert!(said.contains("twice.ndjson") && said.contains(says), "{command}: {said}");
+            let message = tetrys(folder, command).fails(1);
+            assert!(message.contains("twice.ndjson") && message.contains(says), "{command}: {message}");
         }
     }
     assert!(tetrys(folder, "info new").fails(1).contains("no table there"));
@@ -100,8 +100,8 @@ fn a_number_keeps_its_value_and_what_is_more_than_a_number_stays_text() {
         ("a,b\n1,+0.5\n", "line 2: column `b`: the table has f64"),
     ] {
         fs::write(folder.join("more.csv"), text).unwrap();
-        let said = tetrys(folder, "ingest csv more.csv t --append").fails(1);
-        assert!(said.contains(says), "{text:?}: {said}");
+        let message = tetrys(folder, "ingest csv more.csv t --append").fails(1);
+        assert!(message.contains(says), "{text:?}: {message}");
         // Whoever declares the type gets the number.
         tetrys(folder, "ingest csv more.csv typed --append --type a=i64 --type b=f32 -q").ok();
     }
@@ -111,8 +111,8 @@ fn a_number_keeps_its_value_and_what_is_more_than_a_number_stays_text() {
     tetrys(folder, "ingest csv more.csv t --append -q").ok();
     assert_eq!(column(folder, "t", "a"), [1, -7, 10].map(Value::from));
     fs::write(folder.join("more.ndjson"), "{\"a\":\"007\",\"b\":1}\n").unwrap();
-    let said = tetrys(folder, "ingest ndjson more.ndjson t --append").fails(1);
-    assert!(said.contains("line 1: `a`: the table has i64") && said.contains("found `007`"), "{said}");
+    let message = tetrys(folder, "ingest ndjson more.ndjson t --append").fails(1);
+    assert!(message.contains("line 1: `a`: the table has i64") && message.contains("found `007`"), "{message}");
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn a_message_names_the_line_and_the_column_of_the_users_file() {
             Some(format) => format!("ingest {format} bad t --append"),
             None => format!("{command} bad new"),
         };
-        let said = tetrys(folder, &command).fails(1);
-        assert!(said.starts_with("error: ") && said.contains(says), "{says}: {said}");
+        let message = tetrys(folder, &command).fails(1);
+        assert!(message.starts_with("error: ") && message.contains(says), "{says}: {message}");
     }
     for (bytes, says) in [
         (&b"a,b\n1,2\n1,\xff\n"[..], "line 3: column `b`: expected text in UTF-8"),
@@ -204,8 +204,8 @@ fn a_message_names_the_line_and_the_column_of_the_users_file() {
         (b"a,\xff\n1,2\n", "line 1: cell 2: expected text in UTF-8"),
     ] {
         fs::write(folder.join("bad"), bytes).unwrap();
-        let said = tetrys(folder, "ingest csv bad new").fails(1);
-        assert!(said.contains(says), "{says}: {said}");
+        let message = tetrys(folder, "ingest csv bad new").fails(1);
+        assert!(message.contains(says), "{says}: {message}");
     }
     // Every spelling of dates and times that is understood joins the table.
     let more = "id,day,at,clock\n1,2020-2-9,2020-01-01 10:20:30.125,1\n2,20200229,2020-01-01,1\n3,,2020-01-01T102030,1\n";
@@ -236,8 +236,8 @@ fn a_file_without_rows_changes_no_rows() {
         ("add-group t g base.csv", "there is a column group `g` already; replace its values"),
         ("add-group t h base.csv --on id", "there is a column `x` already"),
     ] {
-        let said = tetrys(folder, command).fails(1);
-        assert!(said.contains(says), "{command}: {said}");
+        let message = tetrys(folder, command).fails(1);
+        assert!(message.contains(says), "{command}: {message}");
     }
     assert_eq!(tetrys(folder, "info t --json").json()["version"], 1);
 }

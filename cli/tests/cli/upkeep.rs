@@ -29,10 +29,10 @@ fn an_earlier_version_is_restored_by_number_and_by_tag() {
     let versions = tetrys(folder, "versions t --json").json();
     assert_eq!((&versions[0]["operation"], &versions[0]["bytes_added"]), (&json!("restore"), &json!(0)));
     assert_eq!(versions[3]["tags"], json!("gold"), "a tag stays where it is");
-    let said = tetrys(folder, "restore t@gold").ok();
-    assert_eq!(said, format!("{url}: nothing to restore: version 4 has the content of version 1 already\n"));
-    let said = tetrys(folder, "restore t").ok();
-    assert_eq!(said, format!("{url}: nothing to restore: version 4 is the newest; name an earlier one, as in TABLE@1\n"));
+    let output = tetrys(folder, "restore t@gold").ok();
+    assert_eq!(output, format!("{url}: nothing to restore: version 4 has the content of version 1 already\n"));
+    let output = tetrys(folder, "restore t").ok();
+    assert_eq!(output, format!("{url}: nothing to restore: version 4 is the newest; name an earlier one, as in TABLE@1\n"));
     assert_eq!(tetrys(folder, "restore t@2 --json").json(), json!({"url": url, "version": 5, "restored": 2, "rows": 2}));
     assert_eq!(tetrys(folder, "restore t@5 --json").json(), json!({"url": url, "version": 5, "restored": null, "rows": 2}));
     assert_eq!(tetrys(folder, "verify t --json").json()["damage"], json!([]));
@@ -44,8 +44,8 @@ fn an_earlier_version_is_restored_by_number_and_by_tag() {
     for _ in 0..3 {
         tetrys(folder, "gc t --keep 1 --age 0 --yes").ok();
     }
-    let said = tetrys(folder, "restore t@1").fails(1);
-    assert!(said.contains(": no version 1: its manifest is missing; the table has "), "{said}");
+    let output = tetrys(folder, "restore t@1").fails(1);
+    assert!(output.contains(": no version 1: its manifest is missing; the table has "), "{output}");
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn commands_about_all_versions_refuse_the_name_of_one() {
         format!("session abort t@1 {id}"),
         "restore t@1@1".to_owned(),
     ] {
-        let said = tetrys(folder, &command).fails(1);
-        assert!(said.contains("expected `t`, found the name of one version"), "{command}: {said}");
+        let message = tetrys(folder, &command).fails(1);
+        assert!(message.contains("expected `t`, found the name of one version"), "{command}: {message}");
     }
 }
 
@@ -75,20 +75,20 @@ fn a_version_that_is_not_there_is_named_with_those_that_are() {
     tetrys(folder, "delete t --where id=1").ok();
     tetrys(folder, "delete t --where id=2").ok();
     for command in ["info", "verify", "restore"] {
-        let said = tetrys(folder, &format!("{command} t@9")).fails(1);
-        assert_eq!(said, format!("error: {url}: no version 9: the newest is 3, and the first was 1\n"), "{command}");
+        let message = tetrys(folder, &format!("{command} t@9")).fails(1);
+        assert_eq!(message, format!("error: {url}: no version 9: the newest is 3, and the first was 1\n"), "{command}");
     }
     // Somebody deleted it: nothing says that a garbage collection did.
     fs::remove_file(manifest(folder, 2)).unwrap();
     for command in ["info", "verify", "restore"] {
-        let said = tetrys(folder, &format!("{command} t@2")).fails(1);
-        assert_eq!(said, format!("error: {url}: no version 2: its manifest is missing; the table has 1, 3\n"), "{command}");
+        let message = tetrys(folder, &format!("{command} t@2")).fails(1);
+        assert_eq!(message, format!("error: {url}: no version 2: its manifest is missing; the table has 1, 3\n"), "{command}");
     }
     // These look at all versions.
     for command in ["doctor", "gc"] {
         for version in ["t@1", "t@9", "t@gold"] {
-            let said = tetrys(folder, &format!("{command} {version}")).fails(1);
-            assert!(said.contains(": expected `t`, found the name of one version"), "{command}: {said}");
+            let message = tetrys(folder, &format!("{command} {version}")).fails(1);
+            assert!(message.contains(": expected `t`, found the name of one version"), "{command}: {message}");
         }
         assert!(tetrys(folder, &format!("{command} nowhere@1")).fails(1).contains("no table there"));
     }
@@ -106,10 +106,13 @@ fn a_collection_with_nothing_to_do_says_what_it_did_and_not_what_it_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     table(folder);
-    let said = tetrys(folder, "gc t --keep 1 --yes").ok();
-    assert_eq!(said, "condemned  0 objects, 0 B\ndeleted  0 objects, 0 B\nswept  0 objects, 0 B\nnothing to collect now\n");
-    let said = tetrys(folder, "gc t --keep 1").ok();
-    assert_eq!(said, "to condemn  0 objects, 0 B\nto delete  0 objects, 0 B\nto sweep  0 objects, 0 B\nnothing to collect now\n");
+    let output = tetrys(folder, "gc t --keep 1 --yes").ok();
+    assert_eq!(output, "condemned  0 objects, 0 B\ndeleted  0 objects, 0 B\nswept  0 objects, 0 B\nnothing to collect now\n");
+    let output = tetrys(folder, "gc t --keep 1").ok();
+    assert_eq!(
+        output,
+        "to condemn  0 objects, 0 B\nto delete  0 objects, 0 B\nto sweep  0 objects, 0 B\nnothing to collect now\n"
+    );
     assert_eq!(tetrys(folder, "gc t --keep 1 --yes --json").json()["done"], json!(true));
 }
 
@@ -122,9 +125,9 @@ fn the_doctor_gives_a_command_that_runs_or_steps_to_take() {
     let session = folder.join("t/sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8");
     fs::create_dir_all(&session).unwrap();
     fs::write(session.join("plan.json"), "{}").unwrap();
-    let said = doctor(folder, "t --age 0");
-    assert_eq!(said["findings"][0]["command"], "tetrys gc t --age 0 --yes", "{said}");
-    assert_eq!(said["findings"][0]["advice"], Value::Null);
+    let findings = doctor(folder, "t --age 0");
+    assert_eq!(findings["findings"][0]["command"], "tetrys gc t --age 0 --yes", "{findings}");
+    assert_eq!(findings["findings"][0]["advice"], Value::Null);
     assert!(tetrys(folder, "doctor t").ok().contains(": nothing found\n"), "it is not a week old");
     // One version ends the session, and its files are deleted after that.
     tetrys(folder, "gc t --age 0 --yes").ok();
@@ -135,9 +138,9 @@ fn the_doctor_gives_a_command_that_runs_or_steps_to_take() {
     // A manifest that nobody wrote is moved away by the steps, which are prose and no command.
     fs::write(manifest(folder, 1_000_000), "mine").unwrap();
     assert!(tetrys(folder, "info t").fails(3).contains("version 1000000"));
-    let said = doctor(folder, "t");
-    let finding = &said["findings"][0];
-    assert_eq!((&finding["command"], &finding["cure"]), (&Value::Null, &json!({"copy_or_move": 3})), "{said}");
+    let findings = doctor(folder, "t");
+    let finding = &findings["findings"][0];
+    assert_eq!((&finding["command"], &finding["cure"]), (&Value::Null, &json!({"copy_or_move": 3})), "{findings}");
     let advice = finding["advice"].as_str().unwrap();
     assert!(advice.contains("so that version 3 is the newest: mv t/manifests/"), "{advice}");
     let moves = advice.split(": ").find(|part| part.starts_with("mv ")).unwrap().trim_end_matches(", then");
@@ -148,9 +151,9 @@ fn the_doctor_gives_a_command_that_runs_or_steps_to_take() {
     // A view whose table is gone: nobody knows the place.
     tetrys(folder, "select t --where id<3 --out some").ok();
     fs::rename(folder.join("t"), folder.join("moved")).unwrap();
-    let said = doctor(folder, "some");
-    assert_eq!(said["findings"][0]["command"], Value::Null);
-    assert!(said["findings"][0]["advice"].as_str().unwrap().starts_with("tetrys rebind some NEW_PLACE"), "{said}");
+    let findings = doctor(folder, "some");
+    assert_eq!(findings["findings"][0]["command"], Value::Null);
+    assert!(findings["findings"][0]["advice"].as_str().unwrap().starts_with("tetrys rebind some NEW_PLACE"), "{findings}");
 }
 
 /// Runs `tetrys doctor` on a table where it finds something.
@@ -172,8 +175,8 @@ fn sessions_are_listed_and_ended_and_users_are_named() {
     let id = listed[0]["session"].as_str().unwrap();
     assert_eq!((&listed[0]["finished"], &listed[0]["kind"], &listed[0]["damage"]), (&json!(1), &json!(null), &json!(null)));
     assert!(tetrys(folder, "session list t").ok().contains(id));
-    let said = tetrys(folder, "session abort t nonsense").fails(1);
-    assert!(said.contains("expected the id of a session, which `tetrys session list` shows, found `nonsense`"), "{said}");
+    let message = tetrys(folder, "session abort t nonsense").fails(1);
+    assert!(message.contains("expected the id of a session, which `tetrys session list` shows, found `nonsense`"), "{message}");
     assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains(" ended: "));
     assert!(tetrys(folder, &format!("session abort t {id}")).ok().contains("has no files: it was committed or aborted"));
     assert!(tetrys(folder, &format!("session abort nowhere {id}")).fails(1).contains("neither a table nor files of a session"));
@@ -188,8 +191,8 @@ fn sessions_are_listed_and_ended_and_users_are_named() {
     let users = tetrys(folder, "users t --json").json();
     let state = |url: &str| users.as_array().unwrap().iter().find(|user| user["url"] == url).unwrap()["state"].clone();
     assert_eq!((state("../some"), state("../few")), (json!("exists"), json!("not_there")));
-    let said = tetrys(folder, "users t").ok();
-    assert!(said.contains("../some") && said.contains("exists") && said.contains("not there"), "{said}");
+    let message = tetrys(folder, "users t").ok();
+    assert!(message.contains("../some") && message.contains("exists") && message.contains("not there"), "{message}");
     let pin = users[0]["pin"].as_str().unwrap();
     fs::write(folder.join("t").join(pin), "nonsense").unwrap();
     assert!(tetrys(folder, "users t").ok().contains("damaged: "));
@@ -236,8 +239,8 @@ fn what_became_of_a_commit_is_told_by_its_version_and_id() {
         resolve(1, ours, "").ok(),
         format!("{url}: commit {ours}: committed: it made version 1; do not repeat the change\n")
     );
-    let told = json!({"url": url, "version": 1, "commit": other, "outcome": "not_committed"});
-    assert_eq!(resolve(1, other, "--json").json(), told);
+    let output = json!({"url": url, "version": 1, "commit": other, "outcome": "not_committed"});
+    assert_eq!(resolve(1, other, "--json").json(), output);
     assert!(resolve(2, other, "").ok().contains("open: there is no version 2 yet; wait, or rule it out with --rule-out"));
     assert!(resolve(3, other, "--rule-out").fails(1).contains("the version before it does not exist"));
     assert!(resolve(2, other, "--rule-out").ok().contains("not committed: another commit made version 2; repeat the change"));
@@ -245,10 +248,13 @@ fn what_became_of_a_commit_is_told_by_its_version_and_id() {
     assert_eq!(tetrys(folder, "info t --json").json()["rows"], json!(3));
     fs::remove_file(folder.join("t").join(tetrys::format::manifest_name(1))).unwrap();
     assert!(resolve(1, ours, "").ok().contains("cannot tell: version 1, or one after it, was deleted"));
-    let said = resolve(1, "nonsense", "").fails(1);
-    assert!(said.contains("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `nonsense`"), "{said}");
-    let said = tetrys(folder, &format!("resolve nowhere --version 2 --commit {other}")).fails(1);
-    assert!(said.contains("nowhere: no table there"), "{said}");
+    let message = resolve(1, "nonsense", "").fails(1);
+    assert!(
+        message.contains("--commit: expected an id such as 6c0e2c61-7b5b-4f0c-9a0e-2f6a4f4d0a3b, found `nonsense`"),
+        "{message}"
+    );
+    let message = tetrys(folder, &format!("resolve nowhere --version 2 --commit {other}")).fails(1);
+    assert!(message.contains("nowhere: no table there"), "{message}");
 }
 
 #[test]
@@ -275,12 +281,12 @@ fn the_doctor_names_what_is_wrong_and_the_command_that_mends_it() {
     // Damage has the exit code of `verify`.
     fs::remove_dir_all(folder.join("t/chunks")).unwrap();
     let ran = tetrys(folder, "doctor t --json");
-    let said: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((ran.code, &said["findings"][0]["cure"]), (3, &json!("copy")));
-    let (place, advice) = (&said["findings"][0]["where"], &said["findings"][0]["advice"]);
-    assert!(place.as_str().unwrap().starts_with("chunks/"), "{said}");
+    let output: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, &output["findings"][0]["cure"]), (3, &json!("copy")));
+    let (place, advice) = (&output["findings"][0]["where"], &output["findings"][0]["advice"]);
+    assert!(place.as_str().unwrap().starts_with("chunks/"), "{output}");
     assert_eq!(advice, "with a copy of the table: tetrys verify t --repair --from COPY");
-    assert_eq!(said["findings"][0]["command"], Value::Null);
+    assert_eq!(output["findings"][0]["command"], Value::Null);
 
     assert!(tetrys(folder, "doctor nowhere").fails(1).contains("no table there"));
 }
@@ -297,9 +303,9 @@ fn a_table_is_repaired_with_a_copy_and_what_is_left_is_named() {
 
     fs::remove_dir_all(folder.join("t/chunks")).unwrap();
     assert_eq!(tetrys(folder, "verify t").code, 3);
-    let said = tetrys(folder, "verify t --repair --from copy --json").json();
-    assert_eq!(said["damage"], json!([]), "{said}");
-    assert!(said["repaired"].as_array().unwrap().iter().all(|name| name.as_str().unwrap().starts_with("chunks/")), "{said}");
+    let output = tetrys(folder, "verify t --repair --from copy --json").json();
+    assert_eq!(output["damage"], json!([]), "{output}");
+    assert!(output["repaired"].as_array().unwrap().iter().all(|name| name.as_str().unwrap().starts_with("chunks/")), "{output}");
     assert!(tetrys(folder, "verify t --all-versions").ok().starts_with("sound: "));
 
     // The copy lacks it too.
@@ -378,9 +384,9 @@ fn long_commands_show_their_progress_on_a_terminal_only() {
         ("materialize", "materialize again"),
     ];
     for (name, command) in commands {
-        let Some(told) = on_a_terminal(folder, command) else { return };
-        assert!(told.contains(&format!("{name} [")) || told.contains(&format!("{name}: ")), "{command}: {told:?}");
-        assert!(told.contains(" so far"), "{command}: {told:?}");
+        let Some(text) = on_a_terminal(folder, command) else { return };
+        assert!(text.contains(&format!("{name} [")) || text.contains(&format!("{name}: ")), "{command}: {text:?}");
+        assert!(text.contains(" so far"), "{command}: {text:?}");
     }
     // A bar that counts rows has no phases, and is there from the start.
     for (command, bar) in [
@@ -388,10 +394,10 @@ fn long_commands_show_their_progress_on_a_terminal_only() {
         ("export arrow t --out t.arrow", "export ["),
         ("ingest csv rows.csv new", "ingest ["),
     ] {
-        let Some(told) = on_a_terminal(folder, command) else { return };
-        assert!(told.contains(bar) && told.contains("] 0 of "), "{command}: {told:?}");
-        let Some(told) = on_a_terminal(folder, &format!("{command}2 --quiet")) else { return };
-        assert!(!told.contains(bar), "{command}: {told:?}");
+        let Some(text) = on_a_terminal(folder, command) else { return };
+        assert!(text.contains(bar) && text.contains("] 0 of "), "{command}: {text:?}");
+        let Some(text) = on_a_terminal(folder, &format!("{command}2 --quiet")) else { return };
+        assert!(!text.contains(bar), "{command}: {text:?}");
     }
     // Elsewhere stderr stays empty.
     for command in ["diff t@1 t", "select t --where id<3 --out more", "compact many", "export parquet t --out again.parquet"] {

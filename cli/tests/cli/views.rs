@@ -103,9 +103,9 @@ fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
     };
     for row in [0, 3, 19] {
         let (of_view, number) = (&all[row], row.to_string());
-        let said = tetrys(folder, &format!("get view {number} --columns ego.*")).ok();
-        assert!(said.starts_with(&format!("row {row}\n")), "{said}");
-        assert!(said.contains(&format!("  frame_index: {}\n", of_view["frame_index"])), "{said}");
+        let output = tetrys(folder, &format!("get view {number} --columns ego.*")).ok();
+        assert!(output.starts_with(&format!("row {row}\n")), "{output}");
+        assert!(output.contains(&format!("  frame_index: {}\n", of_view["frame_index"])), "{output}");
         let json = tetrys(folder, &format!("get view {number} --columns ego.* --json")).json();
         assert_eq!(json["rows"][0]["row"], json!(row));
         let of_table = row_of(&of_view["timestamp"]);
@@ -116,8 +116,8 @@ fn a_row_of_a_view_is_shown_with_its_own_index_values_and_number() {
         // The rows of a window have the numbers of the table behind the view.
         let window = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0 --json")).json();
         assert_eq!((&window["rows"][0]["source_row"], window["rows"][0].get("row")), (&of_table, None));
-        let said = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0")).ok();
-        assert!(said.starts_with(&format!("rows {of_table}..={of_table} of the table behind the view")), "{said}");
+        let output = tetrys(folder, &format!("get view {number} --columns ego.* --offsets=0..=0")).ok();
+        assert!(output.starts_with(&format!("rows {of_table}..={of_table} of the table behind the view")), "{output}");
         let head = tetrys(folder, "head view -n 20 --index-only --json").json();
         assert_eq!((&head[row]["row"], &head[row]["timestamp"]), (&json!(row), &of_view["timestamp"]));
     }
@@ -134,13 +134,13 @@ fn a_condition_is_one_expression_and_a_query_only_asks() {
             vec!["select", "table", "--where", condition, "--out", "view"],
             vec!["select", "table", "--column", &format!("more={condition}"), "--out", "view"],
         ] {
-            let said = tetrys_with(folder, &arguments).fails(1);
-            assert!(said.contains("expected one expression over index columns"), "{arguments:?}: {said}");
+            let message = tetrys_with(folder, &arguments).fails(1);
+            assert!(message.contains("expected one expression over index columns"), "{arguments:?}: {message}");
         }
     }
     for sql in ["DROP TABLE t", "DELETE FROM t", "TRUNCATE TABLE t"] {
-        let said = tetrys_with(folder, &["query", "table", sql]).fails(1);
-        assert!(said.contains("one read-only query"), "{said}");
+        let message = tetrys_with(folder, &["query", "table", sql]).fails(1);
+        assert!(message.contains("one read-only query"), "{message}");
     }
     assert!(!folder.join("view").exists());
     assert_eq!(tetrys(folder, "info table --json").json()["version"], json!(1));
@@ -202,7 +202,7 @@ fn selections_splits_and_diffs_part_by_part_equal_those_in_memory() {
             assert_eq!(rows(&out[1], "@2"), rows(&out[0], ""));
         }
     }
-    for (arguments, said) in [
+    for (arguments, expected_text) in [
         (&["--where", "frame_indx > 3"][..], "nearest: `frame_index`"),
         (&["--keep", "frame_indx"], "nearest: `frame_index`"),
         (&["--split", "scene", "--shares", "a=0.5"], "no column `scene`; there are: "),
@@ -213,7 +213,7 @@ fn selections_splits_and_diffs_part_by_part_equal_those_in_memory() {
     ] {
         for more in [&small[..], &[]] {
             let error = tetrys_with(folder, &[&["select", "table", "--out", "wrong"], arguments, more].concat()).fails(1);
-            assert!(error.contains(said), "{error}: expected {said}");
+            assert!(error.contains(expected_text), "{error}: expected {expected_text}");
         }
     }
     tetrys(folder, "generate l5 other.zarr --scenes 2 --frames 18 --agents 12 --seed 6").ok();
@@ -234,7 +234,7 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
     let planned = tetrys(folder, "run recipe.toml --dry-run --json").json();
     assert_eq!(planned[0]["rows"], json!(20), "{planned}");
     assert!(tetrys(folder, "run recipe.toml").ok().contains("made/train version 1: 20 rows of 2 tables"));
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("[[join]]", "[[joins]]", "no word `joins` in the recipe; nearest: `join`"),
         ("tolerance", "tolerence", "no word `tolerence` in [[join]]; nearest: `tolerance`"),
         ("shares", "share", "no word `share` in [split]; nearest: `shares`"),
@@ -272,7 +272,7 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
         assert!(recipe.contains(from), "{from}");
         fs::write(folder.join("recipe.toml"), recipe.replace(from, to)).unwrap();
         let error = tetrys(folder, "run recipe.toml --dry-run").fails(1);
-        assert!(error.contains(said), "{error}: expected {said}");
+        assert!(error.contains(expected), "{error}: expected {expected}");
     }
     // A recipe that merges two tables and does no more says it too, whatever fits into memory.
     let merged = |on: &str| {
@@ -280,11 +280,11 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
             "from = 's'\n[sources]\ns = 'table'\nl = 'labels'\n[[join]]\nwith = 'l'\non = ['{on}']\n[output]\nview = 'made'\n"
         )
     };
-    for (on, said) in [("scene", "left"), ("scene_index=scene", "right")] {
+    for (on, expected) in [("scene", "left"), ("scene_index=scene", "right")] {
         fs::write(folder.join("recipe.toml"), merged(on)).unwrap();
         for limit in ["", " --memory-limit 1"] {
             let error = tetrys(folder, &format!("run recipe.toml --dry-run{limit}")).fails(1);
-            assert!(error.contains(&format!("join with `l`: merge: no column `scene` on the {said}")), "{error}");
+            assert!(error.contains(&format!("join with `l`: merge: no column `scene` on the {expected}")), "{error}");
         }
     }
     assert!(tetrys(folder, "run nothing.toml").fails(1).contains("nothing.toml"));
@@ -292,14 +292,14 @@ fn a_recipe_makes_what_the_commands_make_and_a_wrong_word_is_named() {
     assert!(error.contains("source `table-0002`: ") && error.contains("expected a path or URL, found an empty text"), "{error}");
     fs::write(folder.join("notes.csv"), "host\n1\n").unwrap();
     tetrys(folder, "ingest csv notes.csv notes --index host -q").ok();
-    for (arguments, said) in [
+    for (arguments, expected) in [
         ("concat table notes --out view", "set `fill` to fill it with nulls"),
         ("concat table notes --fill --out view", " above and i64 below"),
         ("merge table notes --on host --out view", " on the left and `host` is i64 on the right"),
         ("select table --where frame_index --out view", "must be of type bool, got u32"),
     ] {
         let error = tetrys(folder, arguments).fails(1);
-        assert!(error.contains(said), "{arguments}: {error}");
+        assert!(error.contains(expected), "{arguments}: {error}");
     }
 }
 
@@ -314,8 +314,8 @@ fn differences_are_told_and_a_moved_table_is_bound_again() {
     assert_eq!((&same["unchanged"], &same["added"]["count"], &same["payload_bytes"]), (&json!(40), &json!(0), &json!(0)));
     let found = tetrys(folder, "diff table other --on scene_index,frame_index --json").json();
     assert_eq!((&found["removed"]["count"], &found["added"]["count"]), (&json!(4), &json!(0)));
-    let said = tetrys(folder, "diff table other --on scene_index,frame_index").ok();
-    assert!(said.contains("no payload read") && said.contains("column group ego"), "{said}");
+    let output = tetrys(folder, "diff table other --on scene_index,frame_index").ok();
+    assert!(output.contains("no payload read") && output.contains("column group ego"), "{output}");
     assert!(tetrys(folder, "diff table other --on scene").fails(1).contains("no index column `scene`"));
     // Tests `--exit-code` and `--exact`.
     assert_eq!(tetrys(folder, "diff table other --on scene_index,frame_index --exit-code").code, 4);
@@ -345,12 +345,16 @@ fn a_diff_counts_rows_that_may_differ_as_at_most() {
     tetrys(folder, "ingest csv rows.csv table --index key --group log=log.value -q").ok();
     fs::write(folder.join("patch.csv"), "key,log.value\n7,-7\n").unwrap();
     tetrys(folder, "patch table patch.csv --on key").ok();
-    let lines =
-        |said: String| said.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
-    let said = lines(tetrys(folder, "diff table@1 table@2 --on key").ok());
-    assert!(said.contains(&"changed at most 90".to_owned()) && said.contains(&"unchanged at least 0".to_owned()), "{said:?}");
-    let said = lines(tetrys(folder, "diff table@1 table@2 --on key --exact").ok());
-    assert!(said.contains(&"changed 1 7".to_owned()) && said.contains(&"unchanged 89".to_owned()), "{said:?}");
+    let lines = |output: String| {
+        output.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let output = lines(tetrys(folder, "diff table@1 table@2 --on key").ok());
+    assert!(
+        output.contains(&"changed at most 90".to_owned()) && output.contains(&"unchanged at least 0".to_owned()),
+        "{output:?}"
+    );
+    let output = lines(tetrys(folder, "diff table@1 table@2 --on key --exact").ok());
+    assert!(output.contains(&"changed 1 7".to_owned()) && output.contains(&"unchanged 89".to_owned()), "{output:?}");
 }
 
 #[test]

@@ -42,18 +42,21 @@ fn the_commands_of_the_guide_print_what_it_shows() {
         }
         for (number, (_, script)) in blocks.iter().enumerate().filter(|(_, (language, _))| language == "sh") {
             let ran = lab.script(script);
-            let told = format!("{}{}", ran.err, ran.out).replace(&folder, "/home/me");
-            assert_eq!(ran.code, 0, "{chapter}: {script}{told}");
+            let output = format!("{}{}", ran.err, ran.out).replace(&folder, "/home/me");
+            assert_eq!(ran.code, 0, "{chapter}: {script}{output}");
             let Some((_, shown)) = blocks.get(number + 1).filter(|(language, _)| language == "text") else { continue };
             if std::env::var_os("TETRYS_REWRITE").is_some() {
-                page = page.replacen(&format!("```text\n{shown}```"), &format!("```text\n{}```", rewritten(shown, &told)), 1);
+                page = page.replacen(&format!("```text\n{shown}```"), &format!("```text\n{}```", rewritten(shown, &output)), 1);
             } else {
-                let (mut expected, mut found) = (shapes(shown), shapes(&told));
+                let (mut expected, mut found) = (shapes(shown), shapes(&output));
                 if expected.last().is_some_and(|line| line == "...") {
                     expected.pop();
                     found.truncate(expected.len());
                 }
-                assert_eq!(found, expected, "{chapter} shows something else (TETRYS_REWRITE=1 writes it anew):\n{script}{told}");
+                assert_eq!(
+                    found, expected,
+                    "{chapter} shows something else (TETRYS_REWRITE=1 writes it anew):\n{script}{output}"
+                );
             }
         }
         if std::env::var_os("TETRYS_REWRITE").is_some() {
@@ -110,10 +113,10 @@ fn shapes(text: &str) -> Vec<String> {
 }
 
 /// Returns the text to show in a block: all lines, or as many as before if the last line of the block is `...`.
-fn rewritten(shown: &str, told: &str) -> String {
+fn rewritten(shown: &str, output: &str) -> String {
     let cut = shown.lines().last() == Some("...");
     let lines = if cut { shown.lines().count() - 1 } else { usize::MAX };
-    let mut text: String = told.lines().take(lines).map(|line| line.trim_end().to_owned() + "\n").collect();
+    let mut text: String = output.lines().take(lines).map(|line| line.trim_end().to_owned() + "\n").collect();
     if cut {
         text.push_str("...\n");
     }
@@ -135,16 +138,16 @@ fn the_walk_on_recorded_data() {
 }
 
 fn walk(folder: &Path, zarr: &Path, row: u64) {
-    let told = tetrys(folder, &format!("ingest l5 {} scene", zarr.display())).ok();
-    assert!(told.contains("rows") && told.contains("of the input"), "{told}");
+    let output = tetrys(folder, &format!("ingest l5 {} scene", zarr.display())).ok();
+    assert!(output.contains("rows") && output.contains("of the input"), "{output}");
 
     let info = tetrys(folder, "info scene --json").json();
     assert_eq!(info["version"], 1);
     assert_eq!(info["column_groups"][1]["name"], "agents.pose");
 
     let patterns = "--columns agents.* --columns ego.* --offsets=-10..=0";
-    let told = tetrys(folder, &format!("get scene {row} {patterns} --out rows")).ok();
-    assert!(told.starts_with(&format!("rows: rows {}..={row}, all 11 exist\n", row - 10)), "{told}");
+    let output = tetrys(folder, &format!("get scene {row} {patterns} --out rows")).ok();
+    assert!(output.starts_with(&format!("rows: rows {}..={row}, all 11 exist\n", row - 10)), "{output}");
     compare(folder, row);
 
     let plan = tetrys(folder, &format!("explain scene {row} --columns agents.pose.* --offsets=-10..=0 --json")).json();

@@ -96,7 +96,7 @@ pub(super) struct Column<T: arrow_buffer::ArrowNativeType> {
 
 impl<T: arrow_buffer::ArrowNativeType> Column<T> {
     /// Makes a column of numbers in memory: `ends` has the number of records up to the end of each row, or each row has one.
-    pub(super) fn held(values: Vec<T>, width: usize, ends: Option<&[u64]>) -> Self {
+    pub(super) fn of_values(values: Vec<T>, width: usize, ends: Option<&[u64]>) -> Self {
         let offsets = ends.map(|ends| {
             let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64 * width as i64));
             OffsetBuffer::new(offsets.collect())
@@ -196,7 +196,7 @@ impl Texts {
     }
 
     /// Makes a column of texts in memory.
-    pub(super) fn held(values: Vec<String>, ends: &[u64]) -> Self {
+    pub(super) fn of_values(values: Vec<String>, ends: &[u64]) -> Self {
         let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64));
         Self { values: LargeStringArray::from_iter_values(values), offsets: OffsetBuffer::new(offsets.collect()) }
     }

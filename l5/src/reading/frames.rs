@@ -7,8 +7,8 @@ use tetrys::{Error, Result, RowLoader, Table};
 
 use super::{
     columns::{Column, Columns, FaceColumns, Poses, Texts},
-    held::SceneCache,
     read_rows::missing_column,
+    scene_cache::SceneCache,
 };
 use crate::zarr::{Dataset, Scene, scenes_from_json};
 
@@ -111,19 +111,19 @@ impl FrameTable {
             return Err(Error::invalid(format!("{frames} frames: scenes end at {end}, or intervals go back")));
         }
         let columns = Columns {
-            translations: Column::held(arrays.translations, 3, None),
-            rotations: Column::held(arrays.rotations, 9, None),
+            translations: Column::of_values(arrays.translations, 3, None),
+            rotations: Column::of_values(arrays.rotations, 9, None),
             agents: Some(Poses {
-                track_ids: Column::held(arrays.track_ids, 1, Some(&agent_ends)),
-                centroids: Column::held(arrays.centroids, 2, Some(&agent_ends)),
-                extents: Column::held(arrays.extents, 3, Some(&agent_ends)),
-                yaws: Column::held(arrays.yaws, 1, Some(&agent_ends)),
+                track_ids: Column::of_values(arrays.track_ids, 1, Some(&agent_ends)),
+                centroids: Column::of_values(arrays.centroids, 2, Some(&agent_ends)),
+                extents: Column::of_values(arrays.extents, 3, Some(&agent_ends)),
+                yaws: Column::of_values(arrays.yaws, 1, Some(&agent_ends)),
             }),
-            labels: Some(Column::held(arrays.label_probabilities, 17, Some(&agent_ends))),
+            labels: Some(Column::of_values(arrays.label_probabilities, 17, Some(&agent_ends))),
             faces: Some(FaceColumns {
-                face_ids: Texts::held(arrays.face_ids, &face_ends),
-                traffic_light_ids: Texts::held(arrays.traffic_light_ids, &face_ends),
-                statuses: Column::held(arrays.statuses, 3, Some(&face_ends)),
+                face_ids: Texts::of_values(arrays.face_ids, &face_ends),
+                traffic_light_ids: Texts::of_values(arrays.traffic_light_ids, &face_ends),
+                statuses: Column::of_values(arrays.statuses, 3, Some(&face_ends)),
             }),
         };
         let (source, timestamps) = (Source::Memory(Arc::new(columns)), arrays.timestamps);

@@ -6,8 +6,8 @@
 
 mod columns;
 mod frames;
-mod held;
 mod read_rows;
+mod scene_cache;
 mod wanted;
 mod windows;
 

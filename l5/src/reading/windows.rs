@@ -8,7 +8,7 @@ use tetrys::{Error, Offsets, Result, RowLoader};
 use super::{
     columns::{Columns, Poses},
     frames::{FrameTable, Source},
-    held::{SceneCache, decode},
+    scene_cache::{SceneCache, decode},
     wanted::Wanted,
 };
 use crate::{
@@ -36,7 +36,7 @@ enum Data {
     /// Windows that were read: the rows of each window follow each other, and missing frames have rows too.
     Read(Box<Columns>),
     /// The columns that hold the frames of each window, and the row of its first frame.
-    Held(Vec<(Arc<Columns>, usize)>),
+    InMemory(Vec<(Arc<Columns>, usize)>),
 }
 
 /// The first rows of a window in the columns of each part.
@@ -70,9 +70,9 @@ impl FrameTable {
         let wanted = Wanted { faces: wanted.faces && self.has_faces(), ..wanted };
         let data = match &self.source {
             Source::Table(rows, None) => Data::Read(Box::new(read(rows, positions, wanted, 0).await?)),
-            Source::Table(_, Some(cache)) | Source::Zarr(_, cache) => Data::Held(self.scenes_of(cache, &windows).await?),
+            Source::Table(_, Some(cache)) | Source::Zarr(_, cache) => Data::InMemory(self.scenes_of(cache, &windows).await?),
             Source::Memory(columns) => {
-                Data::Held(windows.iter().map(|(frames, _)| (Arc::clone(columns), frames.start as usize)).collect())
+                Data::InMemory(windows.iter().map(|(frames, _)| (Arc::clone(columns), frames.start as usize)).collect())
             }
         };
         let (mut timestamps, mut starts) = (Vec::new(), vec![0]);
@@ -91,19 +91,19 @@ impl FrameTable {
             scenes.entry(scene.start).or_insert_with(|| (scene.clone(), cache.get(scene.start)));
         }
         let missing: Vec<Range<u64>> =
-            scenes.values().filter(|(_, held)| held.is_none()).map(|(scene, _)| scene.clone()).collect();
+            scenes.values().filter(|(_, cached)| cached.is_none()).map(|(scene, _)| scene.clone()).collect();
         for (scene, columns) in missing.iter().zip(self.load(&missing).await?) {
             let columns = Arc::new(columns);
             cache.put(scene.start, &columns);
-            if let Some((_, held)) = scenes.get_mut(&scene.start) {
-                *held = Some(columns);
+            if let Some((_, cached)) = scenes.get_mut(&scene.start) {
+                *cached = Some(columns);
             }
         }
         let found = windows.iter().map(|(frames, position)| {
             let scene = self.frames_of_scene(*position)?;
-            let held = scenes.get(&scene.start).and_then(|(_, held)| held.clone());
-            let held = held.ok_or_else(|| Error::internal(format!("the scene of frame {position} was not read")))?;
-            Ok((held, (frames.start - scene.start) as usize))
+            let cached = scenes.get(&scene.start).and_then(|(_, cached)| cached.clone());
+            let cached = cached.ok_or_else(|| Error::internal(format!("the scene of frame {position} was not read")))?;
+            Ok((cached, (frames.start - scene.start) as usize))
         });
         found.collect()
     }
@@ -194,8 +194,8 @@ impl FrameWindows {
         let (current, len) = ((position - frames.start) as usize, (frames.end - frames.start) as usize);
         let Wanted { history, future, agents: agents_future, .. } = self.wanted;
         let (columns, first) = match &self.data {
-            Data::Held(held) => {
-                let (columns, row) = &held[window];
+            Data::InMemory(scenes) => {
+                let (columns, row) = &scenes[window];
                 (&**columns, FirstRows { ego: *row, agents: *row, labels: *row, faces: row + current })
             }
             Data::Read(columns) => {

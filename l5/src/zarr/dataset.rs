@@ -103,15 +103,16 @@ impl Dataset {
             }
         }
         for array in [Some(&scene_array), Some(&frames), Some(&agents), tl_faces.as_ref()].into_iter().flatten() {
-            if let Some(said) = missing_chunks(array)? {
+            if let Some(warning) = missing_chunks(array)? {
                 return Err(Error::corrupt(format!(
-                    "{said}; records of fill values are no records of Level 5: copy the data set again"
+                    "{warning}; records of fill values are no records of Level 5: copy the data set again"
                 )));
             }
         }
         for mask in &masks {
             // A writer of zarr may leave out a chunk of fill values, and a chunk of a mask may have no agent.
-            warnings.extend(missing_chunks(mask)?.map(|said| format!("{said}; their values are the fill value of the array")));
+            warnings
+                .extend(missing_chunks(mask)?.map(|warning| format!("{warning}; their values are the fill value of the array")));
             if mask.meta().len != agents.meta().len {
                 return Err(Error::corrupt(format!(
                     "{}: expected {} records, as agents has, found {}",

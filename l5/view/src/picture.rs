@@ -53,16 +53,16 @@ pub(crate) fn ego(frames: &FrameRows, row: usize) -> Value {
 pub(crate) fn agents(agents: &Agents<'_>) -> Value {
     let agent = |row: usize| {
         let ([x, y], velocity) = (*agents.centroids.get(row)?, agents.velocities.get(row));
-        let mut said = json!({
+        let mut agents_json = json!({
             "track": agents.track_ids.get(row)?.to_string(), "x": x, "y": y, "yaw": agents.yaws.get(row)?,
             "extent": agents.extents.get(row)?, "velocity": velocity, "kind": kind_of(0), "label": null, "probability": null,
         });
         if let Some((label, probability)) = agents.label_probabilities.get(row).map(label_of) {
-            said["kind"] = kind_of(label).into();
-            said["label"] = LABELS[label].into();
-            said["probability"] = json!(probability);
+            agents_json["kind"] = kind_of(label).into();
+            agents_json["label"] = LABELS[label].into();
+            agents_json["probability"] = json!(probability);
         }
-        Some(said)
+        Some(agents_json)
     };
     (0..agents.centroids.len().min(MOST_AGENTS)).filter_map(agent).collect()
 }

@@ -103,9 +103,9 @@ impl FrameScene {
         }
         match attached.clone() {
             Some(Ok(map)) => Ok(map),
-            Some(Err((ErrorKind::NotFound, said))) => Err(Error::not_found(said)),
-            Some(Err((ErrorKind::Invalid, said))) => Err(Error::invalid(said)),
-            Some(Err((_, said))) => Err(Error::corrupt(said)),
+            Some(Err((ErrorKind::NotFound, message))) => Err(Error::not_found(message)),
+            Some(Err((ErrorKind::Invalid, message))) => Err(Error::invalid(message)),
+            Some(Err((_, message))) => Err(Error::corrupt(message)),
             None => Err(Error::internal("the map of a table was not read")),
         }
     }
@@ -154,8 +154,8 @@ impl FrameScene {
             parts.push(read.and_then(|read| failures.keep(name, read)));
         }
         let here = |part: usize| parts.get(part).and_then(Option::as_ref).filter(|part| part.there.first() == Some(&true));
-        let mut said = picture::nothing();
-        let mut set = |name: &str, value: Value| drop(said.insert(name.to_owned(), value));
+        let mut scene = picture::nothing();
+        let mut set = |name: &str, value: Value| drop(scene.insert(name.to_owned(), value));
         set("facts", picture::facts(asked.index));
         set("there", parts.iter().flatten().any(|part| part.there.first() == Some(&true)).into());
         set("map", map.is_some().into());
@@ -205,7 +205,7 @@ impl FrameScene {
         }
         set("read", json!({"requests": cost.requests, "bytes": cost.bytes}));
         set("failures", failures.0.into());
-        Ok(said.into())
+        Ok(scene.into())
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn scan(input: &Input, strict: bool, scan: Scan) -> Result<Scan> {
 }
 
 fn read(input: &Input, strict: bool, mut scan: Scan) -> Result<Scan> {
-    let mut reader = Reader { input, held: Bytes::new(), start: 0, hasher: crc32fast::Hasher::new() };
+    let mut reader = Reader { input, buffer: Bytes::new(), start: 0, hasher: crc32fast::Hasher::new() };
     let size = input.size();
     let magic = reader.get(0, (MAGIC.len() as u64).min(size))?;
     if magic != MAGIC[..] {
@@ -191,20 +191,20 @@ impl Scan {
 /// Reads ranges in order through a window.
 struct Reader<'a> {
     input: &'a Input,
-    held: Bytes,
+    buffer: Bytes,
     start: u64,
     hasher: crc32fast::Hasher,
 }
 
 impl Reader<'_> {
     fn get(&mut self, at: u64, len: u64) -> Result<Bytes> {
-        let inside = at >= self.start && at + len <= self.start + self.held.len() as u64;
+        let inside = at >= self.start && at + len <= self.start + self.buffer.len() as u64;
         if !inside {
             let ahead = len.max(WINDOW).min(self.input.size() - at);
-            (self.held, self.start) = (self.input.read(at, ahead)?, at);
+            (self.buffer, self.start) = (self.input.read(at, ahead)?, at);
         }
         let from = usize::try_from(at - self.start).unwrap_or(usize::MAX);
-        Ok(self.held.slice(from..from + usize::try_from(len).unwrap_or(usize::MAX)))
+        Ok(self.buffer.slice(from..from + usize::try_from(len).unwrap_or(usize::MAX)))
     }
 
     /// Whether the record at `at` is no record, is an end, or leads past `next`.
@@ -227,8 +227,12 @@ impl Reader<'_> {
     /// Adds a range to the CRC of the data.
     fn hash(&mut self, mut at: u64, end: u64) -> Result<()> {
         while at < end {
-            let held = self.start + self.held.len() as u64;
-            let len = if at >= self.start && at < held { (end - at).min(held - at) } else { (end - at).min(WINDOW) };
+            let buffered_until = self.start + self.buffer.len() as u64;
+            let len = if at >= self.start && at < buffered_until {
+                (end - at).min(buffered_until - at)
+            } else {
+                (end - at).min(WINDOW)
+            };
             let bytes = self.get(at, len)?;
             self.hasher.update(&bytes);
             at += len;

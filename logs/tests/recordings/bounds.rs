@@ -75,9 +75,12 @@ fn a_chunk_has_at_most_512_mib() {
             Ok::<_, tetrys::Error>(file.warnings().join("; "))
         };
         // The claim is wrong in any case.
-        let said = [read(false).unwrap_or_else(|error| error.to_string()), read(true).unwrap_err().to_string()];
+        let error_text = [read(false).unwrap_or_else(|error| error.to_string()), read(true).unwrap_err().to_string()];
         let expected = format!("a chunk of {claimed} bytes, decompressed: expected at most {BOUND}");
-        assert!(said.iter().all(|said| said.contains(&expected) == is_refused && said.contains("drive.mcap")), "{said:?}");
+        assert!(
+            error_text.iter().all(|error_text| error_text.contains(&expected) == is_refused && error_text.contains("drive.mcap")),
+            "{error_text:?}"
+        );
     }
 }
 
@@ -89,7 +92,7 @@ fn bag(finished: bool) -> Vec<u8> {
 }
 
 /// The error or the warnings of a bag.
-fn said(bytes: &[u8], strict: bool) -> String {
+fn read_error(bytes: &[u8], strict: bool) -> String {
     let read = || {
         let mut file = BagFile::open(Input::of_bytes("drive.bag", bytes.to_vec()), strict)?;
         file.for_each(|_, _| Ok(()))?;
@@ -106,9 +109,9 @@ fn a_chunk_of_a_ros_1_bag_has_at_most_512_mib() {
         let mut damaged = bytes.clone();
         damaged[size..size + 4].copy_from_slice(&u32::try_from(claimed).unwrap().to_le_bytes());
         let expected = format!("a chunk of {claimed} bytes, decompressed: expected at most {BOUND}");
-        for said in [said(&damaged, false), said(&damaged, true)] {
+        for message in [read_error(&damaged, false), read_error(&damaged, true)] {
             // The claim is wrong in any case.
-            assert!(said.contains(&expected) == is_refused && said.contains("drive.bag: "), "{said}");
+            assert!(message.contains(&expected) == is_refused && message.contains("drive.bag: "), "{message}");
         }
     }
     // The header of a chunk that its recorder did not finish claims nothing. Each block stands for 4 MiB.
@@ -121,6 +124,7 @@ fn a_chunk_of_a_ros_1_bag_has_at_most_512_mib() {
     open.truncate(open.windows(4).position(|part| part == &frame[..4]).unwrap());
     open.extend([&frame[..head], &frame[head..end].repeat(BOUND / (4 * MIB) + 1)].concat());
     assert!(open.len() < 4 * MIB, "{} bytes", open.len());
-    let (said, expected) = (said(&open, false), format!("a chunk of over {BOUND} bytes, decompressed: expected at most {BOUND}"));
-    assert!(said.contains(&expected), "{said}");
+    let (message, expected) =
+        (read_error(&open, false), format!("a chunk of over {BOUND} bytes, decompressed: expected at most {BOUND}"));
+    assert!(message.contains(&expected), "{message}");
 }

@@ -163,10 +163,11 @@ fn a_damaged_summary_is_a_warning_and_strict_refuses_it() {
     ] {
         let (found, warnings) = ids(&damaged, false).unwrap();
         assert_eq!((found, warnings.len()), ((0..200).collect(), 1), "{expected}: {warnings:?}");
-        let is_said = |text: &str| text.starts_with("drive.mcap: all data are there, and the summary") && text.contains(expected);
-        assert!(is_said(&warnings[0]), "{warnings:?}");
+        let is_named =
+            |text: &str| text.starts_with("drive.mcap: all data are there, and the summary") && text.contains(expected);
+        assert!(is_named(&warnings[0]), "{warnings:?}");
         let error = ids(&damaged, true).unwrap_err();
-        assert!(error.kind() == tetrys::ErrorKind::Corrupt && is_said(&error.to_string()), "{error}");
+        assert!(error.kind() == tetrys::ErrorKind::Corrupt && is_named(&error.to_string()), "{error}");
     }
     // A writer may leave out the statistics, the summary, or chunks.
     for parts in [Parts { statistics: false, ..Parts::default() }, Parts { chunk: 0, ..Parts::default() }] {

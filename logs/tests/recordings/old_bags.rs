@@ -212,10 +212,10 @@ fn a_damaged_index_is_a_warning_and_strict_refuses_it() {
         damaged[at..at + new.len()].copy_from_slice(new);
         let (ids, warnings) = found(&damaged, false).unwrap_or_else(|error| panic!("{expected}: {error}"));
         assert_eq!((ids, warnings.len()), ((0..200).collect(), 1), "{expected}: {warnings:?}");
-        let is_said = |text: &str| text.contains("the index behind them is damaged: ") && text.contains(expected);
-        assert!(is_said(&warnings[0]), "{expected}: {warnings:?}");
+        let is_named = |text: &str| text.contains("the index behind them is damaged: ") && text.contains(expected);
+        assert!(is_named(&warnings[0]), "{expected}: {warnings:?}");
         let error = found(&damaged, true).unwrap_err();
-        assert!(error.kind() == ErrorKind::Corrupt && is_said(&error.to_string()), "{error}");
+        assert!(error.kind() == ErrorKind::Corrupt && is_named(&error.to_string()), "{error}");
     }
     // An index that would begin behind the file.
     let mut cut = bytes.clone();

@@ -20,7 +20,7 @@ type Matrix = [[f64; 4]; 4];
 
 /// A transform that a message says.
 #[derive(Clone, Debug)]
-struct Said {
+struct StampedTransform {
     parent: String,
     child: String,
     stamp: u32,
@@ -41,18 +41,18 @@ fn tick(topic: usize, log_time: u64) -> Message {
     Message { topic, log_time, publish_time: 0, data: vec![0; 8] }
 }
 
-fn tf(topic: usize, log_time: u64, said: &[Said]) -> Message {
-    let mut data = u32::try_from(said.len()).unwrap().to_le_bytes().to_vec();
+fn tf(topic: usize, log_time: u64, transforms: &[StampedTransform]) -> Message {
+    let mut data = u32::try_from(transforms.len()).unwrap().to_le_bytes().to_vec();
     let text = |data: &mut Vec<u8>, text: &str| {
         data.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
         data.extend(text.as_bytes());
     };
-    for said in said {
+    for transforms in transforms {
         data.extend([0; 8]);
-        data.extend(said.stamp.to_le_bytes());
-        text(&mut data, &said.parent);
-        text(&mut data, &said.child);
-        said.translation.iter().chain(&said.rotation).for_each(|number| data.extend(number.to_le_bytes()));
+        data.extend(transforms.stamp.to_le_bytes());
+        text(&mut data, &transforms.parent);
+        text(&mut data, &transforms.child);
+        transforms.translation.iter().chain(&transforms.rotation).for_each(|number| data.extend(number.to_le_bytes()));
     }
     Message { topic, log_time, publish_time: 0, data }
 }
@@ -89,19 +89,20 @@ const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0,
 /// All transforms of a log in the order of arrival: those that hold always, and those that move with their times.
 #[derive(Default, Debug)]
 struct Model {
-    fixed: Vec<Said>,
-    moving: Vec<(i64, Said)>,
+    fixed: Vec<StampedTransform>,
+    moving: Vec<(i64, StampedTransform)>,
 }
 
 impl Model {
     /// The parent of a frame, and the transform to it. `None`: it is a root. An error: there is none at this time.
     fn edge(&self, child: &str, t: i64, tolerance: Option<i64>) -> Result<Option<(String, Matrix)>, ()> {
-        let whole =
-            |said: &Said| matrix(said.translation, said.rotation).map(|matrix| Some((said.parent.clone(), matrix))).ok_or(());
-        if let Some(said) = self.fixed.iter().rfind(|said| said.child == child) {
-            return whole(said);
+        let whole = |transform: &StampedTransform| {
+            matrix(transform.translation, transform.rotation).map(|matrix| Some((transform.parent.clone(), matrix))).ok_or(())
+        };
+        if let Some(transform) = self.fixed.iter().rfind(|transform| transform.child == child) {
+            return whole(transform);
         }
-        let of: Vec<&(i64, Said)> = self.moving.iter().filter(|(_, said)| said.child == child).collect();
+        let of: Vec<&(i64, StampedTransform)> = self.moving.iter().filter(|(_, transform)| transform.child == child).collect();
         let near = |time: i64| tolerance.is_none_or(|tolerance| (time - t).abs() <= tolerance);
         // Of equal times the first one that arrived.
         let first = |time: i64| of.iter().find(|(other, _)| *other == time).unwrap();
@@ -109,7 +110,7 @@ impl Model {
         let b = of.iter().map(|(time, _)| *time).filter(|time| *time > t).min().map(first);
         match (a, b) {
             (None, None) => Ok(None),
-            (Some((time, said)), _) if *time == t => whole(said),
+            (Some((time, transform)), _) if *time == t => whole(transform),
             (Some((from, a)), Some((to, b))) if a.parent == b.parent => {
                 if tolerance.is_some_and(|tolerance| to - from > tolerance) {
                     return Err(());
@@ -122,12 +123,12 @@ impl Model {
                 Ok(Some((a.parent.clone(), matrix(translation, turned(one, other, w)).unwrap())))
             }
             (Some((from, a)), Some((to, b))) => {
-                let (time, said) = if t - from <= to - t { (from, a) } else { (to, b) };
-                if near(*time) { whole(said) } else { Err(()) }
+                let (time, transform) = if t - from <= to - t { (from, a) } else { (to, b) };
+                if near(*time) { whole(transform) } else { Err(()) }
             }
-            (Some((time, said)), None) | (None, Some((time, said))) => {
+            (Some((time, transform)), None) | (None, Some((time, transform))) => {
                 if near(*time) {
-                    whole(said)
+                    whole(transform)
                 } else {
                     Err(())
                 }
@@ -150,8 +151,8 @@ impl Model {
 
     fn lookup(&self, target: &str, source: &str, t: i64, tolerance: Option<i64>) -> Option<Matrix> {
         let says = |frame: &str| {
-            let all = self.fixed.iter().chain(self.moving.iter().map(|(_, said)| said));
-            all.into_iter().any(|said| said.parent == frame || said.child == frame)
+            let all = self.fixed.iter().chain(self.moving.iter().map(|(_, transform)| transform));
+            all.into_iter().any(|transform| transform.parent == frame || transform.child == frame)
         };
         if !says(target) || !says(source) {
             return None;
@@ -164,7 +165,7 @@ impl Model {
     }
 }
 
-fn said(rng: &mut Rng, parent: usize, child: usize, stamp: u32) -> Said {
+fn random_transform(rng: &mut Rng, parent: usize, child: usize, stamp: u32) -> StampedTransform {
     let mut number = || rng.below(2_000_001) as f64 / 1e5 - 10.0;
     let translation = [number(), number(), number()];
     let mut rotation = [number(), number(), number(), number()];
@@ -173,7 +174,7 @@ fn said(rng: &mut Rng, parent: usize, child: usize, stamp: u32) -> Said {
         1 => rotation[2] = f64::NAN,
         _ => {}
     }
-    Said { parent: format!("f{parent}"), child: format!("f{child}"), stamp, translation, rotation }
+    StampedTransform { parent: format!("f{parent}"), child: format!("f{child}"), stamp, translation, rotation }
 }
 
 /// Returns the transforms of each row.
@@ -221,17 +222,17 @@ fn transforms_of_random_trees_equal_a_plain_walk_with_matrices() {
                 let Some(parent) = parents[child].filter(|_| rng.below(2) == 0) else { continue };
                 let parent = if rng.below(12) == 0 { rng.below(child) } else { parent };
                 let stamp = time - [0, 0, 3, 12][rng.below(4)];
-                let mut said = said(&mut rng, parent, child, stamp);
+                let mut transform = random_transform(&mut rng, parent, child, stamp);
                 match fixed[child] {
                     true if rng.below(5) == 0 => {
-                        model.fixed.push(said.clone());
-                        said.parent = format!("/{}", said.parent);
-                        always.push(said);
+                        model.fixed.push(transform.clone());
+                        transform.parent = format!("/{}", transform.parent);
+                        always.push(transform);
                     }
                     true => {}
                     false => {
-                        model.moving.push((i64::from(if by_log { time } else { stamp }), said.clone()));
-                        now.push(said);
+                        model.moving.push((i64::from(if by_log { time } else { stamp }), transform.clone()));
+                        now.push(transform);
                     }
                 }
             }
@@ -291,9 +292,9 @@ fn transforms_of_random_trees_equal_a_plain_walk_with_matrices() {
     assert!(present > 500 && absent > 500, "{present} {absent}");
 }
 
-fn shift(parent: &str, child: &str, stamp: u32, x: f64) -> Said {
+fn shift(parent: &str, child: &str, stamp: u32, x: f64) -> StampedTransform {
     let (parent, child) = (parent.to_owned(), child.to_owned());
-    Said { parent, child, stamp, translation: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }
+    StampedTransform { parent, child, stamp, translation: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }
 }
 
 const RECIPE: &str =

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A model that can tell a step in plain words.
-pub(crate) trait Told: Model + Clone + Send + Sync + 'static {
+pub(crate) trait Narrated: Model + Clone + Send + Sync + 'static {
     /// Does a step, and says what happens.
     fn step(&self, state: &Self::State, action: &Self::Action, say: &mut Say) -> Option<Self::State>;
 }
@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Checks that all properties of a model hold: nothing bad happens in any state, and the good things happen in some.
 pub(crate) fn holds<M>(name: &str, model: M)
 where
-    M: Told,
+    M: Narrated,
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync,
     M::Action: Clone + Debug + PartialEq + Send + Sync,
 {
@@ -65,7 +65,7 @@ pub(crate) fn table_holds(name: &str, table: Table) {
 /// Checks that a model finds a counterexample to this property, prints it, and returns it in plain words.
 pub(crate) fn fails<M>(name: &str, model: M, property: &'static str) -> String
 where
-    M: Told,
+    M: Narrated,
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync,
     M::Action: Clone + Debug + PartialEq + Send + Sync,
 {
@@ -87,7 +87,7 @@ where
 }
 
 /// Tells the steps of a path, one a line.
-fn words<M: Told>(model: &M, actions: Vec<M::Action>) -> String {
+fn words<M: Narrated>(model: &M, actions: Vec<M::Action>) -> String {
     let mut state = model.init_states().into_iter().next().expect("a first state");
     let mut lines = Vec::new();
     for (number, action) in (1..).zip(actions) {

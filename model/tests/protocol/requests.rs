@@ -41,7 +41,7 @@ impl Way {
     }
 
     /// Describes the fault, for the line of a counterexample that has the request.
-    pub(crate) fn said(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Done => "",
             Self::AnswerLost => "; the store does it, and the answer is lost",
@@ -68,8 +68,8 @@ impl Say {
 
     /// Adds words.
     pub(crate) fn add(&mut self, words: impl FnOnce() -> String) {
-        if let Some(said) = &mut self.0 {
-            said.push_str(&words());
+        if let Some(steps) = &mut self.0 {
+            steps.push_str(&words());
         }
     }
 

@@ -175,8 +175,8 @@ def whole(what: str, value: object, least: int = 0, most: int = 2**63 - 1) -> in
     if not least <= value <= most:
         bounds = f"{least} to {most}" if most < 2**63 - 1 else f"{least} or more" if value < least else "less than 2**63"
         # Python refuses to print integers of thousands of digits.
-        said = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
-        raise WrongValue(f"{what}: {said} is outside: expected {bounds}")
+        shown = value if -(2**64) < value < 2**64 else f"a number of {int(value).bit_length()} bits"
+        raise WrongValue(f"{what}: {shown} is outside: expected {bounds}")
     return int(value)
 
 

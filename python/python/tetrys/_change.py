@@ -11,7 +11,7 @@ from . import _tetrys
 from ._arguments import called, chosen, native_of, texts
 from ._conditions import rows_where
 from ._data import Data, batch_of, batches_of, first_of, parts_of, types_of, written
-from ._options import Layout, Options, described, tell, types
+from ._options import Layout, Options, described, types, warn_not_pinned
 from ._tetrys import Column
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Progress = Callable[[int], object] | None
 def append(table: Table, data: Data | Iterable[Data], options: Options, progress: Progress) -> _tetrys.Table:
     called(progress)
     native = _tetrys.TableWriter.append(table._native, options)
-    tell(native.untold())
+    warn_not_pinned(native.unpinned())
     return written(native, data, types_of(table), progress)
 
 
@@ -39,7 +39,7 @@ def overwrite(
     parts, rest, found = first_of(data, declared, types_of(table), declared)
     called(progress)
     native = _tetrys.TableWriter.overwrite(table._native, described(found, layout, inherits=True), options, True)
-    tell(native.untold())
+    warn_not_pinned(native.unpinned())
     return written(native, rest, found, progress, parts)
 
 

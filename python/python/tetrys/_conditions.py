@@ -39,8 +39,8 @@ def refused(what: str, error: BaseException) -> NoReturn:
         raise Invalid(f"{what}: polars fails at this expression") from error
     kind = NotFound if isinstance(error, pl.exceptions.ColumnNotFoundError) else Invalid
     # polars adds its plan, and a list of columns that has those of locators.
-    said = str(error).split("\n\nResolved plan", 1)[0].split("; valid columns:", 1)[0]
-    raise kind(f"{what}: {said}") from error
+    message = str(error).split("\n\nResolved plan", 1)[0].split("; valid columns:", 1)[0]
+    raise kind(f"{what}: {message}") from error
 
 
 class ByRow(NamedTuple):

@@ -22,11 +22,11 @@ def short(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
     try:
-        said = _unicode(str(value))
+        shown = _unicode(str(value))
     except Exception:
         # The value is one of the caller, whose text fails.
         return type(value).__name__
-    return said if len(said) <= SHOWN else f"{said[:SHOWN]}.."
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}.."
 
 
 def _unicode(text: str) -> str:
@@ -121,11 +121,11 @@ def found(value: object) -> str:
     """Describes a value in a message: its type, and its text if that is short."""
     name = short(type(value).__name__)
     try:
-        said = repr(value)
+        shown = repr(value)
     except Exception:
         # As of an integer of more than 4,300 digits.
         return name
-    return f"{name} {said}" if len(said) <= 40 and value is not None else "None" if value is None else name
+    return f"{name} {shown}" if len(shown) <= 40 and value is not None else "None" if value is None else name
 
 
 def array_of(what: str, value: Any) -> npt.NDArray[Any]:

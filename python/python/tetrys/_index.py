@@ -21,7 +21,7 @@ from ._conditions import POLARS, Stream, needed, refused
 from ._data import ArrowStream, exported
 from ._errors import NoColumn, WrongType, found, short
 from ._html import of_index
-from ._options import tell
+from ._options import warn_not_pinned
 from ._places import StorageOptions, place_of
 from ._table import Table
 from ._tetrys import Error, Invalid, NotFound
@@ -325,12 +325,12 @@ class Index:
             Denied: a source cannot be pinned.
             Conflict: a source version was garbage-collected, or another writer updated the view; reload and retry.
         """
-        said = None if properties is None else members("properties", properties)
-        as_json("properties", said)
+        values = None if properties is None else members("properties", properties)
+        as_json("properties", values)
         unpinned = truth("allow_unpinned", allow_unpinned)
         place = place_of(url_of(url), storage_options, allow, store_options)
-        table, untold = self._native.save(place, said, truth("update", update), unpinned)
-        tell(untold)
+        table, not_pinned = self._native.save(place, values, truth("update", update), unpinned)
+        warn_not_pinned(not_pinned)
         return Table._of(table, place[1])
 
     def view_size(self) -> dict[str, Any]:
@@ -600,24 +600,24 @@ def run(
         Denied: a source cannot be pinned.
     """
     if isinstance(recipe, Mapping):
-        said: Any = members("recipe", recipe)
-        as_json("recipe", said)
+        content: Any = members("recipe", recipe)
+        as_json("recipe", content)
     else:
-        said = _text_of(url_of(recipe))
+        content = _text_of(url_of(recipe))
     # The names of options depend on the service: that of the first URL that is a value of the recipe, an object store's before others.
-    lines = said if isinstance(said, str) else json.dumps(said)
+    lines = content if isinstance(content, str) else json.dumps(content)
     urls = re.findall(r"[\"']([a-z][a-z0-9]*://[^\s\"']+)", re.sub(r"(?m)^\s*#.*$", "", lines))
     first = next((url for url in urls if not url.startswith("http")), urls[0] if urls else "")
     place = place_of(first, storage_options, allow, store_options)
-    made, untold = _tetrys.run(
-        said,
+    made, not_pinned = _tetrys.run(
+        content,
         truth("dry_run", dry_run),
         place,
         truth("allow_unpinned", allow_unpinned),
         None if memory_limit is None else whole("memory_limit", memory_limit, 0),
         None if temporary_folder is None else path_of("temporary_folder", temporary_folder),
     )
-    tell(untold)
+    warn_not_pinned(not_pinned)
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from . import _tetrys
 from ._arguments import Preset, Url, as_json, called, path_of, paths_of, text, truth, url_of, urls_of, whole
 from ._errors import WrongType, found
-from ._options import Options, tell
+from ._options import Options, warn_not_pinned
 from ._places import Place, StorageOptions, places_of
 from ._table import Table
 from ._tetrys import Error, Invalid, Receipt
@@ -146,7 +146,7 @@ def ingest_logs(
     )
     _warn(report, failed, 3)
     table = Table._of(made, wanted.place[1])
-    tell((url, "") for url in table.lineage.get("not_pinned", ()))
+    warn_not_pinned((url, "") for url in table.lineage.get("not_pinned", ()))
     return table
 
 
@@ -181,9 +181,9 @@ def import_of(
         allow=allow,
         place=place,
     )
-    told, is_json = _recipe_of(recipe)
+    text, is_json = _recipe_of(recipe)
     settings = Settings(
-        recipe=told,
+        recipe=text,
         is_json=is_json,
         join=truth("join", join),
         strict=truth("strict", strict),
@@ -206,7 +206,7 @@ def ingest_by(run: Callable[[Sequence[LogTask]], Iterable[Receipt | Failed]], wa
     logs = [_absolute(url) for url in wanted.logs]
     tables: list[_tetrys.Table] = []
     lost: dict[str, str] = {}
-    said: dict[str, list[str]] = {}
+    warned: dict[str, list[str]] = {}
     report = "{}"
     parts = _tetrys.logs_parts(place, settings, wanted.options)
     for part, recipe, is_whole in parts:
@@ -216,7 +216,7 @@ def ingest_by(run: Callable[[Sequence[LogTask]], Iterable[Receipt | Failed]], wa
         table, report, failed = _ingest_part(run, one, logs)
         tables.append(table)
         for log in json.loads(report)["logs"]:
-            said.setdefault(log["log"], []).extend(one for one in log["warnings"] if one not in said.get(log["log"], []))
+            warned.setdefault(log["log"], []).extend(one for one in log["warnings"] if one not in warned.get(log["log"], []))
         lost |= {name: why for name, (why, _) in failed.items()}
         # Without its messages in one table, a log has no rows in the next.
         files = [file for _, files in failed.values() for file in files]
@@ -226,11 +226,11 @@ def ingest_by(run: Callable[[Sequence[LogTask]], Iterable[Receipt | Failed]], wa
             name, why = next(iter(lost.items()))
             raise Invalid(f"log {name}: {why}")
     made = tables[0] if len(tables) == 1 else _tetrys.logs_view(place, settings, wanted.options, tables, report)
-    for message in (message for messages in said.values() for message in messages):
+    for message in (message for messages in warned.values() for message in messages):
         warnings.warn(message, stacklevel=3)
     _warn("{}", list(lost.items()), 4)
     result = Table._of(made, place[1])
-    tell((url, "") for url in result.lineage.get("not_pinned", ()))
+    warn_not_pinned((url, "") for url in result.lineage.get("not_pinned", ()))
     return result
 
 
@@ -265,9 +265,9 @@ def _absolute(url: str) -> str:
 
 
 def _warn(report: str, failed: Iterable[tuple[str, str]], level: int) -> None:
-    said = json.loads(report)
-    of_logs = [warning for log in said.get("logs", []) for warning in log["warnings"]]
-    for warning in of_logs + said.get("warnings", []):
+    parsed = json.loads(report)
+    of_logs = [warning for log in parsed.get("logs", []) for warning in log["warnings"]]
+    for warning in of_logs + parsed.get("warnings", []):
         warnings.warn(warning, stacklevel=level)
     for name, error in failed:
         warnings.warn(f"log {name} failed and is not in the table: {error}", stacklevel=level)

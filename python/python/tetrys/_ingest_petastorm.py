@@ -128,8 +128,8 @@ def ingest_petastorm(
         mode=mode,
         references=options.references,
     )
-    made, said = _tetrys.ingest_petastorm(read, place, settings, options, called(progress))
-    for sentence in said:
+    made, warnings_made = _tetrys.ingest_petastorm(read, place, settings, options, called(progress))
+    for sentence in warnings_made:
         warnings.warn(sentence, stacklevel=2)
     return Table._of(made, place[1])
 

@@ -108,14 +108,14 @@ def described(
     lists = ((what, getattr(layout, what)) for what in _LISTS)
     named = {what: None if given is None and what in may_lack else texts(what, given) for what, given in lists}
     groups = None if layout.groups is None else members("groups", layout.groups)
-    said = [
+    properties_given = [
         *((column, "unit", json.dumps(unit)) for column, unit in types("units", layout.units).items()),
         *((column, "tetrys.preset", json.dumps(preset)) for column, preset in types("presets", layout.presets).items()),
     ]
     return Described(
         columns=list(schema.items()),
         groups=None if groups is None else [(group, texts(f"group `{group}`", columns)) for group, columns in groups.items()],
-        properties=said,
+        properties=properties_given,
         defaults=list(defaults),
         **named,
     )
@@ -155,8 +155,8 @@ def _of_store(url: str, place: Place | None) -> dict[str, str] | None:
     return place[1] if place is not None and is_same else None
 
 
-def tell(untold: Iterable[tuple[str, str]]) -> None:
+def warn_not_pinned(not_pinned: Iterable[tuple[str, str]]) -> None:
     """Warns of tables to which no pin was written: URL and reason."""
-    for url, why in untold:
+    for url, why in not_pinned:
         reason = f" ({why})" if why else ""
         warnings.warn(f"no pin was written to {url}: a garbage collection there may delete what this table needs{reason}", stacklevel=3)

@@ -96,12 +96,12 @@ class Channel:
             if is_gone() and not poll.poll(0):
                 raise EOFError
         try:
-            said, files, _, _ = socket.recv_fds(self._socket, 8, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+            header, files, _, _ = socket.recv_fds(self._socket, 8, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
         except ConnectionResetError as error:
             raise EOFError from error
-        if len(said) < 8:
+        if len(header) < 8:
             raise EOFError
-        (size,) = struct.unpack("<Q", said)
+        (size,) = struct.unpack("<Q", header)
         if size == 0:
             return None, 0
         if not files:

@@ -56,13 +56,13 @@ def options_of(url: str, storage_options: object, store_options: object = None) 
     names = _FSSPEC.get(_service(url), {})
     made: dict[str, str] = {}
     for name, value in _flat(what, given):
-        said = _as_text(what, name, value)
+        setting = _as_text(what, name, value)
         if name == "use_ssl":
-            name, said = "allow_http", "true" if said == "false" else "false"
+            name, setting = "allow_http", "true" if setting == "false" else "false"
         elif name == "token" and value == "anon":
-            name, said = "skip_signature", "true"
+            name, setting = "skip_signature", "true"
         known = names.get(name, name)
-        if made.setdefault(known, said) != said:
+        if made.setdefault(known, setting) != setting:
             raise Invalid(f"{what}: `{known}` is given twice, with different values")
     return made
 

@@ -16,13 +16,13 @@ def table_of(rows: Rows) -> Any:
     arrow = imported("pyarrow", "an Arrow table needs pyarrow: pip install pyarrow")
     table = arrow.table(rows)
     columns = {}
-    for name, said in rows.types.items():
+    for name, type_name in rows.types.items():
         column = table[name].combine_chunks()
         # A number type with extents: `timestamp[us]` has none.
-        if not re.match(r"(bool|bf16|[iuf]\d+)\[", said):
+        if not re.match(r"(bool|bf16|[iuf]\d+)\[", type_name):
             columns[name] = column
-        elif "?" in said:
-            columns[name] = _of_any_shape(arrow, column, said, rows[name].shapes)
+        elif "?" in type_name:
+            columns[name] = _of_any_shape(arrow, column, type_name, rows[name].shapes)
         else:
             columns[name] = _of_one_shape(arrow, column)
     # The locators, and other metadata of fields, mean nothing elsewhere.
@@ -48,9 +48,9 @@ def _of_one_shape(arrow: Any, column: Any) -> Any:
     return arrow.FixedSizeListArray.from_arrays(lists, shape[0], mask=storage.is_null() if storage.null_count else None)
 
 
-def _of_any_shape(arrow: Any, column: Any, said: str, shapes: Any) -> Any:
+def _of_any_shape(arrow: Any, column: Any, type_name: str, shapes: Any) -> Any:
     """Makes lists of tensors whose shapes, i64 [rows, rank], differ: the struct of their values and shapes. Null values have no elements."""
-    extents = said.rstrip("]").split("[")[1].split(",")
+    extents = type_name.rstrip("]").split("[")[1].split(",")
     lists = column.field("data").flatten()
     for level in reversed(range(1, len(extents))):
         if extents[level] not in ("?", "0"):

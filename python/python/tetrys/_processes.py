@@ -245,11 +245,11 @@ class _Worker:
             status = self.end()
             if was_idle and not is_taken:
                 raise _EndedIdle from None
-            held = f"while it had {where}" if is_taken else f"before it took {where}"
-            said = f"worker process {started.pid} {_ending(status)} {held}: this batch is lost, and the next one gets another worker"
+            state = f"while it had {where}" if is_taken else f"before it took {where}"
+            message = f"worker process {started.pid} {_ending(status)} {state}: this batch is lost, and the next one gets another worker"
             if status == -signal.SIGKILL:
-                said += ". Linux kills large processes when memory runs out (see `dmesg`): use fewer workers or smaller batches"
-            raise LostWorker(said) from None
+                message += ". Linux kills large processes when memory runs out (see `dmesg`): use fewer workers or smaller batches"
+            raise LostWorker(message) from None
         except BaseException as error:
             # The next call would wait for an answer that was given, or get the one of this call.
             if not self._is_ready or isinstance(error, OSError):
@@ -265,8 +265,8 @@ class _Worker:
         except (EOFError, Error):
             raise
         except Exception as error:
-            said = f"{where} cannot be sent to a worker process: {type(error).__name__}: {short(error)}: use {self._by_threads}"
-            raise WrongType(said) from error
+            message = f"{where} cannot be sent to a worker process: {type(error).__name__}: {short(error)}: use {self._by_threads}"
+            raise WrongType(message) from error
 
     def hang_up(self) -> None:
         """Ends the connection, from any thread: the process ends, and a wait for it."""
@@ -315,12 +315,12 @@ class _Trace(Exception):
 
 def _raised(failure: tuple[bytes | None, str, str]) -> BaseException:
     """Returns the exception of a worker. One that cannot be pickled becomes a RuntimeError with its type and text."""
-    pickled, said, trace = failure
+    pickled, message, trace = failure
     error: BaseException
     try:
-        error = RuntimeError(f"the transform raised {said}") if pickled is None else pickle.loads(pickled)
+        error = RuntimeError(f"the transform raised {message}") if pickled is None else pickle.loads(pickled)
     except Exception:
-        error = RuntimeError(f"the transform raised {said}")
+        error = RuntimeError(f"the transform raised {message}")
     error.__cause__ = _Trace(trace)
     return error
 
@@ -360,15 +360,15 @@ def _pickled(transform: Callable[..., Any], has_main: bool, by_threads: str) -> 
         cloudpickle = None
     # Without a file of the main module, its functions are known by name here alone.
     ways = [pickle, cloudpickle] if has_main else [cloudpickle, pickle]
-    said: Exception | None = None
+    refused: Exception | None = None
     for way in ways:
         if way is not None:
             try:
                 pickled: bytes = way.dumps(transform, protocol=5)
                 return pickled
             except Exception as error:
-                said = error
+                refused = error
     raise WrongType(
-        f"the transform cannot be sent to worker processes: {short(said)}: define it at the top level of a module, pip install cloudpickle for "
+        f"the transform cannot be sent to worker processes: {short(refused)}: define it at the top level of a module, pip install cloudpickle for "
         f"lambdas and functions in functions, or use {by_threads}"
-    ) from said
+    ) from refused

@@ -33,7 +33,7 @@ def batches_of_rows(rows: Iterable[Any], known: Iterable[str], *, in_one: bool, 
         even: Rows that lack a column of the first row are an error.
     """
     names: dict[str, None] = {}
-    held: list[Mapping[str, Any]] = []
+    batch: list[Mapping[str, Any]] = []
     size = 0
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
@@ -47,13 +47,13 @@ def batches_of_rows(rows: Iterable[Any], known: Iterable[str], *, in_one: bool, 
             )
         if even and (missing := [name for name in names if name not in row]):
             raise Invalid(f"row {number}: column `{missing[0]}` is missing, and the first row has it: give it a value, or None for null")
-        held.append(row)
+        batch.append(row)
         size += sum(bytes_of(value) for value in row.values())
         if size >= ROWS_BYTES and not in_one:
-            yield columns_of_rows(held, names)
-            held, size = [], 0
-    if held:
-        yield columns_of_rows(held, names)
+            yield columns_of_rows(batch, names)
+            batch, size = [], 0
+    if batch:
+        yield columns_of_rows(batch, names)
 
 
 def columns_of_rows(rows: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, list[Any]]:

@@ -36,9 +36,9 @@ def write_source(task: cluster.WriteTask, fn: Callable[[str], Any], index: Seque
     except Exception as error:
         if isinstance(error, Error) and str(task) in str(error):
             raise
-        said = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        message = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
         kind = type(error) if isinstance(error, Error) else Invalid
-        raise kind(f"source `{task.label}` (partition {task.number} of {task.url}): {said}") from error
+        raise kind(f"source `{task.label}` (partition {task.number} of {task.url}): {message}") from error
 
 
 def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
@@ -48,22 +48,22 @@ def batches_of(yielded: Any, index: Sequence[str]) -> Iterator[Any]:
     """
     if isinstance(yielded, (str, bytes)) or not isinstance(yielded, Iterable) or getattr(yielded, "shape", None) == ():
         raise WrongType(f"expected an iterable of rows or batches, found {found(yielded)}")
-    held: list[Mapping[str, Any]] = []
+    batch: list[Mapping[str, Any]] = []
     size = 0
     for one in [yielded] if isinstance(yielded, Mapping) or hasattr(yielded, "__arrow_c_stream__") else yielded:
         row = _row(one, index)
-        if held and (row is None or size >= ROWS_BYTES):
-            yield columns_of_rows(held, held[0])
-            held, size = [], 0
+        if batch and (row is None or size >= ROWS_BYTES):
+            yield columns_of_rows(batch, batch[0])
+            batch, size = [], 0
         if row is None:
             yield one
             continue
-        if held and row.keys() != held[0].keys():
-            raise Invalid(f"a row with the columns {', '.join(row)} after one with {', '.join(held[0])}: expected the same columns")
-        held.append(row)
+        if batch and row.keys() != batch[0].keys():
+            raise Invalid(f"a row with the columns {', '.join(row)} after one with {', '.join(batch[0])}: expected the same columns")
+        batch.append(row)
         size += sum(bytes_of(value) for value in row.values())
-    if held:
-        yield columns_of_rows(held, held[0])
+    if batch:
+        yield columns_of_rows(batch, batch[0])
 
 
 def _row(one: Any, index: Sequence[str]) -> Mapping[str, Any] | None:

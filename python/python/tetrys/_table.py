@@ -12,7 +12,7 @@ from ._arguments import Preset, Reuse, Url, as_json, called, members, path_of, t
 from ._conditions import needed
 from ._errors import WrongType, found
 from ._html import of_table
-from ._options import DEFAULT_BOUND, Layout, Locality, Options, bound_of, tell
+from ._options import DEFAULT_BOUND, Layout, Locality, Options, bound_of, warn_not_pinned
 from ._places import Place, StorageOptions, native_table, options_of, place_of
 from ._tetrys import Diff, Invalid
 
@@ -72,7 +72,7 @@ class Table:
     def _made(self, native: _tetrys.Table) -> Table:
         """Returns a new version of this table. Warns of the tables to which no pin was written."""
         version = self._then(native)
-        tell((url, "") for url in version.lineage.get("not_pinned", ()))
+        warn_not_pinned((url, "") for url in version.lineage.get("not_pinned", ()))
         return version
 
     @property
@@ -620,8 +620,8 @@ class Table:
             Denied: a pin cannot be written.
         """
         of_columns = {
-            name: members(f"column_properties of `{name}`", said)
-            for name, said in members("column_properties", column_properties).items()
+            name: members(f"column_properties of `{name}`", values)
+            for name, values in members("column_properties", column_properties).items()
         }
         as_json("column_properties", of_columns)
         as_json("properties", members("properties", properties))

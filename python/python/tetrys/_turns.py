@@ -47,7 +47,7 @@ class Shared(Iterator[T]):
 
     def __init__(self, items: Iterator[T], what: str, instead: str) -> None:
         self._items = items
-        self._said = what, instead
+        self._refusal = what, instead
         self._turns = Turns()
 
     def __next__(self) -> T:
@@ -55,4 +55,4 @@ class Shared(Iterator[T]):
             return next(self._items)
 
     def __reduce__(self) -> NoReturn:
-        unpicklable(*self._said)
+        unpicklable(*self._refusal)

@@ -76,8 +76,8 @@ def _serve(channel: Channel, is_gone: Callable[[], bool], busy: threading.Event)
         except Error as error:
             channel.send((False, _failure(error)))
         except Exception as error:
-            said = f"what the transform returned cannot be sent from its worker process: {type(error).__name__}: {short(error)}"
-            channel.send((False, _failure(WrongType(said))))
+            message = f"what the transform returned cannot be sent from its worker process: {type(error).__name__}: {short(error)}"
+            channel.send((False, _failure(WrongType(message))))
 
 
 def _prepare(preparation: dict[str, Any]) -> None:
@@ -92,14 +92,14 @@ def _prepare(preparation: dict[str, Any]) -> None:
 
 def _failure(error: BaseException) -> Failure:
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    said = f"{type(error).__name__}: {short(error)}"
+    message = f"{type(error).__name__}: {short(error)}"
     try:
         pickled = pickle.dumps(error)
         # Some are pickled, and cannot be made again.
         pickle.loads(pickled)
     except Exception:
-        return None, said, trace
-    return pickled, said, trace
+        return None, message, trace
+    return pickled, message, trace
 
 
 def _watch(channel: Channel, parent: int, busy: threading.Event) -> None:

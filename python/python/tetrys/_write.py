@@ -10,7 +10,7 @@ from . import _tetrys
 from ._arguments import Preset, Reuse, Url, called, choice, each, text, url_of, urls_of, whole
 from ._data import Data, batches_of, first_of, parts_of, written
 from ._errors import WrongType, found, unpicklable
-from ._options import Layout, Locality, Options, described, tell, types
+from ._options import Layout, Locality, Options, described, types, warn_not_pinned
 from ._places import StorageOptions, partition_of, place_of, places_of
 from ._table import Table
 from ._tetrys import Invalid, Receipt
@@ -91,7 +91,7 @@ class Writer:
             self._native = _tetrys.TableWriter(self._url, described(self.schema, layout), options)
         else:
             self._native = _tetrys.cluster_create(place, described(self.schema, layout), options)
-        tell(self._native.untold())
+        warn_not_pinned(self._native.unpinned())
 
     def partition(self) -> Partition:
         """Returns the next partition. The table has the partitions in the order in which they were requested."""

@@ -30,7 +30,7 @@ from ._arguments import Preset, Reuse, Url, called, choice, each, names, text, t
 from ._data import Data, batches_of, parts_of
 from ._errors import WrongType
 from ._errors import found as described_value
-from ._options import Layout, Locality, Options, Types, described, tell, types
+from ._options import Layout, Locality, Options, Types, described, types, warn_not_pinned
 from ._places import Place, StorageOptions, partition_of, place_of
 from ._splits import ReadSplit, plan_read, read, read_index
 from ._table import Table, opened
@@ -256,7 +256,7 @@ def plan_write(
         native = _tetrys.TableWriter.overwrite(table._native, layout, options, False)
     else:
         native = _tetrys.cluster_append(table._native, layout, options)
-    tell(native.untold())
+    warn_not_pinned(native.unpinned())
     # Workers follow references that are not neighbours of the table only to URLs that are allowed.
     place = (*place[:2], [*place[2], *(one.url for one in references if one.url not in place[2])])
     return _plan(place, _tetrys.cluster_plan(native, count, named or []), named=named is not None)

@@ -26,6 +26,6 @@ def is_owner(root, store):
 def read_group(objects, group, columns, rows, what, stores):
     """The layout of a group in a segment, which adds up to what the manifest says of it."""
     layout = Layout(objects.referenced("layout", group["layout"]), columns, rows, what, stores, group["runs"])
-    found, said = (layout.blocks, layout.stored_bytes), (group["blocks"], group["stored_bytes"])
-    require(found == said, f"{what}: blocks and bytes are {found}, the manifest says {said}")
+    found, expected = (layout.blocks, layout.stored_bytes), (group["blocks"], group["stored_bytes"])
+    require(found == expected, f"{what}: blocks and bytes are {found}, the manifest says {expected}")
     return layout

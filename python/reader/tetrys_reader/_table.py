@@ -394,8 +394,8 @@ class View:
         """By name, values at places; each place takes its value from the first source that has a row there. `rows_of`: by source."""
         found, taken = {name: [None] * count for name in names}, {name: [False] * count for name in names}
         for number, rows in rows_of.items():
-            held = {column["name"] for column in self.sources[number]["columns"]}
-            here = [name for name in names if name in held]
+            columns = {column["name"] for column in self.sources[number]["columns"]}
+            here = [name for name in names if name in columns]
             for name, values in (self._read(number, here, rows) if here else {}).items():
                 for place, (row, value) in enumerate(zip(rows, values)):
                     if row >= 0 and not taken[name][place]:

@@ -63,7 +63,7 @@ class Whole:
             begins = lambda row: lists is None or row == -1 or lists[row] == row
             require(all(map(begins, rows)) and all(map(begins, joined)), f"{what}: a row that begins no list")
             require(all(column["id"] in table.schema.index for column in source["index"]), f"{what}: index columns")
-            there = [held or row != -1 for held, row in zip(there, rows)]
+            there = [exists or row != -1 for exists, row in zip(there, rows)]
             for column in source["columns"]:
                 name, (_, kind) = column["name"], table.schema.columns.get(column["id"], ("", None))
                 require(kind is not None and column["id"] not in table.schema.index, f"{what}: no group column {column['id']}")
@@ -137,8 +137,8 @@ class Whole:
         require(chunk.offsets[first] == run["first_offset"] and chunk.lengths[first:end] == run["lengths"].tolist(), f"{what}: places of blocks")
         require([block.rows for block in chunk.blocks[first:end]] == run["block_rows"].tolist(), f"{what}: rows of blocks")
         pages = [[block.pages[number].stored for block in chunk.blocks[first:end]] for number in range(len(kinds))]
-        said = run["page_lengths"]
-        require(said is None or [lengths.tolist() for lengths in said] == pages, f"{what}: lengths of pages")
+        lengths_given = run["page_lengths"]
+        require(lengths_given is None or [lengths.tolist() for lengths in lengths_given] == pages, f"{what}: lengths of pages")
         return chunk.blocks[first:end]
 
     def _chunk(self, name, owner):

@@ -247,9 +247,9 @@ fn ingest_l5(
     let (source, options) = options_of(source);
     let dataset = py.detach(|| tetrys_l5::Dataset::open_with(&source, &options)).py()?;
     for warning in dataset.warnings() {
-        let said = CString::new(warning.replace('\0', ""))?;
+        let text = CString::new(warning.replace('\0', ""))?;
         // The caller of the function of the package.
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &said, 2)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
     }
     let store = store_of(place)?;
     let work = async move {

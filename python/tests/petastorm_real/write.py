@@ -27,7 +27,7 @@ from petastorm.codecs import CompressedImageCodec, CompressedNdarrayCodec, Ndarr
 from petastorm.etl.rowgroup_indexers import FieldNotNullIndexer, SingleFieldIndexer
 from petastorm.unischema import Unischema, UnischemaField
 from pyspark.sql import types as spark
-from told import told
+from described import described
 
 HERE = Path(__file__).parent
 ROWS = 6
@@ -144,21 +144,21 @@ def main() -> None:
     indexers = [SingleFieldIndexer(f"by_{name}", name) for name in ("i32", "f64", "text", "flag", "time", "day", "price", "raw", "npy_text", "part_i32")]
     indexers.append(FieldNotNullIndexer("has_text", "text"))
     schema = Unischema("Real", fields)
-    said = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(counts)}
-    pq.write_metadata(whole_table.schema.with_metadata(said), data / "_common_metadata")
+    metadata = {"dataset-toolkit.unischema.v1": pickle.dumps(schema), "dataset-toolkit.num_row_groups_per_file.v1": json.dumps(counts)}
+    pq.write_metadata(whole_table.schema.with_metadata(metadata), data / "_common_metadata")
     with make_reader(f"file://{data}", reader_pool_type="dummy", shuffle_row_groups=False) as reader:
         rows = [row._asdict() for row in reader]
     # Two row groups a file: of two rows and of one.
     for indexer in indexers:
         for group, part in enumerate((rows[:2], rows[2:3], rows[3:5], rows[5:])):
             indexer.build_index(part, group)
-    said["dataset-toolkit.rowgroups_index.v1"] = pickle.dumps({indexer.index_name: indexer for indexer in indexers}, pickle.HIGHEST_PROTOCOL)
-    pq.write_metadata(whole_table.schema.with_metadata(said), data / "_common_metadata")
+    metadata["dataset-toolkit.rowgroups_index.v1"] = pickle.dumps({indexer.index_name: indexer for indexer in indexers}, pickle.HIGHEST_PROTOCOL)
+    pq.write_metadata(whole_table.schema.with_metadata(metadata), data / "_common_metadata")
     with (HERE / "rows.jsonl").open("w") as lines:
         for row in rows:
-            lines.write(json.dumps({name: told(row[name]) for name in schema.fields}) + "\n")
+            lines.write(json.dumps({name: described(row[name]) for name in schema.fields}) + "\n")
     groups = {
-        one.index_name: [[told(value), sorted(found)] for value, found in one._index_data.items()] if isinstance(one, SingleFieldIndexer) else sorted(one._index_data)
+        one.index_name: [[described(value), sorted(found)] for value, found in one._index_data.items()] if isinstance(one, SingleFieldIndexer) else sorted(one._index_data)
         for one in indexers
     }
     (HERE / "indexes.json").write_text(json.dumps(groups) + "\n")

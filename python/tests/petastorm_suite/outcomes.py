@@ -35,16 +35,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not any(name.endswith("_dataset") for name in getattr(item, "fixturenames", ()))]
 
 
-def _tell(test: str, outcome: str, said: object = "") -> None:
+def _record(test: str, outcome: str, message: object = "") -> None:
     with open(os.environ["OUTCOMES"], "a") as file:
-        file.write(json.dumps({"test": test, "outcome": outcome, "said": str(said)[-2000:]}) + "\n")
+        file.write(json.dumps({"test": test, "outcome": outcome, "said": str(message)[-2000:]}) + "\n")
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.failed:
-        _tell(report.nodeid, "failed", report.longrepr)
+        _record(report.nodeid, "failed", report.longrepr)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "call" or report.outcome != "passed":
-        _tell(report.nodeid, report.outcome, report.longrepr)
+        _record(report.nodeid, report.outcome, report.longrepr)

@@ -93,12 +93,12 @@ fn exported(column: &Described, way: Option<(Vec<Within>, String)>, format: Expo
     let is_nulls = !around.is_empty() && bottom == ColumnType::Scalar(Primitive::Bool) && column.properties.contains_key(NULLS);
     let own = [ARROW, NESTED, PRECISION, SCALE];
     // The Arrow type of the field says what these properties say, except of a date in Parquet.
-    let is_said = foreign.is_some() && (arrow == original || foreign != Some(Foreign::Date64));
-    let is_own = |key: &str| own.contains(&key) && (key == NESTED || is_said);
-    let said: Vec<(&String, &Value)> = column.properties.iter().filter(|(key, _)| !is_own(key)).collect();
-    let other: Vec<&String> = said.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| *key).collect();
+    let is_in_field = foreign.is_some() && (arrow == original || foreign != Some(Foreign::Date64));
+    let is_own = |key: &str| own.contains(&key) && (key == NESTED || is_in_field);
+    let other_properties: Vec<(&String, &Value)> = column.properties.iter().filter(|(key, _)| !is_own(key)).collect();
+    let other: Vec<&String> = other_properties.iter().filter(|(_, value)| !value.is_string()).map(|(key, _)| *key).collect();
     let other = (!other.is_empty()).then(|| (JSON.to_owned(), Value::from_iter(other.into_iter().cloned()).to_string()));
-    let mut metadata: std::collections::HashMap<String, String> = said
+    let mut metadata: std::collections::HashMap<String, String> = other_properties
         .iter()
         .map(|(key, value)| ((*key).clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         .collect();

@@ -90,8 +90,8 @@ pub async fn export(
     let mut ahead = read(&loader, rows.next(size)).await;
     while let Some((positions, payload)) = ahead.take() {
         let payload = payload.done().await?;
-        let held = payload.as_ref().map_or(0, |rows| rows.batch().get_array_memory_size()) / positions.len();
-        size = (BATCH_BYTES / held.max(1)).clamp(1, BATCH_ROWS);
+        let payload_bytes = payload.as_ref().map_or(0, |rows| rows.batch().get_array_memory_size()) / positions.len();
+        size = (BATCH_BYTES / payload_bytes.max(1)).clamp(1, BATCH_ROWS);
         ahead = read(&loader, rows.next(size)).await;
         let of_index = match &mut index {
             Some(index) => index.rows(&positions).await?,
@@ -170,7 +170,7 @@ struct IndexRows<'a> {
     table: &'a Table,
     source: IndexSource,
     /// The batch of the last rows, with their numbers.
-    held: Option<(Vec<u64>, RecordBatch)>,
+    pending: Option<(Vec<u64>, RecordBatch)>,
 }
 
 enum IndexSource {
@@ -198,7 +198,7 @@ impl<'a> IndexRows<'a> {
                 IndexSource::Some(together.into_iter().map(&mut of).collect::<Vec<Vec<u64>>>().into_iter())
             }
         };
-        Ok(Self { table, source, held: None })
+        Ok(Self { table, source, pending: None })
     }
 
     async fn rows(&mut self, positions: &[u64]) -> Result<Vec<ArrayRef>> {
@@ -206,10 +206,10 @@ impl<'a> IndexRows<'a> {
         let mut parts: Vec<Vec<ArrayRef>> = Vec::new();
         let mut rest = positions;
         while let Some(position) = rest.first() {
-            let end = self.held.as_ref().and_then(|(numbers, _)| numbers.last()).map_or(0, |last| last + 1);
-            let Some((numbers, batch)) = self.held.as_ref().filter(|_| *position < end) else {
+            let end = self.pending.as_ref().and_then(|(numbers, _)| numbers.last()).map_or(0, |last| last + 1);
+            let Some((numbers, batch)) = self.pending.as_ref().filter(|_| *position < end) else {
                 let ends = || Error::corrupt(format!("the index ends before row {position}"));
-                self.held = Some(self.next().await?.ok_or_else(ends)?);
+                self.pending = Some(self.next().await?.ok_or_else(ends)?);
                 continue;
             };
             let (here, others) = rest.split_at(rest.partition_point(|position| *position < end));

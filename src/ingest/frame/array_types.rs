@@ -91,7 +91,7 @@ impl FrameSettings {
             Error::invalid(format!(
                 "{}: expected at least one file, which gives the type of its arrays, found none; declare the type, for example \
                  f32[?,4]",
-                blob.said()
+                blob.describe()
             ))
         })
     }

@@ -108,7 +108,7 @@ impl Files {
             return Ok(None);
         }
         let text = texts.value(row);
-        let place = |error: Error| error.at(format!("{}, file {}", self.blobs[number].said(), short(text)));
+        let place = |error: Error| error.at(format!("{}, file {}", self.blobs[number].describe(), short(text)));
         match self.opened(text) {
             Err(error) if error.kind() == ErrorKind::NotFound && self.missing == Missing::Null => Ok(None),
             opened => opened.and_then(|(file, size)| work(file, size)).map(Some).map_err(place),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     settings::{Blob, FrameSettings, Types},
     source::Frame,
-    table::{Plan, plan},
+    table::{FramePlan, plan},
 };
 use crate::{
     error::{Error, Result},
@@ -99,7 +99,7 @@ pub async fn add_group(frame: &Frame, table: &Table, name: &str, on: &[&str], se
 
 /// The columns to take from the frame.
 struct Taken {
-    plan: Arc<Plan>,
+    plan: Arc<FramePlan>,
     columns: Vec<(String, ColumnType, BTreeMap<String, Value>)>,
 }
 

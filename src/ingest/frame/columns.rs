@@ -140,20 +140,20 @@ fn push(field: &Field, column: Column<'_>, columns: &mut Vec<FrameColumn>) {
         _ => {}
     }
     let own = |key: &&String| *key != TYPE && *key != JSON && !key.starts_with("ARROW:") && !key.starts_with("PARQUET:");
-    let said = field.metadata().iter().filter(|(key, _)| own(key));
+    let metadata = field.metadata().iter().filter(|(key, _)| own(key));
     // Metadata of our exports list the properties that are JSON.
     let json = field.metadata().get(JSON).and_then(|names| serde_json::from_str::<Vec<String>>(names).ok()).unwrap_or_default();
     let value = |key: &String, text: &String| match json.contains(key) {
         true => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())),
         false => Value::from(text.as_str()),
     };
-    let mut properties: BTreeMap<String, Value> = said.map(|(key, text)| (key.clone(), value(key, text))).collect();
+    let mut properties: BTreeMap<String, Value> = metadata.map(|(key, text)| (key.clone(), value(key, text))).collect();
     let lists = column.path.iter().filter(|step| matches!(step, Step::Items)).count();
     let ty = typed.map(|(ty, foreign)| {
         properties.extend(foreign.into_iter().flat_map(Foreign::properties).map(|(key, value)| (key.to_owned(), value)));
         (0..lists).fold(ty, |ty, _| listed(ty))
     });
-    properties.extend(nested::said(&column.within));
+    properties.extend(nested::nested_property(&column.within));
     let Column { name, root, path, .. } = column;
     let (arrow, root) = (field.data_type().clone(), root.to_owned());
     columns.push(FrameColumn { name, ty, arrow, properties, root, is_nulls: false, path });
@@ -166,7 +166,7 @@ fn push_nulls(mut column: Column<'_>, place: usize, columns: &mut Vec<FrameColum
     }
     let lists = column.path.iter().filter(|step| matches!(step, Step::Items)).count();
     let ty = (0..lists).fold(ColumnType::Scalar(Primitive::Bool), |ty, _| listed(ty));
-    let properties = nested::said(&column.within).into_iter().chain([(NULLS.to_owned(), Value::from(true))]).collect();
+    let properties = nested::nested_property(&column.within).into_iter().chain([(NULLS.to_owned(), Value::from(true))]).collect();
     let Column { name, root, path, .. } = column;
     let (arrow, root) = (DataType::Boolean, root.to_owned());
     columns.push(FrameColumn { name, ty: Some(ty), arrow, properties, root, is_nulls: true, path });
@@ -267,9 +267,9 @@ pub(super) fn under(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<Arra
 fn of_field(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let (ty, foreign) = of_extension(field).or_else(|| of_arrow(field.data_type()))?;
     // Metadata of our exports name the column type, where several column types or none share the Arrow type.
-    Some(match field.metadata().get(TYPE).and_then(|said| said.parse::<ColumnType>().ok()) {
-        Some(said) if said.arrow() == ty.arrow() => (said, foreign),
-        Some(said) if found_in_parquet(&said) == ty => (said, foreign.map(|_| Foreign::Time(TimeUnit::Second))),
+    Some(match field.metadata().get(TYPE).and_then(|declared| declared.parse::<ColumnType>().ok()) {
+        Some(declared) if declared.arrow() == ty.arrow() => (declared, foreign),
+        Some(declared) if found_in_parquet(&declared) == ty => (declared, foreign.map(|_| Foreign::Time(TimeUnit::Second))),
         _ => (ty, foreign),
     })
 }
@@ -281,7 +281,7 @@ pub(super) fn type_of(field: &Field) -> Option<ColumnType> {
 
 fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     let extension = field.metadata().get("ARROW:extension:name").map(String::as_str);
-    let said = || serde_json::from_str::<Value>(field.metadata().get("ARROW:extension:metadata")?).ok();
+    let metadata = || serde_json::from_str::<Value>(field.metadata().get("ARROW:extension:metadata")?).ok();
     let scalar = |item: &Field| match of_arrow(item.data_type())? {
         (ColumnType::Scalar(element), None) => Some(element),
         _ => None,
@@ -295,12 +295,12 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
     };
     let tensor = match (extension, field.data_type()) {
         (Some("arrow.fixed_shape_tensor"), DataType::FixedSizeList(item, size)) => {
-            let said = said()?;
+            let metadata = metadata()?;
             // With a permutation, the axes lie in another order than the shape.
-            if said.get("permutation").is_some_and(|permutation| !permutation.is_null()) {
+            if metadata.get("permutation").is_some_and(|permutation| !permutation.is_null()) {
                 return None;
             }
-            let tensor = ColumnType::tensor(scalar(item)?, extents(said.get("shape")?)?);
+            let tensor = ColumnType::tensor(scalar(item)?, extents(metadata.get("shape")?)?);
             (tensor.fixed_elements() == u64::try_from(*size).ok()).then_some(tensor)
         }
         (Some("arrow.variable_shape_tensor"), DataType::Struct(parts)) => {
@@ -308,7 +308,8 @@ fn of_extension(field: &Field) -> Option<(ColumnType, Option<Foreign>)> {
             let (DataType::List(item) | DataType::LargeList(item)) = named("data")? else { return None };
             let DataType::FixedSizeList(_, rank) = named("shape")? else { return None };
             let rank = usize::try_from(*rank).ok()?;
-            let known = said().and_then(|said| extents(said.get("uniform_shape")?)).filter(|shape| shape.len() == rank);
+            let known =
+                metadata().and_then(|metadata| extents(metadata.get("uniform_shape")?)).filter(|shape| shape.len() == rank);
             // At least one dimension must vary.
             let known = known.filter(|shape| shape.iter().any(Option::is_none));
             Some(ColumnType::tensor(scalar(item)?, known.unwrap_or(vec![None; rank])))

@@ -188,13 +188,13 @@ pub(super) fn json_columns(mut reader: impl BufRead, types: &Types) -> Result<Co
         let numbers = RefCell::new(numbers(line).into_iter());
         let seen = All { kind: &mut all, numbers: &numbers, types }.deserialize(&mut json);
         seen.and_then(|()| json.end()).map_err(|error| {
-            let said = json_fault(&error);
+            let message = json_fault(&error);
             // The place in the text of one line is said below. Other faults have none.
-            let place = said.rsplit_once(" at line ").filter(|_| !error.is_data());
-            let said = short(place.map_or(said.as_str(), |(said, _)| said));
+            let place = message.rsplit_once(" at line ").filter(|_| !error.is_data());
+            let message = short(place.map_or(message.as_str(), |(message, _)| message));
             Error::invalid(match error.is_data() {
-                true => format!("line {number}: {said}"),
-                false => format!("line {number}, column {}: {said}", error.column()),
+                true => format!("line {number}: {message}"),
+                false => format!("line {number}, column {}: {message}", error.column()),
             })
         })?;
     }

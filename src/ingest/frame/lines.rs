@@ -22,7 +22,7 @@ pub(super) fn csv(data: &Data, delimiter: u8) -> Result<Box<dyn Read>> {
     // The caller reads the header again, and finds what is wrong with it.
     let is_one = header.byte_headers().is_ok_and(|names| names.len() == 1);
     let text = text(data)?;
-    Ok(if is_one { Box::new(Cells { text, place: Place::Before, held: Vec::new(), taken: 0 }) } else { Box::new(text) })
+    Ok(if is_one { Box::new(Cells { text, place: Place::Before, pending: Vec::new(), taken: 0 }) } else { Box::new(text) })
 }
 
 /// Returns the line of a record, from 1. A reader of CSV knows where it began to look for the record: blank lines may follow.
@@ -42,7 +42,7 @@ pub(super) fn line_of(data: &Data, delimiter: u8, position: Option<&csv::Positio
 struct Cells<R> {
     text: R,
     place: Place,
-    held: Vec<u8>,
+    pending: Vec<u8>,
     taken: usize,
 }
 
@@ -62,9 +62,9 @@ enum Place {
 
 impl<R: BufRead> Read for Cells<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let Self { text, place, held, taken } = self;
-        if *taken == held.len() {
-            held.clear();
+        let Self { text, place, pending, taken } = self;
+        if *taken == pending.len() {
+            pending.clear();
             *taken = 0;
             let bytes = text.fill_buf()?;
             for byte in bytes {
@@ -74,9 +74,9 @@ impl<R: BufRead> Read for Cells<R> {
                     _ => false,
                 };
                 if is_blank {
-                    held.extend_from_slice(b"\"\"");
+                    pending.extend_from_slice(b"\"\"");
                 }
-                held.push(*byte);
+                pending.push(*byte);
                 *place = match (*place, byte) {
                     (Place::Before, b'\n' | b'\r') => Place::Before,
                     (Place::Quoted, b'"') => Place::Quote,
@@ -89,7 +89,7 @@ impl<R: BufRead> Read for Cells<R> {
             let count = bytes.len();
             text.consume(count);
         }
-        let count = (&held[*taken..]).read(into)?;
+        let count = (&pending[*taken..]).read(into)?;
         *taken += count;
         Ok(count)
     }
@@ -114,7 +114,7 @@ mod tests {
         ] {
             for size in 1..=given.len().max(1) {
                 let text = BufReader::with_capacity(size, given.as_bytes());
-                let mut cells = Cells { text, place: Place::Before, held: Vec::new(), taken: 0 };
+                let mut cells = Cells { text, place: Place::Before, pending: Vec::new(), taken: 0 };
                 let mut found = String::new();
                 cells.read_to_string(&mut found).unwrap();
                 assert_eq!(found, taken, "{given:?}, {size} bytes at a time");

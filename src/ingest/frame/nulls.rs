@@ -46,12 +46,12 @@ fn valid(field: &Field, array: &ArrayRef, name: &str, found: &mut BTreeSet<Strin
         }
         DataType::List(item) => {
             let list = array.as_list::<i32>();
-            valid(item, &held(list.values(), list.offsets(), array.nulls())?, name, found)?;
+            valid(item, &items_in_lists(list.values(), list.offsets(), array.nulls())?, name, found)?;
             Ok(array.nulls().cloned())
         }
         DataType::LargeList(item) => {
             let list = array.as_list::<i64>();
-            valid(item, &held(list.values(), list.offsets(), array.nulls())?, name, found)?;
+            valid(item, &items_in_lists(list.values(), list.offsets(), array.nulls())?, name, found)?;
             Ok(array.nulls().cloned())
         }
         DataType::Map(entries, _) => {
@@ -59,7 +59,7 @@ fn valid(field: &Field, array: &ArrayRef, name: &str, found: &mut BTreeSet<Strin
                 && let Some(value) = parts.get(1)
             {
                 let map = array.as_map();
-                valid(value, &held(map.values(), map.offsets(), array.nulls())?, &format!("{name}.value"), found)?;
+                valid(value, &items_in_lists(map.values(), map.offsets(), array.nulls())?, &format!("{name}.value"), found)?;
             }
             Ok(array.nulls().cloned())
         }
@@ -68,15 +68,19 @@ fn valid(field: &Field, array: &ArrayRef, name: &str, found: &mut BTreeSet<Strin
 }
 
 /// Returns the items with nulls in place of those that no valid list holds: a null list may lie over items, too.
-fn held<O: OffsetSizeTrait>(items: &ArrayRef, offsets: &OffsetBuffer<O>, lists: Option<&NullBuffer>) -> Result<ArrayRef> {
-    let mut is_held = BooleanBufferBuilder::new(items.len());
-    is_held.append_n(items.len(), false);
+fn items_in_lists<O: OffsetSizeTrait>(
+    items: &ArrayRef,
+    offsets: &OffsetBuffer<O>,
+    lists: Option<&NullBuffer>,
+) -> Result<ArrayRef> {
+    let mut is_used = BooleanBufferBuilder::new(items.len());
+    is_used.append_n(items.len(), false);
     for (row, ends) in offsets.windows(2).enumerate() {
         if lists.is_none_or(|lists| lists.is_valid(row)) {
-            (ends[0].as_usize()..ends[1].as_usize()).for_each(|item| is_held.set_bit(item, true));
+            (ends[0].as_usize()..ends[1].as_usize()).for_each(|item| is_used.set_bit(item, true));
         }
     }
-    under(items, Some(&NullBuffer::new(is_held.finish())))
+    under(items, Some(&NullBuffer::new(is_used.finish())))
 }
 
 /// Whether the statistics of a Parquet file say that no struct in a top-level field has only nulls.

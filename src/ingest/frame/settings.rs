@@ -81,14 +81,14 @@ pub struct MissingFiles(Arc<Mutex<BTreeMap<String, u64>>>);
 impl MissingFiles {
     /// Returns the number of missing files of each blob column that has any.
     pub fn counts(&self) -> BTreeMap<String, u64> {
-        self.held().clone()
+        self.lock().clone()
     }
 
     pub(super) fn count(&self, blob: &str) {
-        *self.held().entry(blob.to_owned()).or_default() += 1;
+        *self.lock().entry(blob.to_owned()).or_default() += 1;
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
         // No code panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -447,13 +447,13 @@ impl FrameSettings {
             if let Some(column) = paths.filter(|column| column.name != blob.paths || !is_text(column)) {
                 return Err(Error::invalid(format!(
                     "{}: expected the name of a column of paths, found `{}` of type {}",
-                    blob.said(),
+                    blob.describe(),
                     column.name,
                     column.arrow
                 )));
             }
             if blob.paths != blob.column && columns.iter().any(|column| column.name == blob.column) {
-                return Err(Error::invalid(format!("{}: the frame has a column of that name", blob.said())));
+                return Err(Error::invalid(format!("{}: the frame has a column of that name", blob.describe())));
             }
         }
         Ok(())
@@ -470,7 +470,7 @@ impl Blob {
     }
 
     /// Names the setting in a message: blob `camera.jpeg`.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         format!("{} `{}`", self.option(), self.column)
     }
 

@@ -309,7 +309,7 @@ impl Iterator for Batches {
         }
         let batch = match &mut self.reader {
             Reader::Parquet(reader) => guarded("Parquet", || reader.next().transpose()),
-            Reader::Arrow(reader, skip, held) => next_slice(reader, skip, held),
+            Reader::Arrow(reader, skip, pending) => next_slice(reader, skip, pending),
         };
         let batch = batch.and_then(|batch| {
             let batch = batch.ok_or_else(|| Error::corrupt(format!("{} missing at the end", counted(self.left, "row"))))?;
@@ -326,13 +326,13 @@ impl Iterator for Batches {
 
 fn corrupt(kind: &str, error: impl Display) -> Error {
     // The Arrow and Parquet libraries name the types of Rust that a number does not fit.
-    let said = error.to_string().replace(" to usize", " to a place");
-    Error::corrupt(format!("not a valid {kind} file: {said}"))
+    let message = error.to_string().replace(" to usize", " to a place");
+    Error::corrupt(format!("not a valid {kind} file: {message}"))
 }
 
 /// Calls a reader of untrusted bytes. Its errors and panics become `Corrupt`.
 fn guarded<T, E: Display>(kind: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    error::guarded(read).map_err(|said| corrupt(kind, short(said)))
+    error::guarded(read).map_err(|text| corrupt(kind, short(text)))
 }
 
 fn parquet_batches(
@@ -390,15 +390,15 @@ fn arrow_batches(file: DataReader, starts: &[u64], range: &Range<u64>, roots: &[
 fn next_slice(
     reader: &mut FileReader<DataReader>,
     skip: &mut usize,
-    held: &mut Option<RecordBatch>,
+    pending: &mut Option<RecordBatch>,
 ) -> Result<Option<RecordBatch>> {
     let batch = loop {
-        match held.take() {
+        match pending.take() {
             Some(batch) if batch.num_rows() > 0 => break batch,
             _ => match guarded("Arrow", || reader.next().transpose())? {
                 Some(batch) => {
                     let from = std::mem::take(skip).min(batch.num_rows());
-                    *held = Some(batch.slice(from, batch.num_rows() - from));
+                    *pending = Some(batch.slice(from, batch.num_rows() - from));
                 }
                 None => return Ok(None),
             },
@@ -406,7 +406,7 @@ fn next_slice(
     };
     let bytes = batch.get_array_memory_size() as u64 / batch.num_rows() as u64;
     let rows = usize::try_from((BATCH_BYTES / bytes.max(1)).clamp(1, BATCH_ROWS)).unwrap_or(1).min(batch.num_rows());
-    *held = Some(batch.slice(rows, batch.num_rows() - rows));
+    *pending = Some(batch.slice(rows, batch.num_rows() - rows));
     Ok(Some(batch.slice(0, rows)))
 }
 
@@ -420,9 +420,9 @@ fn batch_starts(mut file: impl Read + Seek) -> Result<Vec<u64>> {
             return Err(corrupt("Arrow", format!("expected {} at {start}, the file ends at {size}", counted(bytes, "byte"))));
         }
         file.seek(SeekFrom::Start(start))?;
-        let mut held = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-        file.read_exact(&mut held)?;
-        Ok(held)
+        let mut content = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        file.read_exact(&mut content)?;
+        Ok(content)
     };
     let end = read(size.checked_sub(10).ok_or_else(none)?, 10)?;
     let len = end.first_chunk::<10>().and_then(|end| read_footer_length(*end).ok()).ok_or_else(none)? as u64;

@@ -204,9 +204,9 @@ fn decoded_field(field: &FieldRef) -> FieldRef {
     // Only dictionaries change their type.
     match type_of(field) {
         Some(ty) if own.data_type() != field.data_type() => {
-            let mut said = own.metadata().clone();
-            said.insert(TYPE.to_owned(), ty.to_string());
-            Arc::new(Field::clone(&own).with_metadata(said))
+            let mut metadata = own.metadata().clone();
+            metadata.insert(TYPE.to_owned(), ty.to_string());
+            Arc::new(Field::clone(&own).with_metadata(metadata))
         }
         _ => own,
     }

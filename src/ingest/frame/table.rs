@@ -78,11 +78,11 @@ pub async fn ingest(
 }
 
 /// Plans which columns a reader takes from the frame, and which files it reads for columns of paths.
-pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<Plan>> {
+pub(super) fn plan(frame: &Frame, settings: &FrameSettings, columns: Vec<FrameColumn>) -> Result<Arc<FramePlan>> {
     let files = Files::new(settings.root_of(frame), settings)?;
     let of_blob = |paths: &str| frame.columns().iter().find(|column| column.name == paths).cloned();
     let paths = settings.blobs.iter().map(|blob| of_blob(&blob.paths).ok_or_else(|| Error::internal("a blob without paths")));
-    Ok(Arc::new(Plan { columns, paths: paths.collect::<Result<_>>()?, files }))
+    Ok(Arc::new(FramePlan { columns, paths: paths.collect::<Result<_>>()?, files }))
 }
 
 /// Writes all rows of a frame as one partition of a session that this process has joined. Returns the receipt for the commit.
@@ -148,9 +148,9 @@ const PARTITIONS: u64 = 1_000_000;
 /// Cuts the rows into partitions: at the first sequence start after `target` rows, or at the maximum size of a partition.
 fn partitions(frame: &Frame, schema: &Schema, target: u64, stop: &Stop) -> Result<Vec<Range<u64>>> {
     if frame.rows() / target.clamp(1, MAX_SEGMENT_ROWS) >= PARTITIONS {
-        let said = format!("{} in partitions of {target}: more than {PARTITIONS} partitions", counted(frame.rows(), "row"));
+        let message = format!("{} in partitions of {target}: more than {PARTITIONS} partitions", counted(frame.rows(), "row"));
         return Err(
-            Error::invalid(format!("{said}; expected fewer rows, or more rows in a partition")).at(frame.path().display())
+            Error::invalid(format!("{message}; expected fewer rows, or more rows in a partition")).at(frame.path().display())
         );
     }
     let mut cuts = vec![0];
@@ -214,53 +214,53 @@ fn of_columns(columns: &[FrameColumn], batch: &RecordBatch) -> Result<RecordBatc
 }
 
 /// Columns and files to read for each row.
-pub(super) struct Plan {
+pub(super) struct FramePlan {
     columns: Vec<FrameColumn>,
     /// Column of paths for each blob.
     paths: Vec<FrameColumn>,
     files: Files,
 }
 
-impl Plan {
+impl FramePlan {
     pub(super) fn rows(self: &Arc<Self>, frame: &Frame, range: Range<u64>) -> Result<FrameBatches> {
         let roots: Vec<&str> = self.columns.iter().chain(&self.paths).map(|column| column.root.as_str()).collect();
         Ok(FrameBatches {
             plan: Arc::clone(self),
             batches: frame.batches(range.clone(), &roots)?,
             first: range.start,
-            held: None,
+            pending: None,
         })
     }
 }
 
 /// Batches with the columns of the table's schema.
 pub(super) struct FrameBatches {
-    plan: Arc<Plan>,
+    plan: Arc<FramePlan>,
     batches: Batches,
-    /// Row number in the frame of the first row in `held`, or of the next batch.
+    /// Row number in the frame of the first row in `pending`, or of the next batch.
     first: u64,
     /// A batch, the paths for its rows, and how many of its rows are done.
-    held: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
+    pending: Option<(RecordBatch, Vec<ArrayRef>, usize)>,
 }
 
 impl Iterator for FrameBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.held.is_none() {
+        if self.pending.is_none() {
             match self.batches.next()?.and_then(|batch| self.taken(&batch)) {
-                Ok(held) => self.held = Some(held),
+                Ok(pending) => self.pending = Some(pending),
                 Err(error) => return Some(Err(error)),
             }
         }
-        let (batch, paths, done) = self.held.take()?;
+        let (batch, paths, done) = self.pending.take()?;
         let rows = match paths.is_empty() {
             true => Ok(batch.clone()),
             false => self.plan.files.beside(&batch, &paths, done, self.first),
         };
         if let Ok(rows) = &rows {
             match done + rows.num_rows() {
-                done if done < batch.num_rows() => self.held = Some((batch, paths, done)),
+                done if done < batch.num_rows() => self.pending = Some((batch, paths, done)),
                 _ => self.first += batch.num_rows() as u64,
             }
         }

@@ -19,7 +19,7 @@ use super::{
     space::Space,
     warn,
 };
-use crate::{machine, store::buffers::Lent};
+use crate::{machine, store::buffers::PooledBuffer};
 
 /// Minimum interval between updates of the time of last use of an entry.
 const TOUCH: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ impl Found {
             return only.clone();
         }
         let length = usize::try_from(self.range.end - self.range.start).unwrap_or_default();
-        let mut whole = Lent::with_capacity(length);
+        let mut whole = PooledBuffer::with_capacity(length);
         for (first, bytes) in &self.pieces {
             if *first < missing.start {
                 whole.extend_from_slice(bytes);
@@ -130,8 +130,8 @@ impl Disk {
     /// Drops every entry that overlaps a range.
     pub(super) fn drop_range(&self, object: ObjectKey, range: Range<u64>) {
         for (frame, _, part) in object.frames(range) {
-            for held in self.overlapping(frame, &part) {
-                folder::remove(&self.path(frame, &held));
+            for stored in self.overlapping(frame, &part) {
+                folder::remove(&self.path(frame, &stored));
             }
         }
     }
@@ -149,12 +149,12 @@ impl Disk {
             return vec![(part.start, content)];
         }
         let (mut pieces, mut at) = (Vec::new(), part.start);
-        for held in self.overlapping(frame, &part) {
-            let wanted = at.max(held.start)..part.end.min(held.end);
-            if wanted.is_empty() || held == part {
+        for stored in self.overlapping(frame, &part) {
+            let wanted = at.max(stored.start)..part.end.min(stored.end);
+            if wanted.is_empty() || stored == part {
                 continue;
             }
-            let Some(content) = self.read(frame, &held, &wanted) else { continue };
+            let Some(content) = self.read(frame, &stored, &wanted) else { continue };
             at = wanted.end;
             pieces.push((wanted.start, content));
         }
@@ -166,9 +166,9 @@ impl Disk {
         let stem = frame.stem();
         let names = folder::files(&self.folder.join(frame.shard()));
         let parts = names.filter_map(|(name, _)| parse_file(&name).filter(|(own, _)| *own == stem).map(|(_, part)| part));
-        let mut held: Vec<Range<u32>> = parts.filter(|held| held.start < part.end && part.start < held.end).collect();
-        held.sort_unstable_by_key(|held| (held.start, std::cmp::Reverse(held.end)));
-        held
+        let mut stored: Vec<Range<u32>> = parts.filter(|stored| stored.start < part.end && part.start < stored.end).collect();
+        stored.sort_unstable_by_key(|stored| (stored.start, std::cmp::Reverse(stored.end)));
+        stored
     }
 
     /// Reads a part of the content of an entry, and as much around it as the checksums need. A damaged entry is dropped.
@@ -187,7 +187,7 @@ impl Disk {
                     file.seek(SeekFrom::Start(head as u64 + u64::from(covered.start - part.start))).ok()?;
                 }
                 let length = u64::from(covered.end - covered.start);
-                let mut pieces = Lent::with_capacity(usize::try_from(length).ok()?);
+                let mut pieces = PooledBuffer::with_capacity(usize::try_from(length).ok()?);
                 Read::by_ref(&mut file).take(length).read_to_end(&mut pieces).ok()?;
                 let content = frame.content(part, header, wanted, pieces);
                 let now = machine::time_of_day();

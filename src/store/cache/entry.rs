@@ -12,7 +12,7 @@ use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
 use crate::store::{
-    buffers::{LONG, Lent},
+    buffers::{LONG, PooledBuffer},
     ranges::RangeRequest,
 };
 
@@ -108,7 +108,7 @@ impl FrameKey {
     }
 
     /// Returns the content of `wanted` if `header` is that of this entry and `pieces` are undamaged: the content of [`pieces_of`].
-    pub(super) fn content(self, part: &Range<u32>, header: &[u8], wanted: &Range<u32>, pieces: Lent) -> Option<Bytes> {
+    pub(super) fn content(self, part: &Range<u32>, header: &[u8], wanted: &Range<u32>, pieces: PooledBuffer) -> Option<Bytes> {
         let (head, sums) = header.split_at_checked(HEAD)?;
         let covered = pieces_of(part, wanted);
         let (sums, _) = sums.as_chunks::<8>();

@@ -39,7 +39,7 @@ pub struct CacheStats {
 }
 
 /// An entry found by a scan.
-pub(super) struct Held {
+pub(super) struct CacheFile {
     pub(super) path: PathBuf,
     pub(super) used: SystemTime,
     pub(super) cost: u64,
@@ -136,16 +136,16 @@ pub(super) fn files(folder: &Path) -> impl Iterator<Item = (String, DirEntry)> +
 }
 
 /// Lists all entries of the cache.
-pub(super) fn scan(folder: &Path) -> Vec<Held> {
+pub(super) fn scan(folder: &Path) -> Vec<CacheFile> {
     let shards = files(folder).filter(|(name, _)| entry::is_shard(name));
     let entries = shards.flat_map(|(_, shard)| files(&shard.path()));
-    let held = entries.filter(|(name, _)| entry::parse_file(name).is_some()).filter_map(|(_, entry)| {
+    let cache_files = entries.filter(|(name, _)| entry::parse_file(name).is_some()).filter_map(|(_, entry)| {
         // This is the metadata of the file itself, so a link is not an entry.
         let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let used = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Some(Held { path: entry.path(), used, cost: entry::cost(found.len()) })
+        Some(CacheFile { path: entry.path(), used, cost: entry::cost(found.len()) })
     });
-    held.collect()
+    cache_files.collect()
 }
 
 /// Takes the lock of the cache; `None` if another process holds it for longer than `patience`. The lock of a process ends with
@@ -238,20 +238,20 @@ pub(super) fn clear(path: &Path) -> Result<CacheStats> {
         return Err(Error::unavailable(format!("cache {}: another process holds its lock; try again", path.display())));
     };
     let (_, writers) = leased(&folder);
-    let mut held = scan(&folder);
-    held.retain(|entry| remove(&entry.path));
+    let mut cache_files = scan(&folder);
+    cache_files.retain(|entry| remove(&entry.path));
     for (name, shard) in files(&folder) {
         // Only empty folders can be removed.
         if entry::is_shard(&name) && is_folder(&shard.path()) {
             let _ = fs::remove_dir(shard.path());
         }
     }
-    Ok(CacheStats { writers, ..summed(&held) })
+    Ok(CacheStats { writers, ..summed(&cache_files) })
 }
 
-fn summed(held: &[Held]) -> CacheStats {
-    let bytes = held.iter().map(|entry| entry.cost).sum();
-    CacheStats { entries: held.len() as u64, bytes, writers: 0 }
+fn summed(cache_files: &[CacheFile]) -> CacheStats {
+    let bytes = cache_files.iter().map(|entry| entry.cost).sum();
+    CacheStats { entries: cache_files.len() as u64, bytes, writers: 0 }
 }
 
 /// Returns the canonical path of the folder if it exists and has the mark.

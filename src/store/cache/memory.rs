@@ -65,8 +65,8 @@ mod tests {
         let object = ObjectKey::new("s", &name, &name).unwrap();
         let bytes = Bytes::from(vec![7; 4096]);
         (0..2_000_u64).for_each(|start| memory.add(object, &(start..start + 4096), &bytes));
-        let held = (0..2_000_u64).filter(|start| memory.find(object, &(*start..*start + 4096)).is_some()).count();
-        assert!((150..=256).contains(&held), "{held} answers of 4 KiB in 1 MiB");
+        let found = (0..2_000_u64).filter(|start| memory.find(object, &(*start..*start + 4096)).is_some()).count();
+        assert!((150..=256).contains(&found), "{found} answers of 4 KiB in 1 MiB");
         memory.add(object, &(0..LONGEST + 1), &Bytes::from(vec![7; LONGEST as usize + 1]));
         assert_eq!(memory.find(object, &(0..LONGEST + 1)), None);
         memory.add(object, &(1..5), &Bytes::from_static(b"four"));

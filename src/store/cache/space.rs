@@ -88,12 +88,12 @@ impl Space {
     pub(super) fn take(&self, cost: u64) -> io::Result<Option<Turn<'_>>> {
         // Other threads may use up the new lease first.
         for _ in 0..4 {
-            let held = self.lease.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(lease) = held.as_ref().filter(|lease| lease.take(cost)) {
+            let guard = self.lease.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(lease) = guard.as_ref().filter(|lease| lease.take(cost)) {
                 let number = self.number.fetch_add(1, Ordering::Relaxed);
-                return Ok(Some(Turn { new: self.folder.join(NEW).join(folder::new_file(lease.id, number)), _lease: held }));
+                return Ok(Some(Turn { new: self.folder.join(NEW).join(folder::new_file(lease.id, number)), _lease: guard }));
             }
-            drop(held);
+            drop(guard);
             if self.is_quiet() || self.leaves_out(cost) || !self.renew(cost)? {
                 return Ok(None);
             }
@@ -124,8 +124,8 @@ impl Space {
 
     /// Replaces the lease by one with room for `cost` bytes. Returns false if no lease is available now.
     fn renew(&self, cost: u64) -> io::Result<bool> {
-        let mut held = self.lease.write().unwrap_or_else(PoisonError::into_inner);
-        if held.as_ref().is_some_and(|lease| lease.left.load(Ordering::Relaxed) >= cost) {
+        let mut guard = self.lease.write().unwrap_or_else(PoisonError::into_inner);
+        if guard.as_ref().is_some_and(|lease| lease.left.load(Ordering::Relaxed) >= cost) {
             return Ok(true);
         }
         let Some(_lock) = folder::lock(&self.folder, PATIENCE)? else {
@@ -133,7 +133,7 @@ impl Space {
             return Ok(false);
         };
         // No thread of this process is writing now, and the scan sees all files that were written.
-        if let Some(lease) = held.take() {
+        if let Some(lease) = guard.take() {
             folder::remove(&lease.path);
         }
         let grant = (self.bound / PART).max(LEAST).max(cost);
@@ -162,23 +162,23 @@ impl Space {
         let path = self.folder.join(LEASES).join(folder::lease_file(id, grant));
         let file = File::create_new(&path)?;
         file.lock()?;
-        *held = Some(Lease { id, path, left: AtomicU64::new(grant), _file: file });
+        *guard = Some(Lease { id, path, left: AtomicU64::new(grant), _file: file });
         Ok(true)
     }
 
     /// Evicts the least recently used entries until the entries take at most `room` bytes. With `keep_recent`, only those that
     /// were not used since this process opened the cache, or not for [`RECENT`].
     fn make_room(&self, room: u64, keep_recent: bool) -> Room {
-        let mut held = folder::scan(&self.folder);
-        let mut sum: u64 = held.iter().map(|entry| entry.cost).sum();
+        let mut cache_files = folder::scan(&self.folder);
+        let mut sum: u64 = cache_files.iter().map(|entry| entry.cost).sum();
         if sum <= room {
             return Room::Made;
         }
         let recent = machine::time_of_day().checked_sub(RECENT).map_or(self.opened, |day| day.max(self.opened));
         // Evicts a little more, so that the next lease does not start with an eviction.
         let enough = room - room / 16;
-        held.sort_unstable_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
-        for entry in held {
+        cache_files.sort_unstable_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
+        for entry in cache_files {
             if sum <= enough {
                 break;
             }

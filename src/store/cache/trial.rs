@@ -63,8 +63,8 @@ impl Trial {
         let mut missing = Vec::new();
         for (found, request) in found.iter().zip(requests) {
             let range = match found {
-                Held::Memory(_) => continue,
-                Held::Disk(found) => found.missing(),
+                Cached::Memory(_) => continue,
+                Cached::Disk(found) => found.missing(),
             };
             missing.push(RangeRequest { range, ..request.clone() });
         }
@@ -75,12 +75,12 @@ impl Trial {
         let mut answers = self.answers();
         for ((source, request), key) in found.drain(..).zip(requests).zip(keys) {
             let found = match source {
-                Held::Memory(bytes) => {
+                Cached::Memory(bytes) => {
                     answers.cached.extend(key.map(|key| (key, request.range.clone())));
                     whole.push(bytes);
                     continue;
                 }
-                Held::Disk(found) => found,
+                Cached::Disk(found) => found,
             };
             let (bytes, start) = (fetched.next().unwrap_or_default(), missing.next().map_or(0, |missing| missing.range.start));
             let used = !found.is_empty();
@@ -110,8 +110,8 @@ impl Trial {
         let keys = [Some(key)];
         let found = self.find(std::slice::from_ref(&request), &keys).await?.pop();
         let (bytes, cached) = match found {
-            Some(Held::Memory(bytes)) => (bytes, true),
-            Some(Held::Disk(found)) if found.missing().is_empty() => (found.join(Bytes::new()), true),
+            Some(Cached::Memory(bytes)) => (bytes, true),
+            Some(Cached::Disk(found)) if found.missing().is_empty() => (found.join(Bytes::new()), true),
             // Cached parts are not used: fetching the whole object verifies its size.
             _ => (fetch.await?, false),
         };
@@ -125,15 +125,15 @@ impl Trial {
     }
 
     /// Finds the cached bytes of each request.
-    async fn find(&self, requests: &[RangeRequest], keys: &[Option<ObjectKey>]) -> Result<Vec<Held>> {
+    async fn find(&self, requests: &[RangeRequest], keys: &[Option<ObjectKey>]) -> Result<Vec<Cached>> {
         let (mut found, mut asked) = (Vec::with_capacity(requests.len()), Vec::new());
         for (place, (request, key)) in requests.iter().zip(keys).enumerate() {
             let memory = self.cache.memory.as_ref().zip(*key).and_then(|(memory, key)| memory.find(key, &request.range));
             found.push(match memory {
-                Some(bytes) => Held::Memory(bytes),
+                Some(bytes) => Cached::Memory(bytes),
                 None => {
                     asked.extend(key.map(|key| (place, key, request.range.clone())));
-                    Held::Disk(Found::nothing(request.range.clone()))
+                    Cached::Disk(Found::nothing(request.range.clone()))
                 }
             });
         }
@@ -144,11 +144,11 @@ impl Trial {
         let jobs = jobs.into_iter().map(|job| {
             let cache = Arc::clone(&self.cache);
             blocking(move || {
-                let find = |(place, key, range)| Some((place, Held::Disk(cache.disk.as_ref()?.find(key, range))));
+                let find = |(place, key, range)| Some((place, Cached::Disk(cache.disk.as_ref()?.find(key, range))));
                 Ok(job.into_iter().filter_map(find).collect::<Vec<_>>())
             })
         });
-        let done: Vec<Vec<(usize, Held)>> = stream::iter(jobs).buffered(THREADS).try_collect().await?;
+        let done: Vec<Vec<(usize, Cached)>> = stream::iter(jobs).buffered(THREADS).try_collect().await?;
         for (place, source) in done.into_iter().flatten() {
             if let Some(slot) = found.get_mut(place) {
                 *slot = source;
@@ -205,7 +205,7 @@ impl Trial {
 }
 
 /// The source of the bytes of a request.
-enum Held {
+enum Cached {
     Memory(Bytes),
     /// The cached bytes on disk, possibly none; the rest must be fetched.
     Disk(Found),

@@ -86,8 +86,8 @@ impl Machine {
         let place = usual.iter().copied().chain(self.endpoints.iter().map(String::as_str)).find(|place| text.contains(place))?;
         let (_, after) = text.split_once(place)?;
         let status = ["400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found"];
-        let said = status.iter().find(|status| after.contains(**status)).copied().unwrap_or("no answer");
-        Some(credentials::none_found(self.looked, Some(said)))
+        let message = status.iter().find(|status| after.contains(**status)).copied().unwrap_or("no answer");
+        Some(credentials::none_found(self.looked, Some(message)))
     }
 }
 
@@ -252,13 +252,13 @@ fn identity(service: Service, url: &Url, values: &BTreeMap<String, String>) -> S
         Service::Http => "http",
     };
     let places = PLACES.iter().filter(|name| name.starts_with(own));
-    let said =
+    let message =
         places.filter_map(|name| Some(format!("{name}={}", failure::public_url(values.get(*name)?).trim_end_matches('/'))));
     // The schemes of a service are aliases, but `http` and `https` are different servers.
     let scheme = if service == Service::Http { url.scheme() } else { "" };
     let port = url.port().map(|port| port.to_string()).unwrap_or_default();
     let bucket = [scheme, url.username(), url.host_str().unwrap_or_default(), &port].map(str::to_owned);
-    [format!("{service:?}")].into_iter().chain(bucket).chain(amazon).chain(said).collect::<Vec<_>>().join("\n")
+    [format!("{service:?}")].into_iter().chain(bucket).chain(amazon).chain(message).collect::<Vec<_>>().join("\n")
 }
 
 /// Collects the options of S3: given options, then the environment, then a profile. Access key, secret and token come from one

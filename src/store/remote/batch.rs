@@ -16,7 +16,7 @@ use crate::store::failure;
 
 /// What an answer says about the parts of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Said {
+enum BatchAnswer {
     /// Each object is deleted, or did not exist.
     Done,
     /// An object was not deleted: the status and the text of its part.
@@ -45,9 +45,9 @@ pub(super) async fn unpacked(answer: HttpResponse, deletions: usize) -> Result<H
     let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let boundary = kind.and_then(|kind| kind.strip_prefix("multipart/mixed; boundary=")).unwrap_or_default();
     let text = std::str::from_utf8(&body).unwrap_or_default();
-    match said(text, boundary, deletions) {
-        Some(Said::Done) => Ok(HttpResponse::from_parts(head, body.into())),
-        Some(Said::Refused(status, text)) => {
+    match parse(text, boundary, deletions) {
+        Some(BatchAnswer::Done) => Ok(HttpResponse::from_parts(head, body.into())),
+        Some(BatchAnswer::Refused(status, text)) => {
             head.status = status;
             Ok(HttpResponse::from_parts(head, text.into()))
         }
@@ -57,7 +57,7 @@ pub(super) async fn unpacked(answer: HttpResponse, deletions: usize) -> Result<H
 
 /// Reads an answer; `None` if it is garbled. Of several parts that failed, the result is one after which the batch is sent again, so
 /// that all deletions are tried.
-fn said(text: &str, boundary: &str, deletions: usize) -> Option<Said> {
+fn parse(text: &str, boundary: &str, deletions: usize) -> Option<BatchAnswer> {
     let marker = format!("--{boundary}");
     let mut pieces = text.split(&marker).filter(|_| !boundary.is_empty());
     pieces.next().filter(|before| before.is_empty())?;
@@ -74,12 +74,12 @@ fn said(text: &str, boundary: &str, deletions: usize) -> Option<Said> {
             None if is_failure(status) => answered.fill(true),
             None => return None,
         }
-        if is_failure(status) && !matches!(&refused, Some((held, _)) if is_temporary(*held)) {
+        if is_failure(status) && !matches!(&refused, Some((known, _)) if is_temporary(*known)) {
             refused = Some((status, text.to_owned()));
         }
     }
     let all = answered.into_iter().all(|answered| answered);
-    all.then(|| refused.map_or(Said::Done, |(status, text)| Said::Refused(status, text)))
+    all.then(|| refused.map_or(BatchAnswer::Done, |(status, text)| BatchAnswer::Refused(status, text)))
 }
 
 fn is_failure(status: StatusCode) -> bool {
@@ -129,25 +129,25 @@ mod tests {
         parts.collect::<String>() + "--batchresponse_66925647--\r\n"
     }
 
-    fn of(text: &str, deletions: usize) -> Option<Said> {
-        said(text, "batchresponse_66925647", deletions)
+    fn of(text: &str, deletions: usize) -> Option<BatchAnswer> {
+        parse(text, "batchresponse_66925647", deletions)
     }
 
     #[test]
     fn a_batch_is_done_if_each_object_is_deleted_or_did_not_exist() {
-        assert_eq!(of(&answer(&["202 Accepted"; 3]), 3), Some(Said::Done));
-        assert_eq!(of(&answer(&["202 Accepted", "404 The specified blob does not exist."]), 2), Some(Said::Done));
-        assert_eq!(of(answer(&["202 Accepted"]).trim_end(), 1), Some(Said::Done), "without the last end of a line");
+        assert_eq!(of(&answer(&["202 Accepted"; 3]), 3), Some(BatchAnswer::Done));
+        assert_eq!(of(&answer(&["202 Accepted", "404 The specified blob does not exist."]), 2), Some(BatchAnswer::Done));
+        assert_eq!(of(answer(&["202 Accepted"]).trim_end(), 1), Some(BatchAnswer::Done), "without the last end of a line");
         for deletions in [0, 1, 3, 100] {
             assert_eq!(of(&answer(&["202 Accepted"; 2]), deletions), None, "{deletions}: a part is missing, or too many");
         }
-        assert_eq!(said(&answer(&["202 Accepted"]), "", 1), None, "no boundary");
+        assert_eq!(parse(&answer(&["202 Accepted"]), "", 1), None, "no boundary");
     }
 
     #[test]
     fn of_the_parts_that_failed_one_counts_after_which_the_batch_is_sent_again() {
         let status = |statuses: &[&str]| match of(&answer(statuses), statuses.len()) {
-            Some(Said::Refused(status, _)) => status.as_u16(),
+            Some(BatchAnswer::Refused(status, _)) => status.as_u16(),
             other => panic!("{other:?}"),
         };
         assert_eq!(status(&["202 Accepted", "403 This request is not authorized", "202 Accepted"]), 403);
@@ -155,9 +155,9 @@ mod tests {
         assert_eq!(status(&["429 Slow", "403 No"]), 429);
         let refused =
             "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 400 Bad\r\nA: b\r\n\r\n<Error>why</Error>\r\n--b--\r\n";
-        let expected = Said::Refused(StatusCode::BAD_REQUEST, "<Error>why</Error>".to_owned());
-        assert_eq!(said(refused, "b", 7), Some(expected), "the store did not understand the batch");
-        assert_eq!(said(&refused.replace("400 Bad", "202 Accepted"), "b", 7), None);
+        let expected = BatchAnswer::Refused(StatusCode::BAD_REQUEST, "<Error>why</Error>".to_owned());
+        assert_eq!(parse(refused, "b", 7), Some(expected), "the store did not understand the batch");
+        assert_eq!(parse(&refused.replace("400 Bad", "202 Accepted"), "b", 7), None);
     }
 
     /// What `object_store` gets has each number once, below the number of deletions, and fields that are those of HTTP.
@@ -171,8 +171,8 @@ mod tests {
                 bytes[place] ^= 1 << bit;
                 let flipped = String::from_utf8(bytes).expect("ASCII");
                 let found = of(&flipped, 2);
-                let said_so = flipped.contains("HTTP/1.1 2") && flipped.matches("HTTP/1.1 2").count() == 2;
-                assert!(found != Some(Said::Done) || said_so || flipped.contains("404"), "{place} {bit}: {flipped}");
+                let is_accepted = flipped.contains("HTTP/1.1 2") && flipped.matches("HTTP/1.1 2").count() == 2;
+                assert!(found != Some(BatchAnswer::Done) || is_accepted || flipped.contains("404"), "{place} {bit}: {flipped}");
             }
         }
     }

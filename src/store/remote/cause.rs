@@ -116,7 +116,7 @@ fn is_of_manifest(path: &str) -> bool {
 
 /// Returns the error with its causes in its text, and of a kind that the backend retries if the request is idempotent. Without
 /// this, the backend gives up a create-only put as soon as its connection breaks.
-pub(super) fn told(error: &HttpError, idempotent: bool) -> HttpError {
+pub(super) fn with_cause(error: &HttpError, idempotent: bool) -> HttpError {
     use HttpErrorKind as K;
     let kind = match error.kind() {
         K::Timeout | K::Interrupted | K::Unknown if idempotent => K::Request,
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn a_broken_connection_is_retried_and_names_its_cause() {
         let reset = || HttpError::new(HttpErrorKind::Interrupted, io::Error::from(io::ErrorKind::ConnectionReset));
-        let error = told(&reset(), true);
+        let error = with_cause(&reset(), true);
         assert_eq!((error.kind(), error.to_string()), (HttpErrorKind::Request, "HTTP error: connection reset".to_owned()));
-        assert_eq!(told(&reset(), false).kind(), HttpErrorKind::Interrupted);
+        assert_eq!(with_cause(&reset(), false).kind(), HttpErrorKind::Interrupted);
     }
 }

@@ -69,28 +69,28 @@ pub(in crate::store) fn azure(resolved: &Resolved) -> Result<Values> {
 /// <https://learn.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string>
 fn connection(text: &str) -> Result<Values> {
     let refuse = |why: &str| Error::invalid(format!("the connection string of Azure {why}"));
-    let mut said = BTreeMap::new();
+    let mut settings = BTreeMap::new();
     for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').ok_or_else(|| refuse("has a part that is not `Name=Value`"))?;
-        said.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
+        settings.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
     }
     let mut values = BTreeMap::new();
     let mut set = |name: &str, value: Option<String>| values.extend(value.map(|value| (name.to_owned(), value)));
-    if said.get("usedevelopmentstorage").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+    if settings.get("usedevelopmentstorage").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         set("azure_storage_use_emulator", Some("true".to_owned()));
         return Ok(values);
     }
-    let endpoint = said.get("blobendpoint").map(|url| url.trim_end_matches('/').to_owned());
+    let endpoint = settings.get("blobendpoint").map(|url| url.trim_end_matches('/').to_owned());
     let host = || endpoint.as_ref()?.split_once("://")?.1.split(['.', ':', '/']).next().map(str::to_owned);
-    let account = said.get("accountname").cloned().or_else(host).ok_or_else(|| refuse("names no account: AccountName"))?;
+    let account = settings.get("accountname").cloned().or_else(host).ok_or_else(|| refuse("names no account: AccountName"))?;
     let built = || {
-        let (protocol, suffix) = (said.get("defaultendpointsprotocol"), said.get("endpointsuffix"));
+        let (protocol, suffix) = (settings.get("defaultendpointsprotocol"), settings.get("endpointsuffix"));
         let (protocol, suffix) = (protocol.map_or("https", String::as_str), suffix.map_or("core.windows.net", String::as_str));
-        (said.contains_key("endpointsuffix") || protocol == "http").then(|| format!("{protocol}://{account}.blob.{suffix}"))
+        (settings.contains_key("endpointsuffix") || protocol == "http").then(|| format!("{protocol}://{account}.blob.{suffix}"))
     };
     set("azure_storage_endpoint", endpoint.clone().or_else(built));
-    set("azure_storage_account_key", said.get("accountkey").cloned());
-    set("azure_storage_sas_key", said.get("sharedaccesssignature").map(|sas| sas.trim_start_matches('?').to_owned()));
+    set("azure_storage_account_key", settings.get("accountkey").cloned());
+    set("azure_storage_sas_key", settings.get("sharedaccesssignature").map(|sas| sas.trim_start_matches('?').to_owned()));
     set("azure_storage_account_name", Some(account.clone()));
     Ok(values)
 }
@@ -136,7 +136,7 @@ pub(in crate::store) fn looked_in_vain(service: Service, values: &Values) -> Opt
 
 /// Creates the error for missing credentials: `looked` names the places, `machine` is the answer of the metadata service.
 pub(in crate::store) fn none_found(looked: &str, machine: Option<&str>) -> Error {
-    let machine = machine.map(|said| format!(", and the metadata service of this machine ({said})")).unwrap_or_default();
+    let machine = machine.map(|failure| format!(", and the metadata service of this machine ({failure})")).unwrap_or_default();
     Error::denied(format!(
         "no credentials found. Tetrys looked at: {looked}{machine}. A public bucket is read with the store option \
          skip_signature=true"

@@ -117,10 +117,10 @@ impl Store {
             let (listed, sound) = self.list_once(folder, count).await?;
             let strange: Vec<String> =
                 listed.iter().filter(|listed| !expected(&listed.name)).map(|listed| listed.name.clone()).collect();
-            if sound && (strange.is_empty() || before.as_ref().is_some_and(|(held, _)| *held == strange)) {
+            if sound && (strange.is_empty() || before.as_ref().is_some_and(|(existing, _)| *existing == strange)) {
                 return Ok(listed);
             }
-            if before.as_ref().is_some_and(|(_, held)| *held == listed) {
+            if before.as_ref().is_some_and(|(_, existing)| *existing == listed) {
                 return Ok(listed);
             }
             before = Some((strange, listed));

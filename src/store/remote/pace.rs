@@ -10,7 +10,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     machine,
-    work::{BoundedLock, Lane},
+    work::{BoundedLock, Executor},
 };
 
 /// Number of concurrent requests: initial and maximum.
@@ -36,17 +36,17 @@ struct State {
 }
 
 /// A host as one runtime of one process reaches it.
-type Reached = (Lane, Authority);
+type Reached = (Executor, Authority);
 
 /// Number of rate controls from which on a new one replaces the oldest that nobody uses.
 const KEPT: usize = 256;
 
 /// Returns the rate control of a host, which all stores share that one runtime of this process drives. A runtime that rests sends nothing,
 /// so others must not wait for its turns; and in a forked process the requests of its parent never end.
-pub(super) fn pace_of(lane: Lane, host: &Authority) -> Arc<Pace> {
+pub(super) fn pace_of(executor: Executor, host: &Authority) -> Arc<Pace> {
     static PACES: BoundedLock<Vec<(Reached, Arc<Pace>)>> = BoundedLock::new(Vec::new());
     let Some(mut paces) = PACES.lock() else { return Arc::new(Pace::new()) };
-    if let Some((_, pace)) = paces.iter().find(|((of, name), _)| *of == lane && name == host) {
+    if let Some((_, pace)) = paces.iter().find(|((of, name), _)| *of == executor && name == host) {
         return Arc::clone(pace);
     }
     if paces.len() >= KEPT
@@ -55,7 +55,7 @@ pub(super) fn pace_of(lane: Lane, host: &Authority) -> Arc<Pace> {
         paces.remove(oldest);
     }
     let pace = Arc::new(Pace::new());
-    paces.push(((lane, host.clone()), Arc::clone(&pace)));
+    paces.push(((executor, host.clone()), Arc::clone(&pace)));
     pace
 }
 
@@ -173,14 +173,14 @@ mod tests {
     async fn a_host_keeps_its_pace_while_nothing_is_sent_and_the_number_of_paces_is_bounded() {
         let host = |name: &str| name.parse::<Authority>().expect("a host");
         let kept = host("kept-host:9000");
-        pace_of(Lane::current(), &kept).lock().limit = 7.0;
-        assert_eq!(pace_of(Lane::current(), &kept).lock().limit, 7.0);
-        let used = pace_of(Lane::current(), &kept);
-        (0..3 * KEPT).for_each(|number| drop(pace_of(Lane::current(), &host(&format!("host-{number}:9000")))));
-        assert!(Arc::ptr_eq(&used, &pace_of(Lane::current(), &kept)), "one that is used stays");
+        pace_of(Executor::current(), &kept).lock().limit = 7.0;
+        assert_eq!(pace_of(Executor::current(), &kept).lock().limit, 7.0);
+        let used = pace_of(Executor::current(), &kept);
+        (0..3 * KEPT).for_each(|number| drop(pace_of(Executor::current(), &host(&format!("host-{number}:9000")))));
+        assert!(Arc::ptr_eq(&used, &pace_of(Executor::current(), &kept)), "one that is used stays");
         drop(used);
-        (0..3 * KEPT).for_each(|number| drop(pace_of(Lane::current(), &host(&format!("other-{number}:9000")))));
-        assert_eq!(pace_of(Lane::current(), &kept).lock().limit, FIRST, "one that nobody uses goes at last");
+        (0..3 * KEPT).for_each(|number| drop(pace_of(Executor::current(), &host(&format!("other-{number}:9000")))));
+        assert_eq!(pace_of(Executor::current(), &kept).lock().limit, FIRST, "one that nobody uses goes at last");
     }
 
     #[test]

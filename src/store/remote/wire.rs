@@ -41,7 +41,7 @@ use crate::{
     error::counted,
     machine,
     store::failure::{self, Known},
-    work::Lane,
+    work::Executor,
 };
 
 /// The longest time for which a host is obeyed that asks to send nothing.
@@ -191,7 +191,7 @@ impl Wire {
 
     /// Returns the rate control of the host of a request.
     fn pace(uri: &Uri) -> Arc<Pace> {
-        uri.authority().map_or_else(|| Arc::new(Pace::new()), |host| pace_of(Lane::current(), host))
+        uri.authority().map_or_else(|| Arc::new(Pace::new()), |host| pace_of(Executor::current(), host))
     }
 }
 
@@ -276,7 +276,7 @@ impl Paced {
                     return Err(cause::last(Known { kind, text: format!("{text} ({tried})") }));
                 }
                 Some((known, Again::Never)) => return Err(cause::last(known)),
-                None => return Err(cause::told(&error, idempotent)),
+                None => return Err(cause::with_cause(&error, idempotent)),
             }
         }
     }

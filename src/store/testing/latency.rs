@@ -175,7 +175,7 @@ impl ObjectStore for LatencyStore {
 /// Splits `body` into small pieces and delays each until its bytes could have arrived.
 fn paced(body: BoxStream<'static, Result<Bytes>>, latency: Latency) -> BoxStream<'static, Result<Bytes>> {
     let start = Instant::now();
-    let mut arrived = 0;
+    let mut transferred = 0;
     body.map_ok(|mut bytes| {
         let pieces = bytes.len().div_ceil(PIECE);
         stream::iter((0..pieces).map(move |_| Ok(bytes.split_to(PIECE.min(bytes.len())))))
@@ -183,8 +183,8 @@ fn paced(body: BoxStream<'static, Result<Bytes>>, latency: Latency) -> BoxStream
     .try_flatten()
     .and_then(move |piece| {
         // All times are relative to one start, so that rounding by the coarse clock of the runtime does not accumulate.
-        arrived += piece.len() as u64;
-        let due = start + latency.transfer(arrived);
+        transferred += piece.len() as u64;
+        let due = start + latency.transfer(transferred);
         async move {
             sleep_until(due).await;
             Ok(piece)

@@ -223,8 +223,8 @@ impl GroupReplacer {
             }
         }
         let name = schema.groups()[group].name.clone();
-        let said = BTreeMap::from([("group".to_owned(), Value::from(name)), ("bytes_added".to_owned(), bytes.into())]);
-        let manifest = Manifest { schema, lineage: lineage(operation, said)?, ..manifest };
+        let details = BTreeMap::from([("group".to_owned(), Value::from(name)), ("bytes_added".to_owned(), bytes.into())]);
+        let manifest = Manifest { schema, lineage: lineage(operation, details)?, ..manifest };
         session.publish(manifest).await
     }
 }
@@ -233,14 +233,14 @@ impl Table {
     /// Refuses a new group whose name is taken, and columns of it that have the names of index columns and are not in the key `on`.
     pub(crate) fn check_new_group(&self, group: &str, names: &[&str], on: &[&str]) -> Result<()> {
         self.schema().is_new_group(group)?;
-        let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
+        let is_key = |name: &&str| self.schema().index().any(|existing| existing.name == **name);
         self.check_others(group, &names.iter().copied().filter(is_key).collect::<Vec<_>>(), on)
     }
 
     /// Refuses columns (`others`) that belong neither to the group nor to the key `on`. A batch with index columns and without
     /// `on` is ambiguous: its rows may be in another order than those of the table. No column is dropped silently.
     fn check_others(&self, group: &str, others: &[&str], on: &[&str]) -> Result<()> {
-        let is_key = |name: &&str| self.schema().index().any(|held| held.name == **name);
+        let is_key = |name: &&str| self.schema().index().any(|existing| existing.name == **name);
         let keys: Vec<&str> = others.iter().copied().filter(is_key).collect();
         match (others, keys.as_slice()) {
             ([], _) => Ok(()),

@@ -102,16 +102,16 @@ impl Table {
             return Ok((self.clone(), gathered));
         }
         let mut manifest = session.child()?;
-        let mut said = BTreeMap::from([
+        let mut details = BTreeMap::from([
             ("segments".to_owned(), Value::from(segments.len())),
             ("segments_before".to_owned(), manifest.segments.len().into()),
             ("bytes_added".to_owned(), (bytes + gathered.bytes).into()),
         ]);
         if bound.is_some() {
-            said.insert("blocks_moved".to_owned(), gathered.blocks.into());
+            details.insert("blocks_moved".to_owned(), gathered.blocks.into());
         }
         manifest.segments = segments;
-        manifest.lineage = lineage("compact", said)?;
+        manifest.lineage = lineage("compact", details)?;
         Ok((session.publish(manifest).await?, gathered))
     }
 
@@ -232,8 +232,8 @@ impl Table {
                 stored.layout = commit::put_layout(&session.store, &own).await?;
             }
         }
-        let said = BTreeMap::from([("chunks_copied".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);
-        manifest.lineage = lineage("materialize", said)?;
+        let details = BTreeMap::from([("chunks_copied".to_owned(), Value::from(done)), ("bytes_added".to_owned(), bytes.into())]);
+        manifest.lineage = lineage("materialize", details)?;
         session.publish(manifest).await
     }
 }

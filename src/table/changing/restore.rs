@@ -30,8 +30,9 @@ impl Table {
         for (number, foreign) in (1..).zip(&earlier.manifest().stores) {
             session.owners.push(foreign.clone(), earlier.store_of(number).await);
         }
-        let said = BTreeMap::from([("restored".to_owned(), Value::from(version)), ("bytes_added".to_owned(), 0.into())]);
-        let manifest = Manifest { lineage: lineage("restore", said)?, ..with_content_of(session.child()?, earlier.manifest()) };
+        let details = BTreeMap::from([("restored".to_owned(), Value::from(version)), ("bytes_added".to_owned(), 0.into())]);
+        let manifest =
+            Manifest { lineage: lineage("restore", details)?, ..with_content_of(session.child()?, earlier.manifest()) };
         session.publish_alone(manifest).await
     }
 }

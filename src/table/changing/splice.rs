@@ -89,9 +89,9 @@ impl Table {
     pub async fn delete(&self, rows: impl IntoIterator<Item = u64>, options: WriteOptions) -> Result<Self> {
         let edits: BTreeMap<u64, Row> = rows.into_iter().map(|row| (row, Row::Deleted)).collect();
         self.check_rows(&edits)?;
-        let said = BTreeMap::from([("rows_deleted".to_owned(), Value::from(edits.len()))]);
+        let details = BTreeMap::from([("rows_deleted".to_owned(), Value::from(edits.len()))]);
         let groups: Vec<usize> = (0..self.schema().groups().len()).collect();
-        Splice { base: self, edits, patch: None, groups, options }.commit("delete", said).await
+        Splice { base: self, edits, patch: None, groups, options }.commit("delete", details).await
     }
 
     /// Commits a version in which some rows have new values in columns of one group. `patch` has those columns, and the index
@@ -138,11 +138,11 @@ impl Table {
         let [group] = groups.as_slice() else {
             return Err(Error::invalid(format!("the patch has columns of {} column groups, expected one", groups.len())));
         };
-        let said = BTreeMap::from([
+        let details = BTreeMap::from([
             ("group".to_owned(), Value::from(schema.groups()[*group].name.clone())),
             ("rows_patched".to_owned(), edits.len().into()),
         ]);
-        Splice { base: self, edits, patch: Some(columns), groups, options }.commit("patch", said).await
+        Splice { base: self, edits, patch: Some(columns), groups, options }.commit("patch", details).await
     }
 
     fn check_rows(&self, edits: &BTreeMap<u64, Row>) -> Result<()> {
@@ -213,8 +213,8 @@ impl Edited<'_> {
                     return Ok(ReadIndex { sequences, object: None });
                 }
                 let object = base.object("index", &segment.index).await?;
-                let held = object.clone();
-                let runs = offload_large(held.len(), move |_| recorded_sequences(&held, &segment)).await?;
+                let copy = object.clone();
+                let runs = offload_large(copy.len(), move |_| recorded_sequences(&copy, &segment)).await?;
                 Ok(ReadIndex { sequences: Arc::new(Sequences::new([(false, &runs)])), object: Some(object) })
             }
             .boxed()
@@ -224,7 +224,7 @@ impl Edited<'_> {
 }
 
 impl Splice<'_> {
-    async fn commit(self, operation: &str, mut said: BTreeMap<String, Value>) -> Result<Table> {
+    async fn commit(self, operation: &str, mut details: BTreeMap<String, Value>) -> Result<Table> {
         if self.edits.is_empty() {
             return Ok(self.base.clone());
         }
@@ -282,9 +282,9 @@ impl Splice<'_> {
             segments.push(Segment { groups, ..rest });
             before = last.map_or(Before::Nothing, Before::Row);
         }
-        said.insert("bytes_added".to_owned(), bytes.into());
+        details.insert("bytes_added".to_owned(), bytes.into());
         manifest.segments = segments;
-        manifest.lineage = lineage(operation, said)?;
+        manifest.lineage = lineage(operation, details)?;
         // Boxed, because the states of these are large for the stack of a thread.
         boxed(|| session.publish(manifest)).await
     }
@@ -448,17 +448,17 @@ impl Splice<'_> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for id in ids {
             let column = schema.column(*id).ok_or_else(|| Error::internal(format!("no column {}", id.0)))?;
-            let held = found.column(&column.name)?;
+            let stored = found.column(&column.name)?;
             let patched = self.patch.iter().flatten().find(|(patched, _)| patched == id);
             let array = match patched {
-                None => ArrayRef::clone(held),
+                None => ArrayRef::clone(stored),
                 Some((_, patch)) => {
                     let from = rows.iter().enumerate().map(|(place, row)| match edits.get(row) {
                         Some(Row::Patched(number)) => (1, *number),
                         _ => (0, place),
                     });
                     let from: Vec<(usize, usize)> = from.collect();
-                    let mixed = interleave(&[held.as_ref() as &dyn Array, patch.as_ref()], &from);
+                    let mixed = interleave(&[stored.as_ref() as &dyn Array, patch.as_ref()], &from);
                     mixed.map_err(|error| Error::invalid(format!("column `{}`: {error}", column.name)))?
                 }
             };
@@ -479,7 +479,7 @@ struct Gone {
     /// Stored bytes of the pages of each column, over the blocks whose layout has page lengths.
     pages: Vec<u64>,
     /// Stored bytes of the other blocks.
-    untold: u64,
+    unmeasured_bytes: u64,
 }
 
 impl Gone {
@@ -492,7 +492,7 @@ impl Gone {
             (0..run.chains.len()).map(|page| run.page_range(block, page).map(|range| range.end - range.start)).collect();
         match lengths {
             Some(lengths) => self.pages.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += length),
-            None => self.untold += bytes,
+            None => self.unmeasured_bytes += bytes,
         }
     }
 
@@ -501,11 +501,11 @@ impl Gone {
     fn out_of(&self, stored: &GroupSegment, written: &[ColumnBytes]) -> Vec<ColumnBytes> {
         let share = |sum: u64, part: u64, whole: u64| (u128::from(sum) * u128::from(part) / u128::from(whole.max(1))) as u64;
         let columns = stored.columns.iter().enumerate().map(|(page, before)| {
-            let untold = share(before.stored, self.untold, stored.stored_bytes);
-            let told = self.pages.get(page).copied().unwrap_or(0);
+            let estimated = share(before.stored, self.unmeasured_bytes, stored.stored_bytes);
+            let from_pages = self.pages.get(page).copied().unwrap_or(0);
             let new = written.get(page).copied().unwrap_or_default();
             ColumnBytes {
-                stored: before.stored.saturating_sub(told + untold) + new.stored,
+                stored: before.stored.saturating_sub(from_pages + estimated) + new.stored,
                 logical: before.logical.saturating_sub(share(before.logical, self.bytes, stored.stored_bytes)) + new.logical,
             }
         });

@@ -15,7 +15,7 @@ use polars::prelude::{BooleanChunked, DataFrame, Expr, IntoLazy, PolarsError, Po
 use super::{
     index::refused,
     load::{Decoding, LARGE, SequencesRead, fill, first_of, free, neighbours, others_for},
-    segments::{Plan, SegmentBytes, SegmentRead, rows_within},
+    segments::{IndexPlan, SegmentBytes, SegmentRead, rows_within},
 };
 use crate::{
     error::{Error, Result, counted},
@@ -100,7 +100,7 @@ pub(super) struct Choice {
 
 impl Table {
     /// Loads the planned rows that the conditions choose, with their locators.
-    pub(super) async fn load_chosen(&self, plan: Plan, choice: Choice) -> Result<DataFrame> {
+    pub(super) async fn load_chosen(&self, plan: IndexPlan, choice: Choice) -> Result<DataFrame> {
         // A condition that is refused fails before anything is read.
         choice.without_rows(self)?;
         let columns = plan.columns.len();

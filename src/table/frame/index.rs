@@ -338,13 +338,15 @@ impl Index {
         for index in indexes {
             let before = sources.len();
             for source in index.sources.iter() {
-                if sources.iter().any(|held| held.tag == source.tag) {
+                if sources.iter().any(|existing| existing.tag == source.tag) {
                     return Err(Error::invalid(format!(
                         "{} is in two of the indexes: merge the indexes instead",
                         source.table.url()
                     )));
                 }
-                let taken = |name: &String| sources.iter().flat_map(|held| held.columns.iter()).any(|(held, _)| held == name);
+                let taken = |name: &String| {
+                    sources.iter().flat_map(|existing| existing.columns.iter()).any(|(existing, _)| existing == name)
+                };
                 if let Some((name, _)) = source.columns.iter().find(|(name, _)| taken(name)) {
                     return Err(Error::invalid(format!("column `{name}` is in two tables: merge the indexes instead")));
                 }
@@ -519,5 +521,5 @@ impl RowLoader {
 }
 
 pub(in crate::table) fn refused(what: &str, error: &PolarsError) -> Error {
-    Error::invalid(format!("{what}: {}", short(index::said(error))))
+    Error::invalid(format!("{what}: {}", short(index::error_text(error))))
 }

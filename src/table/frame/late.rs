@@ -15,7 +15,7 @@ use polars::prelude::DataFrame;
 
 use super::{
     choose::{Choice, FEW, READ_BYTES, places, side_by_side},
-    segments::{Plan, SegmentRead},
+    segments::{IndexPlan, SegmentRead},
 };
 use crate::{
     error::Result,
@@ -36,7 +36,7 @@ const WAVES_AT_ONCE: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Stages {
     /// The plan of the first stage.
-    pub(super) plan: Plan,
+    pub(super) plan: IndexPlan,
     /// `None` for segments of which nothing is read.
     pub(super) segments: Vec<Option<Stage>>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Stage {
 }
 
 impl Stages {
-    fn one(plan: Plan, reads: Vec<Option<SegmentRead>>) -> Self {
+    fn one(plan: IndexPlan, reads: Vec<Option<SegmentRead>>) -> Self {
         let segments = reads.into_iter().map(|read| read.map(|first| Stage { first, then: None }));
         Self { plan, segments: segments.collect() }
     }
@@ -62,7 +62,7 @@ impl Stages {
 
 impl Table {
     /// Plans to read each segment for conditions that read the columns at these places.
-    pub(super) async fn plan_stages(&self, plan: Plan, read: &[usize]) -> Result<Stages> {
+    pub(super) async fn plan_stages(&self, plan: IndexPlan, read: &[usize]) -> Result<Stages> {
         let others = without(&plan.columns, read);
         let index: u64 = self.manifest().segments.iter().map(|segment| segment.index.bytes).sum();
         // Where little can be left out, tails are read only if the plan needs them.

@@ -14,7 +14,7 @@ use futures::{
 };
 use polars::prelude::DataFrame;
 
-use super::segments::{Plan, SEGMENTS_AT_ONCE, SegmentBytes, SegmentRead};
+use super::segments::{IndexPlan, SEGMENTS_AT_ONCE, SegmentBytes, SegmentRead};
 use crate::{
     error::{Error, Result},
     format::{PackedLengths, RowGroups},
@@ -41,7 +41,7 @@ impl Table {
     /// Loads some index columns of all rows, and the sequences. `columns` are ascending places. If `categorical`, text becomes
     /// categorical. With tails, only these columns are read.
     pub(in crate::table) async fn load_frame(&self, columns: &[usize], categorical: bool) -> Result<DataFrame> {
-        let plan = Plan::new(self, columns.to_vec(), Predicate::Anything);
+        let plan = IndexPlan::new(self, columns.to_vec(), Predicate::Anything);
         let reads = self.plan_segments(&plan).await?;
         Ok(self.load_segments(reads, columns, categorical).await?.0)
     }
@@ -82,7 +82,7 @@ impl Table {
                 Decoded::All(decoding) => return Ok((decoding, reads)),
                 // One damaged part costs one segment. With several, no part is trusted: each restart reads the segments before again.
                 Decoded::OtherRows(place, read) => match reads.get_mut(place) {
-                    Some(held) if is_first => *held = read,
+                    Some(value) if is_first => *value = read,
                     _ => {
                         let segments = &self.manifest().segments;
                         let whole = |read: &mut SegmentRead| {

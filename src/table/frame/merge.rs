@@ -11,7 +11,7 @@ use super::index::{Index, IndexSource};
 use crate::{
     error::{Error, Mark, Result, counted},
     index::{
-        Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, said_type,
+        Merge, NO_PARTNER, check_process, collect, internal, is_locator, locate, locator_column, retag, type_text,
         without_locators,
     },
     schema::ColumnId,
@@ -115,7 +115,7 @@ impl Index {
                     .marked(Mark::Merge));
                 }
             };
-            if keys.iter().any(|held: &Column| held.name() == column.name()) {
+            if keys.iter().any(|existing: &Column| existing.name() == column.name()) {
                 continue;
             }
             let cast = of_base.filter(|_| !every).and_then(|of_base| match of_base.dtype() == column.dtype() {
@@ -175,8 +175,8 @@ impl Index {
         }
         let mut columns = whole.columns().to_vec();
         for column in self.frame.bare().columns().iter().filter(|column| !is_locator(column.name())) {
-            match columns.iter_mut().find(|held| held.name() == column.name()) {
-                Some(held) => *held = column.clone(),
+            match columns.iter_mut().find(|existing| existing.name() == column.name()) {
+                Some(existing) => *existing = column.clone(),
                 None => columns.push(column.clone()),
             }
         }
@@ -424,14 +424,14 @@ pub(in crate::table) fn names_beside(left: &Index, right: &Index, merge: &Merge)
     let mut seen = BTreeSet::new();
     wanted.retain(|name| seen.insert(name.clone()));
     // A renamed column must not get the name of a right column that keeps its name.
-    let mut held: BTreeSet<String> = taken.union(&seen).cloned().collect();
+    let mut used: BTreeSet<String> = taken.union(&seen).cloned().collect();
     let mut names = BTreeMap::new();
     for name in wanted {
         let renamed = match taken.contains(&name) {
-            true => merge.renamed(&name, |name| held.contains(name)),
+            true => merge.renamed(&name, |name| used.contains(name)),
             false => name.clone(),
         };
-        held.insert(renamed.clone());
+        used.insert(renamed.clone());
         names.insert(name, renamed);
     }
     names
@@ -477,7 +477,7 @@ fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> 
         if let (Some(a), Some(b)) = (a, b)
             && a.dtype() != b.dtype()
         {
-            return Err(Error::invalid(format!("concat: column `{name}` is {} above and {} below", said_type(a), said_type(b))));
+            return Err(Error::invalid(format!("concat: column `{name}` is {} above and {} below", type_text(a), type_text(b))));
         }
         if !fill && !is_locator(&name) && (a.is_none() || b.is_none()) {
             return Err(Error::invalid(format!(
@@ -499,7 +499,7 @@ fn below(upper: &DataFrame, lower: &DataFrame, fill: bool) -> Result<DataFrame> 
 /// Checks that both sets of sources have group columns of the same names.
 fn same_columns(upper: &Arc<[IndexSource]>, lower: &Arc<[IndexSource]>) -> Result<()> {
     let has = |sources: &[IndexSource], name: &str| {
-        sources.iter().flat_map(|source| source.columns.iter()).any(|(held, _)| held == name)
+        sources.iter().flat_map(|source| source.columns.iter()).any(|(existing, _)| existing == name)
     };
     let of = |sources: &[IndexSource], other: &[IndexSource]| -> Option<String> {
         sources.iter().flat_map(|source| source.columns.iter()).find(|(name, _)| !has(other, name)).map(|(name, _)| name.clone())
@@ -522,9 +522,11 @@ fn check_types(sources: &[IndexSource]) -> Result<()> {
                 None => column.ty.to_string(),
             });
             let ty = ty.unwrap_or_default();
-            match seen.iter().find(|(held, _)| held == name) {
-                Some((_, held)) if *held != ty => {
-                    return Err(Error::invalid(format!("concat: column `{name}` is {held} in one table and {ty} in another")));
+            match seen.iter().find(|(existing, _)| existing == name) {
+                Some((_, existing)) if *existing != ty => {
+                    return Err(Error::invalid(format!(
+                        "concat: column `{name}` is {existing} in one table and {ty} in another"
+                    )));
                 }
                 Some(_) => {}
                 None => seen.push((name, ty)),

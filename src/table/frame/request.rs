@@ -22,7 +22,7 @@ use super::{
     choose::{Choice, Condition, slice},
     index::{Index, IndexSource},
     late::Stage,
-    segments::{Plan, SegmentRead, rows_within},
+    segments::{IndexPlan, SegmentRead, rows_within},
 };
 use crate::{
     error::Result,
@@ -427,7 +427,7 @@ impl Request {
 
     /// Returns the columns to read and the predicate by which rows are skipped; `None` for a view. Returns also the columns that the
     /// conditions read, if there are conditions and each of them looks at one row at a time.
-    fn planned(&self) -> Result<Option<(Plan, Option<Vec<usize>>)>> {
+    fn planned(&self) -> Result<Option<(IndexPlan, Option<Vec<usize>>)>> {
         let schema = self.table.schema();
         let named: Vec<(&str, &ColumnType)> = schema.index().map(|column| (column.name.as_str(), &column.ty)).collect();
         let mut needs = Pushdown::nothing();
@@ -465,7 +465,7 @@ impl Request {
         }
         let columns: Vec<usize> = columns.into_iter().collect();
         let read = read.map(|read| read.map_or_else(|| columns.clone(), |read| read.into_iter().collect()));
-        Ok(Some((Plan::new(&self.table, columns, needs.predicate).of_rows(self.rows.clone()), read)))
+        Ok(Some((IndexPlan::new(&self.table, columns, needs.predicate).of_rows(self.rows.clone()), read)))
     }
 
     /// Evaluates the conditions, and keeps the chosen columns.

@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, Expr};
 use super::{
     index::{Index, IndexSource},
     load::{LARGE, fill, first_of, free, neighbours, others_for},
-    segments::Plan,
+    segments::IndexPlan,
 };
 use crate::{
     error::{Error, Result},
@@ -48,7 +48,7 @@ const ROW_BYTES: u64 = 64;
 pub struct IndexScan {
     table: Table,
     categorical: bool,
-    plan: Plan,
+    plan: IndexPlan,
     /// Numbers of the segments that are not read yet.
     segments: VecDeque<usize>,
     /// Parts of the segment before these.
@@ -87,7 +87,7 @@ impl Table {
     /// Columns and predicate are over places in the stored index.
     pub(super) fn scan_stored(&self, columns: Vec<usize>, predicate: Predicate) -> IndexScan {
         let segments = (0..self.manifest().segments.len()).collect();
-        let plan = Plan::new(self, columns, predicate);
+        let plan = IndexPlan::new(self, columns, predicate);
         IndexScan { table: self.clone(), categorical: false, plan, segments, parts: VecDeque::new() }
     }
 
@@ -154,7 +154,7 @@ impl IndexScan {
     /// # Errors
     /// - `NotFound`: the table has no such index column.
     pub fn columns<N: AsRef<str>>(mut self, names: impl IntoIterator<Item = N>) -> Result<Self> {
-        self.plan = Plan::new(&self.table, places_of(&self.table, names)?, self.plan.predicate);
+        self.plan = IndexPlan::new(&self.table, places_of(&self.table, names)?, self.plan.predicate);
         Ok(self)
     }
 
@@ -181,7 +181,7 @@ impl IndexScan {
 
     fn pruned_by(mut self, predicate: Predicate) -> Self {
         let both = Predicate::All(vec![self.plan.predicate, predicate]);
-        self.plan = Plan::new(&self.table, self.plan.columns, both);
+        self.plan = IndexPlan::new(&self.table, self.plan.columns, both);
         self
     }
 

@@ -31,7 +31,7 @@ pub(super) const SEGMENTS_AT_ONCE: usize = 16;
 
 /// The columns to read, and the predicate by which rows are skipped.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct IndexPlan {
     /// Ascending places of index columns.
     pub(super) columns: Vec<usize>,
     pub(super) predicate: Predicate,
@@ -43,7 +43,7 @@ pub(super) struct Plan {
     reads_tails: bool,
 }
 
-impl Plan {
+impl IndexPlan {
     pub(super) fn new(table: &Table, columns: Vec<usize>, predicate: Predicate) -> Self {
         let is_part = columns.len() < table.manifest().schema.index().len();
         let reads_tails = table.manifest().has_tails() && (is_part || predicate.is_useful());
@@ -180,7 +180,7 @@ impl SegmentBytes {
 impl Table {
     /// Plans to read a segment; `None` if it has none of the wanted rows, or if the statistics of the manifest exclude all its rows. There
     /// are no rows if the tail excludes them all.
-    pub(super) async fn plan_segment(&self, plan: &Plan, number: usize) -> Result<Option<SegmentRead>> {
+    pub(super) async fn plan_segment(&self, plan: &IndexPlan, number: usize) -> Result<Option<SegmentRead>> {
         let Some(segment) = self.manifest().segments.get(number) else { return Ok(None) };
         let (all, mut wanted) = (0..segment.rows, 0..segment.rows);
         if let Some(rows) = &plan.rows {
@@ -224,7 +224,7 @@ impl Table {
     /// also the byte ranges of the filters that were read. A filter that fails its checks leaves out nothing.
     async fn filtered(
         &self,
-        plan: &Plan,
+        plan: &IndexPlan,
         segment: &Segment,
         tail: &IndexTail,
         rows: Vec<Range<u64>>,
@@ -255,13 +255,13 @@ impl Table {
     }
 
     /// Plans to read each segment, as [`Self::plan_segment`] does.
-    pub(super) async fn plan_each(&self, plan: &Plan) -> Result<Vec<Option<SegmentRead>>> {
+    pub(super) async fn plan_each(&self, plan: &IndexPlan) -> Result<Vec<Option<SegmentRead>>> {
         let reads = (0..self.manifest().segments.len()).map(|number| self.plan_segment(plan, number)).collect::<Vec<_>>();
         stream::iter(reads).buffered(SEGMENTS_AT_ONCE).try_collect().await
     }
 
     /// Plans to read all segments. Segments without a row are left out.
-    pub(super) async fn plan_segments(&self, plan: &Plan) -> Result<Vec<SegmentRead>> {
+    pub(super) async fn plan_segments(&self, plan: &IndexPlan) -> Result<Vec<SegmentRead>> {
         let reads = self.plan_each(plan).await?;
         Ok(reads.into_iter().flatten().filter(|read| !read.rows.is_empty()).collect())
     }

@@ -88,9 +88,9 @@ pub(super) fn ranges(shares: &[(String, f64)]) -> Result<Vec<Range<f64>>> {
     check_part_names(shares.iter().map(|(name, _)| name.as_str()))?;
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if shares.is_empty() || shares.iter().any(|(_, share)| *share <= 0.0 || share.is_nan()) || sum > 1.0 + 1e-9 {
-        let said: Vec<String> = shares.iter().map(|(name, share)| format!("{}={share:?}", short(name))).collect();
-        let said = listed(said.iter().map(String::as_str));
-        return Err(Error::invalid(format!("split: shares {said}: expected positive shares that add up to at most 1")));
+        let share_texts: Vec<String> = shares.iter().map(|(name, share)| format!("{}={share:?}", short(name))).collect();
+        let share_texts = listed(share_texts.iter().map(String::as_str));
+        return Err(Error::invalid(format!("split: shares {share_texts}: expected positive shares that add up to at most 1")));
     }
     let mut start = 0.0;
     let range = |(number, (_, share)): (usize, &(String, f64))| {

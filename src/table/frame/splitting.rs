@@ -140,7 +140,7 @@ impl TableSplit {
     /// Returns the rows of the index with the columns that are kept.
     fn kept(&self, index: Index) -> Result<Index> {
         let Some(columns) = &self.columns else { return Ok(index) };
-        if let Some(name) = columns.iter().find(|name| !index.column_names().any(|held| held == **name)) {
+        if let Some(name) = columns.iter().find(|name| !index.column_names().any(|existing| existing == **name)) {
             return Err(Error::not_found(format!("split: no column `{name}`; there are: {}", listed(index.column_names()))));
         }
         index.only(&columns.iter().map(String::as_str).collect::<Vec<_>>())
@@ -179,7 +179,7 @@ impl TableSplit {
         let seen = seen_columns(self.table.manifest());
         let named = self.table.schema().index().zip(seen.iter().copied());
         let is_wanted = |number: usize, name: &str| match (&self.columns, &needs.columns) {
-            (Some(names), Some(places)) => places.contains(&number) || names.iter().any(|held| held == name),
+            (Some(names), Some(places)) => places.contains(&number) || names.iter().any(|existing| existing == name),
             _ => true,
         };
         let wanted = named.enumerate().filter(|(number, (column, _))| is_wanted(*number, &column.name));
@@ -361,12 +361,12 @@ struct Rows {
     /// The index columns, and the columns of row numbers after them: one for each source.
     columns: Vec<Column>,
     arrow: SchemaRef,
-    held: Vec<RecordBatch>,
+    pending: Vec<RecordBatch>,
 }
 
 impl Rows {
     fn new(schema: &Schema, share: Option<Range<f64>>) -> Self {
-        Self { share, columns: schema.index().cloned().collect(), arrow: index_arrow_schema(schema), held: Vec::new() }
+        Self { share, columns: schema.index().cloned().collect(), arrow: index_arrow_schema(schema), pending: Vec::new() }
     }
 
     /// Takes the rows of the view among those of a frame. `numbers` has the row of each source for each of them, and `places` their
@@ -394,20 +394,20 @@ impl Rows {
         }
         arrays.extend(numbers.iter().map(|numbers| Arc::new(chosen(numbers)) as ArrayRef));
         let options = RecordBatchOptions::new().with_row_count(Some(frame.height()));
-        self.held.push(RecordBatch::try_new_with_options(Arc::clone(&self.arrow), arrays, &options).map_err(of_arrow)?);
+        self.pending.push(RecordBatch::try_new_with_options(Arc::clone(&self.arrow), arrays, &options).map_err(of_arrow)?);
         Ok(())
     }
 
     /// Returns batches of [`BATCH_ROWS`] rows, and the rest if it is the last one. Segments are cut into batches in the same way as
     /// those of a view that is saved from memory.
     fn batches(&mut self, is_last: bool) -> Result<Vec<RecordBatch>> {
-        let rows: usize = self.held.iter().map(RecordBatch::num_rows).sum();
+        let rows: usize = self.pending.iter().map(RecordBatch::num_rows).sum();
         if rows == 0 || (rows < BATCH_ROWS && !is_last) {
             return Ok(Vec::new());
         }
-        let all = concat_batches(&self.arrow, &self.held).map_err(of_arrow)?;
+        let all = concat_batches(&self.arrow, &self.pending).map_err(of_arrow)?;
         let full = if is_last { rows } else { rows / BATCH_ROWS * BATCH_ROWS };
-        self.held = if full < rows { vec![all.slice(full, rows - full)] } else { Vec::new() };
+        self.pending = if full < rows { vec![all.slice(full, rows - full)] } else { Vec::new() };
         Ok((0..full).step_by(BATCH_ROWS).map(|start| all.slice(start, BATCH_ROWS.min(full - start))).collect())
     }
 }

@@ -24,7 +24,7 @@ const INDEX: &str = "index:";
 impl Table {
     /// Returns the values of an index column for all rows. The values are loaded on first use, and then stay in memory.
     async fn index_values(&self, id: ColumnId) -> Result<ArrayRef> {
-        let held = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
+        let entry = Arc::clone(self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default());
         let table = self.clone();
         let load = || {
             async move {
@@ -35,13 +35,13 @@ impl Table {
             }
             .boxed()
         };
-        held.get_or_load(load).await
+        entry.get_or_load(load).await
     }
 
     /// Whether all values of an index column are in memory.
     fn is_index_loaded(&self, id: ColumnId) -> bool {
-        let held = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner);
-        held.get(&id).is_some_and(|values| values.get().is_some())
+        let guard = self.inner.index_values.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.get(&id).is_some_and(|values| values.get().is_some())
     }
 
     /// Returns the place of an index column.

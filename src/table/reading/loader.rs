@@ -207,7 +207,7 @@ impl RowLoader {
         };
         ensure_one_type(&index)?;
         // A frame that was joined by hand may have an index column and a group column of one name.
-        let payload = self.every.iter().filter(|column| !index.iter().any(|held| held.name == column.name)).cloned();
+        let payload = self.every.iter().filter(|column| !index.iter().any(|existing| existing.name == column.name)).cloned();
         self.columns = index.iter().cloned().chain(payload).collect();
         self.prepared = Arc::default();
         Ok(self)

@@ -144,7 +144,7 @@ impl RowLoader {
         for source in self.sources() {
             sequences.push(source.table.sequences().await?);
         }
-        self.runs(move |source, row| sequences.get(source).and_then(|held| held.around(row)).map_or(0, |rows| rows.start)).await
+        self.runs(move |source, row| sequences.get(source).and_then(|runs| runs.around(row)).map_or(0, |rows| rows.start)).await
     }
 
     /// Returns the runs of positions whose rows lie in one block: up to `block_bytes` decoded bytes of a chunk of the largest column

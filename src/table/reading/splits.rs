@@ -9,7 +9,7 @@ use super::{beside::IndexBeside, loader::RowLoader, samples::SampleColumns, sour
 use crate::{
     error::Result,
     ranges::check_ranges,
-    read::{Edge, Layout, Piece, Split, SplitSize, Window, even_splits, splits},
+    read::{Edge, Layout, Piece, ReadSplit, SplitSize, Window, even_splits, splits},
     schema::ColumnId,
     table::described::GroupBytes,
     work::{Ahead, Stop, offload_large},
@@ -62,7 +62,7 @@ impl RowLoader {
     /// - `Corrupt`: a layout is damaged.
     /// - `Denied`, `NotFound`: a source of a view is not allowed or cannot be found.
     /// - Any error of the stores.
-    pub async fn splits(&self, rows: &[Range<u64>], size: SplitSize) -> Result<Vec<Split>> {
+    pub async fn splits(&self, rows: &[Range<u64>], size: SplitSize) -> Result<Vec<ReadSplit>> {
         check_ranges(rows, self.len())?;
         if self.columns.iter().all(|column| column.of_index) {
             let (bytes, of_rows) = self.index_size();

@@ -28,8 +28,8 @@ impl Table {
             let names: Vec<&str> = self.schema().index().map(|column| column.name.as_str()).collect();
             Error::not_found(format!("no index column `{name}`; there are: {}", names.join(", ")))
         })?;
-        let held = self.inner.times.lock().unwrap_or_else(PoisonError::into_inner).get(&column.id).cloned();
-        if let Some(times) = held {
+        let cached = self.inner.times.lock().unwrap_or_else(PoisonError::into_inner).get(&column.id).cloned();
+        if let Some(times) = cached {
             return Ok(times);
         }
         // The values, and each of them with a flag.

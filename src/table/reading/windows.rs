@@ -59,8 +59,8 @@ impl Windows {
     pub(crate) fn interleave(all: &[&Self], places: &[(usize, usize)]) -> Result<Self> {
         let (mut starts, mut rows) = (vec![0], Vec::new());
         for (number, window) in places {
-            let held = all.get(*number).and_then(|windows| windows.starts.get(*window..=window + 1));
-            let Some(&[start, end]) = held else {
+            let bounds = all.get(*number).and_then(|windows| windows.starts.get(*window..=window + 1));
+            let Some(&[start, end]) = bounds else {
                 return Err(Error::internal(format!("window {window} of result {number}")));
             };
             rows.extend((start..end).map(|row| (*number, row)));

@@ -1,5 +1,5 @@
 //! `Session` holds a change before it is published, and `publish.rs` is the one way to publish it: rebased onto what other writers have
-//! published (`rebasing.rs`), and without many small segments at the end (`folding.rs`).
+//! published (`rebase.rs`), and without many small segments at the end (`folding.rs`).
 //!
 //! A write session, which makes a version from new rows, may have several processes: `start.rs` begins it, `writer.rs` writes and
 //! commits, `rows_writer.rs` cuts rows into partitions, `ticket.rs` and `joined.rs` take it to other processes, `plan.rs` and
@@ -13,7 +13,7 @@ mod joined;
 mod plan;
 mod planned;
 mod publish;
-mod rebasing;
+mod rebase;
 mod rows_writer;
 #[expect(clippy::module_inception, reason = "the file of the type `Session` is called after it")]
 mod session;

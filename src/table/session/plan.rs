@@ -22,7 +22,7 @@ use crate::{
     schema::Schema,
     store::{Put, Store},
     table::{objects::together, table::Table},
-    write::{Receipt, store_held},
+    write::{Receipt, store_buffered},
 };
 
 /// Bytes of a partition, if an engine knows how many its rows have.
@@ -107,10 +107,10 @@ impl TableWriter {
         store.ensure_create_only().await?;
         self.start.begin().await?;
         // Any process may commit it, and finds the partitions that this one has finished.
-        self.held.share();
-        for receipt in self.held.receipts() {
-            store_held(store, &self.held, &receipt).await?;
-            self.held.forget(&receipt);
+        self.buffered.share();
+        for receipt in self.buffered.receipts() {
+            store_buffered(store, &self.buffered, &receipt).await?;
+            self.buffered.forget(&receipt);
         }
         let plan = WritePlan { ticket: self.ticket()?, planned: Planned { partitions, labels } };
         let text = plan.to_json();
@@ -170,7 +170,7 @@ impl WritePlan {
         let mut most: Option<(usize, Self)> = None;
         for plan in plans {
             let done = plan.found(store).await?.len();
-            if most.as_ref().is_none_or(|(held, _)| *held < done) {
+            if most.as_ref().is_none_or(|(existing, _)| *existing < done) {
                 most = Some((done, plan));
             }
         }

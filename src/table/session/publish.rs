@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     folding::fold_tail,
-    rebasing,
+    rebase,
     session::{Session, join_sequences},
 };
 use crate::{
@@ -211,7 +211,7 @@ impl Session {
         }
         let mut manifest = match newest == base.version() {
             true => ours.clone(),
-            false => boxed(|| self.rebased(&base, ours, &theirs)).await?,
+            false => boxed(|| self.rebase(&base, ours, &theirs)).await?,
         };
         if self.folds {
             // After an append, small segments at the end are merged.
@@ -319,7 +319,7 @@ impl Session {
     }
 
     /// Rebases `ours` onto `theirs`.
-    async fn rebased(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
+    async fn rebase(&self, base: &Table, ours: &Manifest, theirs: &Table) -> Result<Manifest> {
         let (before, newest, theirs) = (base.manifest(), theirs, theirs.manifest());
         let place = |error: Error| {
             let (url, made, newer) = (self.store.url(), before.version, theirs.version);
@@ -328,7 +328,7 @@ impl Session {
         if theirs.table != before.table || !theirs.write_features.is_empty() {
             return Err(place(Error::conflict("it needs a later writer, or belongs to another table; reload and retry")));
         }
-        let rebased = boxed(|| rebasing::rebased(&self.store, before, ours, theirs)).await;
+        let rebased = boxed(|| rebase::rebase(&self.store, before, ours, theirs)).await;
         let mut rebased = rebased.map_err(|error| match error.kind() {
             ErrorKind::Conflict => place(error),
             _ => error,

@@ -216,7 +216,7 @@ impl TableWriter {
             Some(joined) => (joined.planned.manifest().stores.clone(), joined.references.clone()),
             None => (self.session.owners.stores(), self.session.references.clone()),
         };
-        let (attachments, properties) = self.extras().said();
+        let (attachments, properties) = self.extras().to_parts();
         let plan = Manifest { attachments, properties, stores, ..self.without_rows(&self.session) };
         // Check that the process that joins can parse the plan.
         let (bytes, _) = plan.to_bytes()?;
@@ -236,7 +236,7 @@ impl TableWriter {
             share_repeats: self.options.share_repeats,
             since: Some(self.start.since()).filter(|since| *since != base.unwrap_or(0)),
             salted: self.session.store.salt() != Salt::NONE,
-            partitions: self.held.partitions_until().max(self.joined.as_ref().map_or(0, |joined| joined.partitions)),
+            partitions: self.buffered.partitions_until().max(self.joined.as_ref().map_or(0, |joined| joined.partitions)),
             url: Some(self.session.store.url().to_owned()),
         };
         Ok(Ticket { record, plan })
@@ -349,7 +349,7 @@ impl TableWriter {
     /// Notes that other processes take part in the session.
     fn share(&self) {
         self.has_ticket.store(true, Ordering::Relaxed);
-        self.held.share();
+        self.buffered.share();
     }
 
     /// Sets the number of partitions to at least `partitions`. A commit without a receipt for each of them then fails and names

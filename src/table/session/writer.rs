@@ -31,7 +31,7 @@ use crate::{
     store::{Store, StoreOptions},
     table::{objects::together, table::Table},
     work::boxed,
-    write::{HeldParts, IndexTails, PartitionWriter, Receipt, Reuse, Sharing, WriteOptions},
+    write::{BufferedParts, IndexTails, PartitionWriter, Receipt, Reuse, Sharing, WriteOptions},
 };
 
 /// A write session, which makes a version from new rows: the first version of a table ([`Table::create`]), a version with more
@@ -51,7 +51,7 @@ pub struct TableWriter {
     /// Puts the file that says when the session began, before its first object.
     pub(in crate::table) start: Arc<Start>,
     /// The parts of this process that are not stored.
-    pub(in crate::table) held: Arc<HeldParts>,
+    pub(in crate::table) buffered: Arc<BufferedParts>,
     /// Whether a commit with all receipts was tried.
     pub(in crate::table) ended: AtomicBool,
     /// Whether other processes may write partitions: this writer has made a ticket, or joined with one.
@@ -72,7 +72,7 @@ pub(in crate::table) struct Extras {
 
 impl Extras {
     /// Returns the attachments and the properties.
-    pub(in crate::table) fn said(&self) -> (BTreeMap<String, ObjectRef>, BTreeMap<String, Value>) {
+    pub(in crate::table) fn to_parts(&self) -> (BTreeMap<String, ObjectRef>, BTreeMap<String, Value>) {
         (self.attachments.clone(), self.properties.clone())
     }
 
@@ -191,9 +191,9 @@ impl TableWriter {
         session.store = session.store.salted(Salt(is_salted.then_some(id)));
         let since = session.since.unwrap_or_else(|| session.base.as_ref().map_or(0, Table::version));
         let start = Arc::new(Start::new(session.store.clone(), id, since));
-        let (partitions, extras, held, ended, has_ticket) = Default::default();
+        let (partitions, extras, buffered, ended, has_ticket) = Default::default();
         let (schema, joined, planned) = (Arc::new(schema), None, None);
-        Ok(Self { session, id, kind, schema, options, partitions, extras, start, held, ended, has_ticket, joined, planned })
+        Ok(Self { session, id, kind, schema, options, partitions, extras, start, buffered, ended, has_ticket, joined, planned })
     }
 
     /// Starts a version of `base` with more rows.
@@ -303,7 +303,7 @@ impl TableWriter {
         let known = self.session.known.clone();
         let (store, schema, start) = (self.session.store.clone(), Arc::clone(&self.schema), Arc::clone(&self.start));
         let writer = PartitionWriter::new(store, self.id, number, schema, &self.options, known)?;
-        Ok(writer.after(start).holding(Arc::clone(&self.held)))
+        Ok(writer.after(start).holding(Arc::clone(&self.buffered)))
     }
 
     /// Reserves the number of the next partition, so that another process can write it by [`TableWriter::join`] and
@@ -377,12 +377,12 @@ impl TableWriter {
         let given: BTreeSet<String> = given.iter().map(|receipt| Ok(receipt.stored()?.0)).collect::<Result<_>>()?;
         let store = &self.session.store;
         let mut found = Vec::new();
-        for receipt in self.held.receipts() {
+        for receipt in self.buffered.receipts() {
             if !given.contains(&receipt.stored()?.0) {
                 found.push(receipt);
             }
         }
-        if self.held.is_nothing_stored() {
+        if self.buffered.is_nothing_stored() {
             found.sort_by_key(|receipt| (receipt.partition, receipt.attempt));
             return Ok(found);
         }
@@ -458,12 +458,12 @@ impl TableWriter {
         // The version exists, so a failure to delete the files of the session must not fail the commit.
         self.start.set_over();
         // A process that was forked from this one stores what it writes.
-        let is_nothing_stored = self.held.is_nothing_stored() && receipts.iter().all(|receipt| self.held.has(receipt));
+        let is_nothing_stored = self.buffered.is_nothing_stored() && receipts.iter().all(|receipt| self.buffered.has(receipt));
         let _ = match is_nothing_stored {
             true => self.start.delete_file().await,
             false => sweep(&store, self.id).await,
         };
-        self.held.clear();
+        self.buffered.clear();
         if let Some(joined) = &self.joined {
             joined.unpin().await;
         }
@@ -539,7 +539,7 @@ impl TableWriter {
             owners,
             whole_sequences: self.planned.is_some(),
             tails: if with_tails { IndexTails::All } else { self.options.index_tails },
-            held: &self.held,
+            buffered: &self.buffered,
         };
         let merged = boxed(|| commit::merge(&session.store, receipts, into));
         // Parts in memory are there also where a collection has deleted their chunks.
@@ -593,15 +593,15 @@ impl TableWriter {
     /// Returns the manifest of the new version.
     fn manifest(&self, session: &Session, segments: Vec<Segment>, receipts: &[Receipt], extras: Extras) -> Result<Manifest> {
         let sharing = receipts.iter().fold(Sharing::default(), |sum, receipt| sum.and(receipt.sharing.clone()));
-        let mut said = extras.lineage;
+        let mut details = extras.lineage;
         let objects = segments.iter().flat_map(|segment| {
             let groups = segment.groups.iter().flat_map(|group| [group.layout.bytes, group.hashes.bytes]);
             groups.chain([segment.index.bytes])
         });
-        said.insert("bytes_added".to_owned(), (sharing.new_bytes + objects.sum::<u64>()).into());
+        details.insert("bytes_added".to_owned(), (sharing.new_bytes + objects.sum::<u64>()).into());
         if session.known.is_some() || sharing.blocks > 0 {
             let shared = serde_json::to_value(&sharing).map_err(|error| Error::internal(error.to_string()))?;
-            said.insert("shared".to_owned(), shared);
+            details.insert("shared".to_owned(), shared);
         }
         let mut manifest = match self.kind {
             SessionKind::Create => Manifest { segments, stores: session.owners.stores(), ..self.without_rows(session) },
@@ -617,9 +617,9 @@ impl TableWriter {
         };
         if let Some(id) = session.shared {
             // Every process of the session must find the version, whatever entry of this name the caller has set.
-            said.insert(commit::SESSION.to_owned(), id.to_string().into());
+            details.insert(commit::SESSION.to_owned(), id.to_string().into());
         }
-        manifest.lineage = lineage(self.kind.name(), said)?;
+        manifest.lineage = lineage(self.kind.name(), details)?;
         manifest.attachments.extend(extras.attachments);
         manifest.properties.extend(extras.properties);
         Ok(manifest)

@@ -591,15 +591,15 @@ async fn compare_parts(
 impl Diff {
     /// Adds the differences of other rows of the same tables.
     fn add(&mut self, other: Self) {
-        self.rows.iter_mut().zip(other.rows).for_each(|(held, more)| *held += more);
+        self.rows.iter_mut().zip(other.rows).for_each(|(sum, more)| *sum += more);
         self.added.extend(other.added);
         self.removed.extend(other.removed);
         self.changed.extend(other.changed);
         self.unchanged += other.unchanged;
-        self.index.iter_mut().zip(other.index).for_each(|(held, more)| held.changed += more.changed);
-        for (held, more) in self.groups.iter_mut().zip(other.groups) {
-            held.changed = held.changed.zip(more.changed).map(|(held, more)| held + more);
-            held.exact &= more.exact;
+        self.index.iter_mut().zip(other.index).for_each(|(sum, more)| sum.changed += more.changed);
+        for (sum, more) in self.groups.iter_mut().zip(other.groups) {
+            sum.changed = sum.changed.zip(more.changed).map(|(sum, more)| sum + more);
+            sum.exact &= more.exact;
         }
     }
 }
@@ -633,7 +633,7 @@ fn compare(old: &RowHashes, new: &RowHashes, same: &BTreeMap<String, BTreeSet<us
     };
     let mut index = Vec::new();
     for (name, news) in &new.index {
-        if let Some((_, olds)) = old.index.iter().find(|(held, _)| held == name) {
+        if let Some((_, olds)) = old.index.iter().find(|(existing, _)| existing == name) {
             index.push(ColumnDiff { name: name.clone(), changed: mark(olds, news, None).len() as u64 });
         }
     }

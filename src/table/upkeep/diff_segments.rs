@@ -92,7 +92,7 @@ fn groups_of_both(old: &Schema, new: &Schema) -> Vec<(usize, usize)> {
         columns.filter_map(|id| schema.column(*id)).map(|column| column.ty.to_string()).collect()
     };
     let of_new = new.groups().iter().enumerate().filter_map(|(of_new, group)| {
-        let of_old = old.groups().iter().position(|held| held.name == group.name)?;
+        let of_old = old.groups().iter().position(|existing| existing.name == group.name)?;
         (types(old, of_old) == types(new, of_new)).then_some((of_old, of_new))
     });
     of_new.collect()

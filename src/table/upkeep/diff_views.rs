@@ -38,8 +38,8 @@ pub(super) fn content(segment: &Segment, group: usize) -> Option<[Hash; 2]> {
 fn names_of(tables: &[Table]) -> Vec<(String, (usize, usize))> {
     let (mut names, mut taken) = (Vec::new(), HashSet::new());
     for (source, table) in tables.iter().enumerate() {
-        for (group, held) in table.manifest().schema.groups().iter().enumerate() {
-            let mut name = held.name.clone();
+        for (group, column_group) in table.manifest().schema.groups().iter().enumerate() {
+            let mut name = column_group.name.clone();
             while !taken.insert(name.clone()) {
                 name.push('\'');
             }
@@ -141,8 +141,8 @@ impl Places {
             let groups = self.table.manifest().schema.groups().iter().enumerate();
             let whole = |group| Some(Origin { table: self.table.clone(), group, at: None });
             return groups
-                .map(|(group, held)| {
-                    let (name, table, origin) = (held.name.clone(), self.table.clone(), whole(group));
+                .map(|(group, column_group)| {
+                    let (name, table, origin) = (column_group.name.clone(), self.table.clone(), whole(group));
                     GroupAt { name, table, group, source: 0, origin }
                 })
                 .collect();
@@ -187,14 +187,14 @@ pub(super) struct PrintsOfView<'a> {
     places: &'a Places,
     contents: Option<&'a Contents>,
     /// By source, group and segment.
-    held: BTreeMap<[usize; 3], Arc<SegmentPrints>>,
+    cached: BTreeMap<[usize; 3], Arc<SegmentPrints>>,
     bytes: u64,
     limit: u64,
 }
 
 impl<'a> PrintsOfView<'a> {
     pub(super) fn new(places: &'a Places, contents: Option<&'a Contents>, limit: u64) -> Self {
-        Self { places, contents, held: BTreeMap::new(), bytes: 0, limit }
+        Self { places, contents, cached: BTreeMap::new(), bytes: 0, limit }
     }
 
     /// Returns the hashes of some rows of the view in a column group, whether each row has blocks of its own, and the bytes read.
@@ -216,8 +216,8 @@ impl<'a> PrintsOfView<'a> {
             let segments = &of.table.manifest().segments;
             let number = segments.partition_point(|segment| segment.first_row + segment.rows <= *first);
             let segment = of.table.segment(number)?;
-            let (held, read) = self.segment(of, number).await?;
-            let (of_rows, alone) = &*held;
+            let (segment_prints, read) = self.segment(of, number).await?;
+            let (of_rows, alone) = &*segment_prints;
             bytes += read;
             let count = rest.partition_point(|row| *row < segment.first_row + segment.rows);
             let (now, later) = rest.split_at(count);
@@ -240,19 +240,19 @@ impl<'a> PrintsOfView<'a> {
     /// Returns the hashes of a segment of a source, and the bytes read for them.
     async fn segment(&mut self, of: &GroupAt, segment: usize) -> Result<(Arc<SegmentPrints>, u64)> {
         let place = [of.source, of.group, segment];
-        if let Some(held) = self.held.get(&place) {
-            return Ok((Arc::clone(held), 0));
+        if let Some(cached) = self.cached.get(&place) {
+            return Ok((Arc::clone(cached), 0));
         }
         let chosen = SegmentToCompare { segment, pair: None, groups: vec![of.group] };
         let (rows, alone, read) = of.table.segment_prints(&chosen, of.group, self.contents).await?;
         let bytes = 9 * rows.len() as u64;
         if self.bytes + bytes > self.limit {
-            self.held.clear();
+            self.cached.clear();
             self.bytes = 0;
         }
         self.bytes += bytes;
-        let held = Arc::new((rows, alone));
-        self.held.insert(place, Arc::clone(&held));
-        Ok((held, read))
+        let cached = Arc::new((rows, alone));
+        self.cached.insert(place, Arc::clone(&cached));
+        Ok((cached, read))
     }
 }

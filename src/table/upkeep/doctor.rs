@@ -281,7 +281,7 @@ impl Doctor {
     /// Notes the files of others, once.
     fn strangers(&mut self) {
         let (count, first) = &self.strangers;
-        let said = match count {
+        let message = match count {
             0 => return,
             1 => format!("{first}: a file with a name that Tetrys gives to none; no command deletes it: remove it by hand"),
             _ => format!(
@@ -289,7 +289,7 @@ impl Doctor {
                 count - 1
             ),
         };
-        self.found.notes.push(said);
+        self.found.notes.push(message);
     }
 
     /// Looks for many small segments, and for rows whose neighbours lie elsewhere.

@@ -198,12 +198,12 @@ impl Survey {
         let Next { floor, recent, lists } = next;
         let lists = commit::store_lists(&session.store, lists, manifest.version).await?;
         session.collects = Some(Collections { floor, last: manifest.version, session: None, recent, lists });
-        let said = BTreeMap::from([
+        let details = BTreeMap::from([
             ("condemned".to_owned(), Value::from(self.plan.condemn.len())),
             ("deleted".to_owned(), self.plan.delete.len().into()),
             ("expired".to_owned(), self.plan.expired.clone().into()),
         ]);
-        manifest.lineage = lineage("gc", said)?;
+        manifest.lineage = lineage("gc", details)?;
         session.publish_alone(manifest).await?;
         Ok(())
     }

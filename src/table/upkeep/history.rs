@@ -127,18 +127,18 @@ impl Table {
 
 /// Describes a version, without its tags.
 fn info(manifest: &Manifest, hash: Hash, written_ms: Option<i64>) -> VersionInfo {
-    let said = |what: &str| manifest.lineage.get(what).and_then(|said| said.as_str()).map(str::to_owned);
+    let lineage_text = |what: &str| manifest.lineage.get(what).and_then(|lineage_text| lineage_text.as_str()).map(str::to_owned);
     VersionInfo {
         version: manifest.version,
         parent: manifest.parent.as_ref().map(|parent| parent.version),
         written_ms,
-        operation: said("operation"),
+        operation: lineage_text("operation"),
         tags: Vec::new(),
         rows: manifest.rows(),
         sequences: manifest.sequences(),
         bytes_added: manifest.lineage.get("bytes_added").and_then(serde_json::Value::as_u64),
         preset: manifest.preset.clone(),
-        writer: said("writer"),
+        writer: lineage_text("writer"),
         manifest_blake3: hash.to_string(),
         damage: None,
     }

@@ -75,7 +75,7 @@ impl Table {
             }
         }
         let named: BTreeMap<String, u64> = tables.iter().flat_map(|table| small(table.manifest())).collect();
-        let mut work = Work { done: 0, total: 0, tell: &mut progress };
+        let mut work = Work { done: 0, total: 0, report: &mut progress };
         repair.compare(store, copy, &named, &mut work).await?;
         let mut chunks = BTreeMap::new();
         let mut seen = BTreeSet::new();
@@ -146,7 +146,7 @@ impl Repair {
                 Err(error) => error,
                 Ok(_) => continue,
             };
-            let held = match read_pin(copy, &listed.name).await {
+            let pin = match read_pin(copy, &listed.name).await {
                 Ok(Some(_)) => match copy.get(&listed.name, MAX_PIN).await {
                     // Checked again, because this was another read.
                     Ok(bytes) => Pin::parse(&bytes, &listed.name).map(|_| bytes),
@@ -155,7 +155,7 @@ impl Repair {
                 Ok(None) => Err(Error::not_found(format!("no {} in {}", listed.name, copy.url()))),
                 Err(error) => Err(error),
             };
-            match held {
+            match pin {
                 Ok(bytes) => {
                     store.replace(&listed.name, bytes).await?;
                     self.repaired.push(listed.name);
@@ -182,7 +182,7 @@ impl Repair {
                 Mended::Left(problem) => self.left(name.clone(), problem),
             }
             work.done += bytes;
-            (work.tell)(work.done, work.total);
+            (work.report)(work.done, work.total);
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Repair {
 struct Work<'a> {
     done: u64,
     total: u64,
-    tell: &'a mut dyn FnMut(u64, u64),
+    report: &'a mut dyn FnMut(u64, u64),
 }
 
 /// The result for one object.
@@ -217,7 +217,7 @@ async fn versions(store: &Store, copy: &Store, repair: &mut Repair) -> Result<Ve
     let mut opened: BTreeMap<u64, (Table, Bytes)> =
         opened.into_iter().map(|(table, bytes)| (table.version(), (table, bytes))).collect();
     // What the versions here say of the one before, whether they are in the chain of versions or not.
-    let mut said: BTreeMap<u64, Hash> = opened.values().filter_map(|(table, _)| stated(table)).collect();
+    let mut stated_hashes: BTreeMap<u64, Hash> = opened.values().filter_map(|(table, _)| stated(table)).collect();
     // What the newest version and its ancestors say of the versions that nothing deletes.
     let mut expected: Option<Expected> = None;
     let mut tables: Vec<Table> = Vec::new();
@@ -245,10 +245,10 @@ async fn versions(store: &Store, copy: &Store, repair: &mut Repair) -> Result<Ve
             }
         };
         let name = manifest_name(version);
-        match of_copy(store, copy, version, hash.or_else(|| said.get(&version).copied())).await {
+        match of_copy(store, copy, version, hash.or_else(|| stated_hashes.get(&version).copied())).await {
             Ok((table, bytes)) => {
                 store.replace(&name, bytes).await?;
-                said.extend(stated(&table));
+                stated_hashes.extend(stated(&table));
                 repair.follow(&mut expected, store, copy, &table, hash).await?;
                 tables.push(table);
                 repair.repaired.push(name);
@@ -327,8 +327,8 @@ async fn whole(store: &Store, name: &str, bytes: u64) -> Result<Bytes> {
     let object = condemned_of(name, bytes).ok_or_else(|| Error::internal(format!("no object has the name {name}")))?.object;
     let read = || async {
         let content = store.get_exact(name, bytes).await?;
-        let held = content.clone();
-        let found = offload_large(content.len(), move |_| Ok(Hash::of(&held))).await?;
+        let copy = content.clone();
+        let found = offload_large(content.len(), move |_| Ok(Hash::of(&copy))).await?;
         match found == object.blake3 {
             true => Ok(content),
             false => Err(Error::corrupt(format!(

@@ -135,7 +135,7 @@ impl Table {
             for source in table.sources().await.iter().flat_map(|sources| sources.iter()) {
                 let prefix = format!("{} version {}: ", source.url(), source.version());
                 match reach.sources {
-                    true if tables.iter().any(|(held, _)| *held == prefix) => {}
+                    true if tables.iter().any(|(known, _)| *known == prefix) => {}
                     true => {
                         let source = if source.store().is_cached() { source.uncached() } else { source.clone() };
                         tables.push((prefix, source));
@@ -154,7 +154,7 @@ impl Table {
             parts.extend(table.parts());
             yield_now().await;
         }
-        let mut work = Work { done: 0, total: parts.into_values().sum(), tell: progress };
+        let mut work = Work { done: 0, total: parts.into_values().sum(), report: progress };
         for (prefix, table) in tables {
             let before = found.damage.len();
             table.verify_stored(&mut found, &seen, &mut work).await?;
@@ -202,9 +202,9 @@ impl Table {
         let manifest = self.manifest();
         let object = |folder: &str, object: &ObjectRef| (self.part(&object.name_in(folder)), object.bytes);
         let index = manifest.segments.iter().map(move |segment| object("index", &segment.index));
-        let attachments = manifest.attachments.values().map(move |held| object("attachments", held));
+        let attachments = manifest.attachments.values().map(move |stored| object("attachments", stored));
         let joins = manifest.view.iter().flat_map(|view| &view.sources).flat_map(ViewSource::maps);
-        let joins = joins.map(move |held| object("joins", held));
+        let joins = joins.map(move |stored| object("joins", stored));
         let groups =
             manifest.segments.iter().flat_map(|segment| (0..).zip(&segment.groups).map(move |group| (segment.rows, group)));
         let groups = groups.map(|(rows, (number, group))| (self.group_part(number, rows, group), bytes_of(group)));
@@ -305,9 +305,9 @@ impl Table {
                 found.note(&name, checked.await)?;
             }
             // Damage of an index object is recorded already; the sequences would only report it again.
-            if let Some(held) = starts.take_if(|_| found.damage.len() == before) {
+            if let Some(sequence) = starts.take_if(|_| found.damage.len() == before) {
                 let (table, segment) = (self.clone(), segment.clone());
-                let added = offload(move |_| held.add(&table, &segment, bytes)).await;
+                let added = offload(move |_| sequence.add(&table, &segment, bytes)).await;
                 starts = found.note("index", added)?;
             }
         }
@@ -330,13 +330,13 @@ fn bytes_of(group: &GroupSegment) -> u64 {
 pub(super) struct Work<F> {
     done: u64,
     total: u64,
-    tell: F,
+    report: F,
 }
 
 impl<F: FnMut(u64, u64)> Work<F> {
     pub(super) fn add(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes).min(self.total);
-        (self.tell)(self.done, self.total);
+        (self.report)(self.done, self.total);
     }
 }
 

@@ -254,9 +254,9 @@ fn verify_page_lengths(header: &ChunkHeader, run: &LayoutRun, number: usize, blo
     let start = run.first_offset + 8 * run.lengths.sum_of_first(number);
     for page in 0..header.columns.len() {
         let found = page_range(&directory, page)?;
-        let said = run.page_range(number, page);
-        if said != Some(start + found.start as u64..start + found.end as u64) {
-            return Err(Error::corrupt(format!("page {page} at {found:?} in its block, the layout says {said:?} in the chunk")));
+        let range = run.page_range(number, page);
+        if range != Some(start + found.start as u64..start + found.end as u64) {
+            return Err(Error::corrupt(format!("page {page} at {found:?} in its block, the layout says {range:?} in the chunk")));
         }
     }
     Ok(())

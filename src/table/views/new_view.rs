@@ -147,7 +147,7 @@ pub(in crate::table) const BATCH_ROWS: usize = 1 << 16;
 impl Index {
     /// Returns the stored column behind a column of the frame; `None` if no source has an index column of this name.
     pub(in crate::table) fn stored_column(&self, name: &str) -> Option<&Column> {
-        let named = |source: &IndexSource| source.index.iter().find(|(held, _)| held == name).map(|(_, id)| *id);
+        let named = |source: &IndexSource| source.index.iter().find(|(existing, _)| existing == name).map(|(_, id)| *id);
         self.sources.iter().find_map(|source| source.table.manifest().schema.column(named(source)?))
     }
 }
@@ -284,8 +284,8 @@ impl NewView {
 
     /// Returns the schema of the view, and the ids of its row columns. A column that the view had before keeps its id.
     pub(in crate::table) fn schema(&self, before: Option<&Table>) -> Result<(Schema, Vec<ColumnId>)> {
-        let held = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
-        let mut next = held.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
+        let existing = before.map(|table| table.manifest().schema.columns()).unwrap_or_default();
+        let mut next = existing.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
         let mut fresh = || {
             let id = ColumnId(next);
             next += 1;
@@ -310,11 +310,15 @@ impl NewView {
                 if std::mem::discriminant(&ty) == std::mem::discriminant(&stored.ty) {
                     let own = std::mem::replace(&mut properties, stored.properties.clone());
                     // Texts made from a list that was stored under this name are no lists.
-                    properties.retain(|key, said| key != "arrow" || !said.as_str().is_some_and(|said| said.starts_with("list<")));
+                    properties
+                        .retain(|key, value| key != "arrow" || !value.as_str().is_some_and(|value| value.starts_with("list<")));
                     properties.extend(own);
                 }
             }
-            let id = held.iter().find(|held| held.name == name && held.ty == ty).map_or_else(&mut fresh, |held| held.id);
+            let id = existing
+                .iter()
+                .find(|existing| existing.name == name && existing.ty == ty)
+                .map_or_else(&mut fresh, |existing| existing.id);
             columns.push(Column { id, name, ty, properties });
         }
         unique_names(&self.index)?;

@@ -70,7 +70,7 @@ impl Table {
                 }
                 found = true;
                 let url = self.store().url_of(&store)?;
-                foreign.urls.retain(|held| *held != url);
+                foreign.urls.retain(|existing| *existing != url);
                 foreign.urls.insert(0, url);
                 foreign.urls.truncate(MAX_URLS);
                 *place = Some(store.clone());

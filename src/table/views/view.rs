@@ -78,8 +78,8 @@ impl Table {
         }
         let (store, bytes) = self.open_foreign(foreign).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::Denied => {
-                let said = format!("{error}; if the table has moved, give the view its new URL with `rebind`");
-                Error::new(error.kind(), said).with_source(error)
+                let message = format!("{error}; if the table has moved, give the view its new URL with `rebind`");
+                Error::new(error.kind(), message).with_source(error)
             }
             _ => error,
         })?;

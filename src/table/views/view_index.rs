@@ -149,7 +149,7 @@ impl Index {
                         Some(rows) => column.take(rows).map_err(failed)?,
                         None => column.clone(),
                     };
-                    if columns.iter().all(|held| held.name() != name.as_str()) {
+                    if columns.iter().all(|existing| existing.name() != name.as_str()) {
                         columns.push(column.with_name(name.into()));
                     }
                 }

@@ -64,8 +64,8 @@ fn no_window_leaves_its_sequence() {
 
 #[test]
 fn what_is_fixed_stays() {
-    let mut held = spots("a0 b7 c3 d9 e1");
-    let (again, _) = keep_within(&mut held, 2, Locality { window: 5, ..Locality::default() });
+    let mut moved = spots("a0 b7 c3 d9 e1");
+    let (again, _) = keep_within(&mut moved, 2, Locality { window: 5, ..Locality::default() });
     assert!(again.iter().all(|number| *number >= 2), "{again:?}");
 }
 
@@ -84,8 +84,8 @@ fn a_region_that_moves_again_and_again_is_stored_whole() {
     assert_eq!(again("a0 b0 a1 a2 a3 a4 . a5 a6 a7", 16).0, [1]);
     assert_eq!(again("b0 a0 b1 a1 b2 a2 . a3 b3 a4 a5 b4", 16).0, [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]);
     // Mending alone moves the necessary rows only.
-    let mut held = spots("b0 a0 b1 a1 b2 a2 . a3 b3 a4 a5 b4");
-    assert_eq!(mend(&mut held, 0, Locality::default()).0, [0, 2, 4, 8, 11]);
+    let mut moved = spots("b0 a0 b1 a1 b2 a2 . a3 b3 a4 a5 b4");
+    assert_eq!(mend(&mut moved, 0, Locality::default()).0, [0, 2, 4, 8, 11]);
 }
 
 #[test]
@@ -107,12 +107,12 @@ fn price(window: &[Spot], bound: Locality) -> Worst {
     for spot in window {
         own += spot.bytes;
         let (key, offset) = spot.shared.map_or(((false, spot.stretch), None), |(chunk, offset)| ((true, chunk), Some(offset)));
-        let held = chunks.entry(key).or_default();
-        let offset = offset.unwrap_or_else(|| held.last().map_or(0, |last| last.1));
-        held.push((offset, offset + spot.bytes));
+        let entry = chunks.entry(key).or_default();
+        let offset = offset.unwrap_or_else(|| entry.last().map_or(0, |last| last.1));
+        entry.push((offset, offset + spot.bytes));
     }
-    for held in chunks.values() {
-        let between = held.windows(2).map(|pair| pair[1].0 - pair[0].1).filter(|gap| *gap > 0);
+    for entry in chunks.values() {
+        let between = entry.windows(2).map(|pair| pair[1].0 - pair[0].1).filter(|gap| *gap > 0);
         let before = gaps.len();
         gaps.extend(between);
         ranges += 1 + gaps.len() - before;
@@ -238,8 +238,8 @@ impl History {
     fn change(&mut self, deleted: usize, inserted: usize) {
         let rows = self.sequences.iter().map(Vec::len).sum::<usize>();
         for _ in 0..rows * deleted / 100 {
-            let held: Vec<usize> = (0..self.sequences.len()).filter(|number| !self.sequences[*number].is_empty()).collect();
-            let sequence = &mut self.sequences[held[self.rng.usize(..held.len())]];
+            let used: Vec<usize> = (0..self.sequences.len()).filter(|number| !self.sequences[*number].is_empty()).collect();
+            let sequence = &mut self.sequences[used[self.rng.usize(..used.len())]];
             sequence.remove(self.rng.usize(..sequence.len()));
         }
         for _ in 0..rows * inserted / 100 {

@@ -500,7 +500,7 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
     let firsts = [Some(0), Some(0), None, Some(3), Some(0), Some(3), None];
     let first_rows = [None, None, None, Some(0), Some(3), Some(3), None, None];
     let tables = [&sensors, &labels, &tracks];
-    let said = |number: usize, join: Option<ObjectRef>, lists: Option<ObjectRef>| {
+    let view_source = |number: usize, join: Option<ObjectRef>, lists: Option<ObjectRef>| {
         let from = tables[number].schema();
         let column = |id: &tetrys::schema::ColumnId| {
             let column = from.column(*id).unwrap();
@@ -512,7 +512,8 @@ fn view(path: &Path) -> (Schema, RecordBatch) {
         let index = if number == 0 { index.collect() } else { Vec::new() };
         ViewSource { store: number as u32 + 1, rows: tables[number].rows(), row, base: 0, join, lists, columns, index }
     };
-    let sources = vec![said(0, None, None), said(1, join(&partners), None), said(2, join(&first_rows), join(&firsts))];
+    let sources =
+        vec![view_source(0, None, None), view_source(1, join(&partners), None), view_source(2, join(&first_rows), join(&firsts))];
     let store = |table: &Table, name: &str| ForeignTable {
         table: table.manifest().table,
         version: 1,

@@ -395,7 +395,7 @@ pub(crate) fn lists(rows: impl Iterator<Item = Vec<u32>>) -> LargeListArray {
 fn cuts() -> Value {
     let mut rng = Rng(3);
     let cuts = Cuts { block_min: 40, block_target: 120, block_max: 400, chunk_min: 300, chunk_target: 900, chunk_max: 2_500 };
-    let (mut rows, mut held, mut ends) = (Vec::new(), 0, Vec::new());
+    let (mut rows, mut filled, mut ends) = (Vec::new(), 0, Vec::new());
     for position in 0..60 {
         let starts = position % 23 == 0;
         // One row is larger than a block may be, and some rows have more lengths than one piece of the row hash holds.
@@ -409,39 +409,39 @@ fn cuts() -> Value {
             hash = XxHash3_64::oneshot_with_seed(hash, values);
             size += (lengths.len() + values.len() + 1) as u64;
         }
-        if held > 0 && (starts || cuts.block_ends_before(held, size)) {
+        if filled > 0 && (starts || cuts.block_ends_before(filled, size)) {
             ends.push(position);
-            held = 0;
+            filled = 0;
         }
-        held += size;
-        if cuts.block_ends_after(held, size, hash) {
+        filled += size;
+        if cuts.block_ends_after(filled, size, hash) {
             ends.push(position + 1);
-            held = 0;
+            filled = 0;
         }
         let columns = columns.map(|(lengths, values)| json!({"lengths": hex(&lengths), "values": hex(&values)}));
         rows.push(json!({"starts": starts, "columns": columns, "size": size, "hash": wide(hash)}));
     }
-    if held > 0 {
+    if filled > 0 {
         ends.push(60);
     }
-    let (mut blocks, mut chunk_ends, mut held, mut sequence, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
+    let (mut blocks, mut chunk_ends, mut filled, mut sequence, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
     for position in 0..80 {
         let (starts, size, hash) = (position % 7 == 0, 1 + rng.below(400), rng.next());
-        if cuts.chunk_ends_before(held, size, starts.then_some((sequence, last))) {
+        if cuts.chunk_ends_before(filled, size, starts.then_some((sequence, last))) {
             chunk_ends.push(position);
-            (held, sequence) = (0, 0);
+            (filled, sequence) = (0, 0);
         }
         if starts {
             sequence = 0;
         }
-        (held, sequence, last) = (held + size, sequence + size, hash);
-        if cuts.chunk_ends_after(held, size, hash) {
+        (filled, sequence, last) = (filled + size, sequence + size, hash);
+        if cuts.chunk_ends_after(filled, size, hash) {
             chunk_ends.push(position + 1);
-            (held, sequence) = (0, 0);
+            (filled, sequence) = (0, 0);
         }
         blocks.push(json!({"starts": starts, "size": size, "hash": wide(hash)}));
     }
-    if held > 0 {
+    if filled > 0 {
         chunk_ends.push(80);
     }
     let constants = serde_json::to_value(cuts).unwrap();

@@ -92,7 +92,7 @@ fn put_block(objects: &mut Objects, ask: &Ask) -> Answer {
     ask.bucket(objects, NO_CONTAINER)?;
     let id = ask.query("blockid").filter(|id| !id.is_empty()).ok_or((400, "InvalidQueryParameterValue"))?;
     let blocks = objects.blocks.entry((ask.bucket.clone(), ask.key.clone())).or_default();
-    if blocks.keys().any(|held| held.len() != id.len()) {
+    if blocks.keys().any(|existing| existing.len() != id.len()) {
         return Err((400, "InvalidBlobOrBlock"));
     }
     blocks.insert(id.to_owned(), ask.body.clone());
@@ -175,7 +175,7 @@ fn batch(objects: &mut Objects, ask: &Ask, token: &str, inside: Option<Refusal>)
             headers.insert(header::AUTHORIZATION, value);
         }
         let deletion = Ask::new(Method::DELETE, &uri, headers, Bytes::new());
-        let said = match inside.map_or_else(|| delete(objects, &deletion, token), Err) {
+        let result = match inside.map_or_else(|| delete(objects, &deletion, token), Err) {
             Ok(()) => "202 Accepted\r\nx-ms-delete-type-permanent: true\r\nx-ms-version: 2018-11-09\r\n\r\n".to_owned(),
             Err((status, code)) => {
                 let body = Protocol::Azure.refusal(status, code).into_body();
@@ -185,7 +185,7 @@ fn batch(objects: &mut Objects, ask: &Ask, token: &str, inside: Option<Refusal>)
             }
         };
         let id = field("Content-ID:").ok_or((400, "InvalidInput"))?;
-        text += &format!("--batchresponse\r\nContent-Type: application/http\r\nContent-ID: {id}\r\n\r\nHTTP/1.1 {said}");
+        text += &format!("--batchresponse\r\nContent-Type: application/http\r\nContent-ID: {id}\r\n\r\nHTTP/1.1 {result}");
     }
     let mut answer = empty(StatusCode::ACCEPTED);
     *answer.body_mut() = format!("{text}--batchresponse--\r\n").into();

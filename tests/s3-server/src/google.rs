@@ -104,8 +104,8 @@ fn complete(objects: &mut Objects, ask: &Ask, id: &str) -> Answer {
     let upload = objects.uploads.get(id).ok_or(NO_UPLOAD)?;
     let numbers: Vec<i32> = elements(&list, "PartNumber").iter().filter_map(|number| number.parse().ok()).collect();
     let tags: Vec<&str> = elements(&list, "ETag").into_iter().map(|tag| tag.trim_matches('"')).collect();
-    let held: Vec<&str> = numbers.iter().filter_map(|number| Some(upload.parts.get(number)?.etag.as_str())).collect();
-    if numbers.is_empty() || held != tags {
+    let etags: Vec<&str> = numbers.iter().filter_map(|number| Some(upload.parts.get(number)?.etag.as_str())).collect();
+    if numbers.is_empty() || etags != tags {
         return Err((400, "InvalidPart"));
     }
     let joined = upload.join(&numbers).ok_or((400, "InvalidPart"))?;

@@ -106,7 +106,7 @@ impl Conditions {
             None => self.unmodified_since.is_some_and(|time| modified > time),
         };
         let is_same = match &self.none_match {
-            Some(held) => held == "*" || held == tag,
+            Some(existing) => existing == "*" || existing == tag,
             None => self.modified_since.is_some_and(|time| modified <= time),
         };
         match (is_changed, is_same) {

@@ -59,8 +59,8 @@ impl Ask {
     pub(crate) fn object(&self, objects: &Objects, source: Option<&str>, attributes: Attributes) -> Option<Object> {
         let Some(source) = source else { return Some(Object::new(self.body.clone(), attributes)) };
         let (bucket, key) = place(source);
-        let held = objects.buckets.get(&bucket)?.get(&key)?;
-        Some(Object::new(held.bytes.clone(), held.attributes.clone()))
+        let stored = objects.buckets.get(&bucket)?.get(&key)?;
+        Some(Object::new(stored.bytes.clone(), stored.attributes.clone()))
     }
 
     /// Stores an object under the name of the request.

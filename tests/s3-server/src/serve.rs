@@ -37,7 +37,7 @@ pub struct Served {
     /// The request.
     pub request: Request,
     /// Time of arrival.
-    pub arrived: std::time::Instant,
+    pub received: std::time::Instant,
     /// Start of the answer; `None` if it has not started.
     pub answered: Option<std::time::Instant>,
 }
@@ -47,7 +47,7 @@ pub struct Served {
 pub fn dependent(served: &[Served]) -> usize {
     let mut depths: Vec<(Option<std::time::Instant>, usize)> = Vec::new();
     for one in served {
-        let before = depths.iter().filter(|(answered, _)| answered.is_some_and(|answered| answered <= one.arrived));
+        let before = depths.iter().filter(|(answered, _)| answered.is_some_and(|answered| answered <= one.received));
         let depth = before.map(|(_, depth)| *depth).max().unwrap_or(0) + 1;
         depths.push((one.answered, depth));
     }
@@ -57,9 +57,9 @@ pub fn dependent(served: &[Served]) -> usize {
 /// Number of requests of each wave, and how many have arrived.
 struct Waves {
     sizes: Vec<usize>,
-    arrived: Vec<Request>,
+    received: Vec<Request>,
     /// Sends the number of requests that have arrived.
-    told: tokio::sync::watch::Sender<usize>,
+    count: tokio::sync::watch::Sender<usize>,
 }
 
 /// How long the server waits for the rest of a wave. The client never sends it if a request of the wave depends on another one.
@@ -98,7 +98,7 @@ struct Shared {
     most_open: AtomicU64,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -204,13 +204,13 @@ impl Server {
 
     /// Sets the hook, which chooses the fault of each request. Requests reach it in the order in which they arrive.
     pub fn on_request(&self, hook: impl Fn(&Request) -> Option<Fault> + Send + Sync + 'static) {
-        *held(&self.shared.hook) = Some(Arc::new(hook));
+        *lock(&self.shared.hook) = Some(Arc::new(hook));
     }
 
     /// Removes the hook and all other misbehaviour.
     pub fn behave(&self) {
-        *held(&self.shared.hook) = None;
-        *held(&self.shared.stalled) = None;
+        *lock(&self.shared.hook) = None;
+        *lock(&self.shared.stalled) = None;
         self.shared.service.lock().ignores_conditions = false;
         self.tolerate_clocks(Duration::from_secs(900));
     }
@@ -239,13 +239,13 @@ impl Server {
 
     /// Sets the simulated distance.
     pub fn set_latency(&self, latency: Latency) {
-        *held(&self.shared.latency) = latency;
+        *lock(&self.shared.latency) = latency;
     }
 
     /// Stalls for this time from now on: requests that arrive wait for their answers, and bodies that are on their way pause. A body of
     /// which the rate is not limited is sent whole, so it does not pause.
     pub fn stall(&self, time: Duration) {
-        *held(&self.shared.stalled) = Some(Instant::now() + time);
+        *lock(&self.shared.stalled) = Some(Instant::now() + time);
     }
 
     /// Answers the next requests wave by wave: the first `sizes[0]` of them once all of these have arrived, then the next
@@ -253,16 +253,16 @@ impl Server {
     /// answers sends no more than `sizes.len()` requests one after the other, however slow the machine is. A wave that does not
     /// come fails with status 400 after a minute.
     pub fn answer_in_waves(&self, sizes: &[usize]) {
-        let (told, _) = tokio::sync::watch::channel(0);
-        *held(&self.shared.waves) = Some(Waves { sizes: sizes.to_vec(), arrived: Vec::new(), told });
+        let (count, _) = tokio::sync::watch::channel(0);
+        *lock(&self.shared.waves) = Some(Waves { sizes: sizes.to_vec(), received: Vec::new(), count });
     }
 
     /// Ends [`Server::answer_in_waves`]. Returns the requests of each wave; the last element has those after all waves.
     pub fn take_waves(&self) -> Vec<Vec<Request>> {
-        let Some(Waves { sizes, mut arrived, .. }) = held(&self.shared.waves).take() else { return Vec::new() };
+        let Some(Waves { sizes, mut received, .. }) = lock(&self.shared.waves).take() else { return Vec::new() };
         let mut waves: Vec<Vec<Request>> =
-            sizes.iter().map(|size| arrived.drain(..(*size).min(arrived.len())).collect()).collect();
-        waves.push(arrived);
+            sizes.iter().map(|size| received.drain(..(*size).min(received.len())).collect()).collect();
+        waves.push(received);
         waves
     }
 
@@ -279,7 +279,7 @@ impl Server {
 
     /// Returns every request since the last call, with the times of arrival and answer.
     pub fn take_served(&self) -> Vec<Served> {
-        std::mem::take(&mut held(&self.shared.seen))
+        std::mem::take(&mut lock(&self.shared.seen))
     }
 
     /// Returns the maximum number of concurrent requests since [`Server::take_requests`].
@@ -351,14 +351,14 @@ impl Shared {
         self.most_open.fetch_max(now, Ordering::Relaxed);
         let _open = Open(Arc::clone(&self));
         let described = self.describe(&request);
-        let arrived = std::time::Instant::now();
-        held(&self.seen).push(Served { request: described.clone(), arrived, answered: None });
+        let received = std::time::Instant::now();
+        lock(&self.seen).push(Served { request: described.clone(), received, answered: None });
         let number = described.number;
         let answer = match self.wave(&described).await {
             true => Arc::clone(&self).serve(request, described, reset).await,
             false => Ok(self.refusal(400, "TheRestOfTheWaveDidNotCome")),
         };
-        let mut seen = held(&self.seen);
+        let mut seen = lock(&self.seen);
         if let Some(served) = seen.iter_mut().rev().find(|served| served.request.number == number) {
             served.answered = Some(std::time::Instant::now());
         }
@@ -367,20 +367,20 @@ impl Shared {
 
     /// Waits for the rest of the wave of a request. Returns whether it came.
     async fn wave(&self, request: &Request) -> bool {
-        let (needed, mut arrived) = {
-            let mut waves = held(&self.waves);
+        let (needed, mut received) = {
+            let mut waves = lock(&self.waves);
             let Some(waves) = waves.as_mut() else { return true };
-            let place = waves.arrived.len();
-            waves.arrived.push(request.clone());
-            waves.told.send_replace(place + 1);
+            let place = waves.received.len();
+            waves.received.push(request.clone());
+            waves.count.send_replace(place + 1);
             let ends = waves.sizes.iter().scan(0, |end, size| {
                 *end += size;
                 Some(*end)
             });
             let Some(needed) = ends.filter(|end| *end > place).min() else { return true };
-            (needed, waves.told.subscribe())
+            (needed, waves.count.subscribe())
         };
-        tokio::time::timeout(WAVE_COMES, arrived.wait_for(|arrived| *arrived >= needed)).await.is_ok_and(|came| came.is_ok())
+        tokio::time::timeout(WAVE_COMES, received.wait_for(|received| *received >= needed)).await.is_ok_and(|came| came.is_ok())
     }
 
     async fn serve(
@@ -389,9 +389,9 @@ impl Shared {
         described: Request,
         reset: &AtomicBool,
     ) -> Result<Response<Body>, Hangup> {
-        let hook = held(&self.hook).clone();
+        let hook = lock(&self.hook).clone();
         let fault = hook.and_then(|hook| hook(&described));
-        let latency = *held(&self.latency);
+        let latency = *lock(&self.latency);
         if !latency.per_request.is_zero() {
             sleep(latency.per_request).await;
         }
@@ -443,7 +443,7 @@ impl Shared {
     /// Waits for the end of a stall.
     async fn stall_ends(&self) {
         let stalled = || {
-            let until = *held(&self.stalled);
+            let until = *lock(&self.stalled);
             until.filter(|until| *until > Instant::now())
         };
         while let Some(until) = stalled() {

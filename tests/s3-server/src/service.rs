@@ -307,8 +307,8 @@ impl S3 for Service {
         let upload = objects.uploads.get(&input.upload_id).ok_or_else(|| s3_error!(NoSuchUpload))?;
         let numbers: Vec<i32> = listed.iter().filter_map(|part| part.part_number).collect();
         let same = |part: &s3s::dto::CompletedPart| {
-            let held = part.part_number.and_then(|number| upload.parts.get(&number));
-            held.is_some_and(|held| part.e_tag.as_ref().is_none_or(|tag| tag.value() == held.etag))
+            let stored = part.part_number.and_then(|number| upload.parts.get(&number));
+            stored.is_some_and(|stored| part.e_tag.as_ref().is_none_or(|tag| tag.value() == stored.etag))
         };
         if numbers.is_empty() || !listed.iter().all(same) {
             return Err(s3_error!(InvalidPart));

@@ -94,14 +94,14 @@ impl Scheduler {
         self.state().late.push((what, late));
     }
 
-    pub(super) fn tell(&self, what: String) {
+    pub(super) fn record(&self, what: String) {
         let mut state = self.state();
-        let told = format!("{:>6} {}: {what}", state.now_ms - 1_000_000_000, state.current);
-        state.log.push(told);
+        let line = format!("{:>6} {}: {what}", state.now_ms - 1_000_000_000, state.current);
+        state.log.push(line);
     }
 
     /// Returns the log, and forgets it.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.state().log)
     }
 
@@ -136,7 +136,7 @@ impl Scheduler {
                 let killed = *state.rng.pick(&live);
                 state.current = killed;
                 drop(state);
-                self.tell("killed".to_owned());
+                self.record("killed".to_owned());
                 tasks[killed] = None;
                 continue;
             }
@@ -153,7 +153,7 @@ impl Scheduler {
                 let (what, late) = state.late.swap_remove(drawn as usize);
                 drop(state);
                 late();
-                self.tell(format!("arrives late: {what}"));
+                self.record(format!("arrives late: {what}"));
                 continue;
             }
             drawn -= under_way;

@@ -67,8 +67,8 @@ impl SimulatedStore {
             true => Fate::Lost,
             false => Fate::Answered,
         };
-        let told = if fate == Fate::Answered { String::new() } else { format!(" {fate:?}") };
-        self.scheduler.tell(format!("{verb} {place}{told}"));
+        let suffix = if fate == Fate::Answered { String::new() } else { format!(" {fate:?}") };
+        self.scheduler.record(format!("{verb} {place}{suffix}"));
         fate
     }
 

@@ -258,12 +258,12 @@ pub(super) fn run(history: &History) -> std::result::Result<(Tally, Vec<String>)
             world.replace();
         }
         let tasks = part.tasks.iter().enumerate().map(|(place, what)| {
-            world.scheduler.tell(format!("process {place} of part {number}: {what:?}"));
+            world.scheduler.record(format!("process {place} of part {number}: {what:?}"));
             Some(world.task(*what))
         });
         let tasks = tasks.collect::<Vec<_>>();
         world.scheduler.run(tasks, part.deaths, &machine);
-        log.extend(world.scheduler.told());
+        log.extend(world.scheduler.log());
         world.scheduler.pass(part.pass_ms);
         machine.pass(Duration::from_millis(part.pass_ms as u64));
         if let Err(error) = now(world.check()) {
@@ -334,8 +334,8 @@ impl World {
         let (table, other, ledger) = (self.store("t"), self.store("u"), Arc::clone(&self.ledger));
         let (scheduler, number, skewed) = (self.scheduler.clone(), self.number(), self.skewed);
         let stale = self.stale.clone();
-        let told = move |what: What, error: &Error| {
-            scheduler.tell(format!("{what:?}: {error}"));
+        let record = move |what: What, error: &Error| {
+            scheduler.record(format!("{what:?}: {error}"));
             let is_expected = match error.kind() {
                 ErrorKind::Conflict | ErrorKind::Unavailable | ErrorKind::OutcomeUnknown => true,
                 // A collection deletes versions, and two processes create the other table.
@@ -359,7 +359,7 @@ impl World {
                         writer.commit([receipt]).await
                     };
                     let done = done.await;
-                    let outcome = outcome(&done, |error| told(what, error));
+                    let outcome = outcome(&done, |error| record(what, error));
                     let mut ledger = ledger.lock().unwrap();
                     ledger.made.extend(done.map(|table| (number, table.version())).ok());
                     ledger.rows.insert(number, outcome);
@@ -370,9 +370,9 @@ impl World {
                 Box::pin(async move {
                     let done = session(&table, number).await;
                     let results = match &done {
-                        Ok(results) => results.iter().map(|result| outcome(result, |error| told(what, error))).collect(),
+                        Ok(results) => results.iter().map(|result| outcome(result, |error| record(what, error))).collect(),
                         Err(error) => {
-                            told(what, error);
+                            record(what, error);
                             vec![Outcome::Refused]
                         }
                     };
@@ -400,7 +400,7 @@ impl World {
                         written(&writer, 0, number).await
                     };
                     if let Err(error) = begun.await {
-                        told(what, &error);
+                        record(what, &error);
                     }
                 })
             }
@@ -416,14 +416,14 @@ impl World {
                         chosen = Some(version);
                         newest.edit().tag(&tag, version).commit().await
                     };
-                    let outcome = outcome(&done.await, |error| told(what, error));
+                    let outcome = outcome(&done.await, |error| record(what, error));
                     ledger.lock().unwrap().tags.insert(tag, (chosen, outcome));
                 })
             }
             What::Compact => Box::pin(async move {
                 let done = async { Table::open_in(table).await?.storage().compact(1 << 20).await };
                 if let Err(error) = done.await {
-                    told(what, &error);
+                    record(what, &error);
                 }
             }),
             What::Delete | What::Patch => Box::pin(async move {
@@ -444,7 +444,7 @@ impl World {
                     }
                 };
                 let done = done.await;
-                let outcome = outcome(&done, |error| told(what, error));
+                let outcome = outcome(&done, |error| record(what, error));
                 if let Some(change) = ledger.lock().unwrap().changes.get_mut(&number) {
                     change.outcome = outcome;
                     change.version = done.map_or(0, |table| table.version());
@@ -468,7 +468,7 @@ impl World {
                     newest.versions().restore(version).await
                 };
                 let done = done.await;
-                let outcome = outcome(&done, |error| told(what, error));
+                let outcome = outcome(&done, |error| record(what, error));
                 if let Some(restore) = ledger.lock().unwrap().restores.get_mut(&number) {
                     restore.outcome = outcome;
                     restore.version = done.map_or(0, |table| table.version());
@@ -498,7 +498,7 @@ impl World {
                     }
                 };
                 match done {
-                    Err(error) => told(what, &error),
+                    Err(error) => record(what, &error),
                     Ok(made) => {
                         let problem = format!("{what:?}: version {} of the table that was here before", made.version());
                         ledger.lock().unwrap().problems.push(problem);
@@ -511,7 +511,7 @@ impl World {
                 let ahead = if skewed { [-30, -1, 0, 1, 200][clock.draw(5) as usize] } else { 0 };
                 let now = clock.now_ms() + ahead * 3_600_000;
                 if let Err(error) = Storage::of(&table).collect_garbage(settings, now).await {
-                    told(what, &error);
+                    record(what, &error);
                 }
             }),
             What::Borrow => Box::pin(async move {
@@ -531,7 +531,7 @@ impl World {
                     let receipt = written(&writer, 0, of).await?;
                     writer.commit([receipt]).await
                 };
-                let outcome = outcome(&done.await, |error| told(what, error));
+                let outcome = outcome(&done.await, |error| record(what, error));
                 ledger.lock().unwrap().borrowed.insert(number, outcome);
             }),
             What::Read => Box::pin(async move {
@@ -540,7 +540,7 @@ impl World {
                     rows_by_append(&table).await
                 };
                 match done.await {
-                    Err(error) => told(what, &error),
+                    Err(error) => record(what, &error),
                     Ok(found) => {
                         let wrong = found.iter().find(|(_, rows)| !rows.are_whole());
                         let problem = wrong.map(|(number, rows)| format!("read of append {number}: {rows:?}"));
@@ -817,9 +817,9 @@ async fn session(store: &Store, number: i64) -> Result<Vec<Result<Table>>> {
 }
 
 /// Returns what a process was told.
-fn outcome(done: &Result<Table>, told: impl Fn(&Error)) -> Outcome {
+fn outcome(done: &Result<Table>, record: impl Fn(&Error)) -> Outcome {
     let Err(error) = done else { return Outcome::Done };
-    told(error);
+    record(error);
     if error.kind() != ErrorKind::OutcomeUnknown {
         return Outcome::Refused;
     }

@@ -140,13 +140,13 @@ impl State {
                 next.set(cells);
             }
             Change::Drop { column, .. } => {
-                next.index.retain(|held| held.id != column.id);
-                next.groups.iter_mut().for_each(|group| group.columns.retain(|held| held.id != column.id));
+                next.index.retain(|existing| existing.id != column.id);
+                next.groups.iter_mut().for_each(|group| group.columns.retain(|existing| existing.id != column.id));
                 next.groups.retain(|group| !group.columns.is_empty());
             }
             Change::Rename { column, name } => {
                 let columns = next.index.iter_mut().chain(next.groups.iter_mut().flat_map(|group| &mut group.columns));
-                columns.filter(|held| held.id == column.id).for_each(|held| held.name.clone_from(name));
+                columns.filter(|existing| existing.id == column.id).for_each(|existing| existing.name.clone_from(name));
             }
             Change::Compact | Change::CompactRuns | Change::Materialize | Change::Tag { .. } => {}
         }
@@ -155,7 +155,7 @@ impl State {
 
     /// Returns the name that a column has here.
     pub(crate) fn name_of(&self, column: &Column) -> Option<&str> {
-        self.columns().find(|held| held.id == column.id).map(|held| held.name.as_str())
+        self.columns().find(|existing| existing.id == column.id).map(|existing| existing.name.as_str())
     }
 
     /// Returns what is here in the place of these cells; `None` for each row that is not here.

@@ -45,7 +45,7 @@ pub(crate) async fn create(store: Store, state: &State, references: &[&Table], r
 /// do.
 pub(crate) async fn perform(base: &Table, change: &Change, state: &State, rng: &mut Rng) -> Result<Table> {
     let options = options(rng);
-    let place = |row: &u64| state.rows.iter().position(|held| held.id == *row).unwrap() as u64;
+    let place = |row: &u64| state.rows.iter().position(|existing| existing.id == *row).unwrap() as u64;
     match change {
         Change::Append { rows, .. } => {
             let writer = boxed(|| base.append(options)).await?;

@@ -77,7 +77,7 @@ impl Subject {
 
 /// A writer that was opened at some version and commits later.
 #[derive(Debug)]
-struct Held {
+struct OpenTable {
     subject: usize,
     base: Table,
     /// The writer with the rows that it has written so far.
@@ -144,11 +144,11 @@ impl Tally {
 pub(crate) struct World {
     home: Home,
     subjects: Vec<Subject>,
-    held: Vec<Held>,
+    open_tables: Vec<OpenTable>,
     fresh: Fresh,
     pub(crate) tally: Tally,
     /// The log of the history, for error reports.
-    pub(crate) told: Vec<String>,
+    pub(crate) log: Vec<String>,
 }
 
 impl World {
@@ -156,10 +156,10 @@ impl World {
         let mut world = Self {
             home,
             subjects: Vec::new(),
-            held: Vec::new(),
+            open_tables: Vec::new(),
             fresh: Fresh::default(),
             tally: Tally::default(),
-            told: Vec::new(),
+            log: Vec::new(),
         };
         let mut state = world.fresh.columns("t0");
         let count = 6 + rng.below(12);
@@ -182,15 +182,16 @@ impl World {
                 let subject = self.table(&mut rng, Op::Append);
                 let base = self.some_version(subject, &mut rng);
                 let base = self.open(subject, base).await?;
-                self.told.push(format!("open table {subject} version {}", base.version()));
-                self.held.push(Held { subject, base, begun: None });
+                self.log.push(format!("open table {subject} version {}", base.version()));
+                self.open_tables.push(OpenTable { subject, base, begun: None });
             }
             What::Begin => boxed(|| self.begin(&mut rng)).await?,
             What::Late(op) => {
-                let waiting: Vec<usize> = (0..self.held.len()).filter(|held| self.held[*held].begun.is_none()).collect();
+                let waiting: Vec<usize> =
+                    (0..self.open_tables.len()).filter(|number| self.open_tables[*number].begun.is_none()).collect();
                 let (subject, base) = match waiting.get(rng.below(waiting.len() as u64) as usize) {
                     Some(place) => {
-                        let Held { subject, base, .. } = self.held.swap_remove(*place);
+                        let OpenTable { subject, base, .. } = self.open_tables.swap_remove(*place);
                         (subject, base)
                     }
                     None => {
@@ -257,7 +258,7 @@ impl World {
         let versions: Vec<u64> = subject.kept().into_iter().filter(|version| *version <= base.version()).collect();
         let tags: Vec<String> = base.manifest().tags.keys().cloned().collect();
         let Some(change) = draw::change(op, rng, &mut self.fresh, &state, &versions, &tags) else { return Ok(()) };
-        self.told.push(format!("table {number} version {}: {}", base.version(), told(&change)));
+        self.log.push(format!("table {number} version {}: {}", base.version(), change_text(&change)));
         let done = boxed(|| perform(&base, &change, &state, rng)).await;
         boxed(|| self.settle(number, base.version(), change, done)).await
     }
@@ -269,19 +270,19 @@ impl World {
         let Some(change) = draw::change(Op::Append, rng, &mut self.fresh, &state, &[], &[]) else { return Ok(()) };
         let Change::Append { rows, .. } = &change else { return Ok(()) };
         let failed = |error: tetrys::Error| format!("writing rows of table {subject}: {error}");
-        self.told.push(format!("table {subject} version {}: begin {}", base.version(), told(&change)));
+        self.log.push(format!("table {subject} version {}: begin {}", base.version(), change_text(&change)));
         let writer = base.append(options(rng)).await.map_err(failed)?;
         let receipts = write(&writer, &state, rows, 1).await.map_err(failed)?;
-        self.held.push(Held { subject, base, begun: Some((writer, receipts, change)) });
+        self.open_tables.push(OpenTable { subject, base, begun: Some((writer, receipts, change)) });
         Ok(())
     }
 
     async fn commit_begun(&mut self, rng: &mut Rng) -> Checked {
-        let begun: Vec<usize> = (0..self.held.len()).filter(|held| self.held[*held].begun.is_some()).collect();
+        let begun: Vec<usize> = (0..self.open_tables.len()).filter(|number| self.open_tables[*number].begun.is_some()).collect();
         let Some(place) = begun.get(rng.below(begun.len() as u64) as usize) else { return Ok(()) };
-        let Held { subject, base, begun } = self.held.swap_remove(*place);
+        let OpenTable { subject, base, begun } = self.open_tables.swap_remove(*place);
         let Some((writer, receipts, change)) = begun else { return Ok(()) };
-        self.told.push(format!("table {subject} version {}: commit {}", base.version(), told(&change)));
+        self.log.push(format!("table {subject} version {}: commit {}", base.version(), change_text(&change)));
         let done = writer.commit(receipts).await;
         Box::pin(self.settle(subject, base.version(), change, done)).await
     }
@@ -343,26 +344,26 @@ impl World {
         let table = match done {
             Ok(table) if table.version() == base => {
                 let nothing = is_no_change || matches!(change, Change::Compact | Change::CompactRuns | Change::Materialize);
-                return if nothing { Ok(()) } else { Err(format!("{} made no version", told(&change))) };
+                return if nothing { Ok(()) } else { Err(format!("{} made no version", change_text(&change))) };
             }
             Ok(table) if allowed == Verdict::Conflict => {
-                return Err(format!("{} became version {}, expected a conflict", told(&change), table.version()));
+                return Err(format!("{} became version {}, expected a conflict", change_text(&change), table.version()));
             }
             Ok(table) => table,
             Err(error) if error.kind() == ErrorKind::Conflict && allowed >= Verdict::Either => {
                 self.tally.conflicts += 1;
-                self.told.push(format!("  a conflict: {error}"));
+                self.log.push(format!("  a conflict: {error}"));
                 return Ok(());
             }
             Err(error) => {
-                let chain: Vec<String> = since.iter().filter_map(|version| version.change.as_ref().map(told)).collect();
-                return Err(format!("{} failed ({:?}): {error}; since then: {chain:?}", told(&change), error.kind()));
+                let chain: Vec<String> = since.iter().filter_map(|version| version.change.as_ref().map(change_text)).collect();
+                return Err(format!("{} failed ({:?}): {error}; since then: {chain:?}", change_text(&change), error.kind()));
             }
         };
         self.tally.commits += 1;
         self.tally.late += u64::from(base != newest);
         if table.version() <= newest {
-            return Err(format!("{} became version {}, but {newest} was there before", told(&change), table.version()));
+            return Err(format!("{} became version {}, but {newest} was there before", change_text(&change), table.version()));
         }
         let parent = table.manifest().parent.as_ref().map(|parent| parent.version);
         if parent != Some(newest) {
@@ -383,7 +384,7 @@ impl World {
             _ if table.manifest().stores.is_empty() => BTreeSet::new(),
             _ => self.owners_of(&table)?,
         };
-        self.told.push(format!("  became version {}", table.version()));
+        self.log.push(format!("  became version {}", table.version()));
         let version = Version { state, tags, change: Some(change), by_gc: false, given_up: false, uses };
         self.subjects[number].versions.insert(table.version(), version);
         Ok(())
@@ -406,7 +407,7 @@ impl World {
 
     fn note_first(&mut self, table: &Table, state: State, is_view: bool) -> Checked {
         let uses = self.owners_of(table)?;
-        self.told.push(format!("  became table {} version {}", self.subjects.len(), table.version()));
+        self.log.push(format!("  became table {} version {}", self.subjects.len(), table.version()));
         let version = Version { state, tags: BTreeMap::new(), change: None, by_gc: false, given_up: false, uses };
         let versions = BTreeMap::from([(table.version(), version)]);
         self.subjects.push(Subject { store: table.store().clone(), is_view, versions, live: BTreeSet::new() });
@@ -429,14 +430,14 @@ impl World {
         let reference = self.open(number, version).await?;
         let source = self.subjects[number].versions[&version].state.clone();
         let name = format!("t{}", self.subjects.len());
-        self.told.push(format!("a table with rows of table {number} version {version}"));
+        self.log.push(format!("a table with rows of table {number} version {version}"));
         // The columns have other names and the same types; most of the rows are those of the reference.
         let mut renamed: BTreeMap<u64, u64> = BTreeMap::new();
         let mut state = State::default();
         for column in &source.index {
-            let held = self.fresh.column(column.name.replacen('t', &name, usize::from(state.index.len() > 1)), column.kind);
-            renamed.insert(column.id, held.id);
-            state.index.push(held);
+            let shared = self.fresh.column(column.name.replacen('t', &name, usize::from(state.index.len() > 1)), column.kind);
+            renamed.insert(column.id, shared.id);
+            state.index.push(shared);
         }
         for (place, group) in source.groups.iter().enumerate() {
             let kinds: Vec<_> = group.columns.iter().map(|column| column.kind).collect();
@@ -475,7 +476,7 @@ impl World {
             let time = seen.index[1].clone();
             seen.rows.sort_by_key(|row| std::cmp::Reverse(row.value(&time).clone()));
         }
-        self.told.push(format!("a view of rows {start}..{end} of table {number} version {version}"));
+        self.log.push(format!("a view of rows {start}..{end} of table {number} version {version}"));
         let view = over.then(|| *rng.pick(&views));
         self.save(index, seen, view, &[(number, version)]).await
     }
@@ -512,7 +513,7 @@ impl World {
         seen.rows = rows;
         seen.index.extend(other.index.into_iter().skip(2));
         seen.groups.extend(other.groups);
-        self.told.push(format!("a merge of table {left} version {} with table {right} version {}", versions[0], versions[1]));
+        self.log.push(format!("a merge of table {left} version {} with table {right} version {}", versions[0], versions[1]));
         self.save(index, seen, None, &[(left, versions[0]), (right, versions[1])]).await
     }
 
@@ -542,7 +543,7 @@ impl World {
         if saved.table.version() <= self.subjects[view].newest() {
             return Err(format!("view {view} became version {} once more", saved.table.version()));
         }
-        self.told.push(format!("  became table {view} version {}", saved.table.version()));
+        self.log.push(format!("  became table {view} version {}", saved.table.version()));
         let version = Version { state, tags, change: None, by_gc: false, given_up: false, uses };
         self.subjects[view].versions.insert(saved.table.version(), version);
         Ok(())
@@ -555,10 +556,10 @@ impl World {
     }
 
     async fn collect_in(&mut self, number: usize, keep: usize) -> Checked {
-        self.told.push(format!("gc of table {number}, keep {keep}"));
+        self.log.push(format!("gc of table {number}, keep {keep}"));
         self.tally.collections += 1;
         // With an age of 0, a garbage collection may delete the objects of commits in progress, so those writers are dropped.
-        self.held.retain(|held| held.subject != number || held.begun.is_none());
+        self.open_tables.retain(|open| open.subject != number || open.begun.is_none());
         let subject = &self.subjects[number];
         let settings = GcSettings { keep_versions: keep, age: std::time::Duration::ZERO };
         let collected = Storage::of(&subject.store).collect_garbage(settings, now_ms() + 1_000).await;
@@ -632,7 +633,7 @@ impl World {
 
     /// Ends a history: all remaining bytes are sound, and garbage collection leaves only objects that an existing version names.
     pub(crate) async fn finish(&mut self) -> Checked {
-        self.held.clear();
+        self.open_tables.clear();
         // Users are collected before owners, so that pins are deleted together with the versions that need them.
         for _ in 0..2 {
             for number in (0..self.subjects.len()).rev() {
@@ -720,7 +721,7 @@ fn window_of(state: &State, row: u64) -> Vec<Option<u64>> {
     near.collect()
 }
 
-fn told(change: &Change) -> String {
+fn change_text(change: &Change) -> String {
     match change {
         Change::Append { rows, goes_on } => {
             format!("append {} rows{}", rows.len(), if *goes_on { " to the last log" } else { "" })

@@ -43,7 +43,7 @@ fn the_pages_work_with_mouse_and_keyboard() {
 }
 
 /// Returns a text for each value, equal for equal values, as JSON.
-fn said<T: Copy + ToString>(values: &[Option<T>]) -> serde_json::Value {
+fn json_of<T: Copy + ToString>(values: &[Option<T>]) -> serde_json::Value {
     values.iter().map(|value| value.map(|value| value.to_string())).collect()
 }
 
@@ -75,8 +75,8 @@ fn values_at_the_edges_of_their_types_are_chosen_by_clicks() {
         partition.write(&RecordBatch::try_from_iter_with_nullable(columns).unwrap()).await.unwrap();
         let table = writer.commit([partition.finish().await.unwrap()]).await.unwrap();
         let given = serde_json::json!({
-            "id": said(&[0, 1, 2, 3, 4, 5, 6, 7].map(Some)), "big": said(&big), "whole": said(&whole), "float": said(&float),
-            "half": said(&half), "text": said(&text), "flag": said(&flag),
+            "id": json_of(&[0, 1, 2, 3, 4, 5, 6, 7].map(Some)), "big": json_of(&big), "whole": json_of(&whole), "float": json_of(&float),
+            "half": json_of(&half), "text": json_of(&text), "flag": json_of(&flag),
         });
         let server = Server::start(vec![Source::of_table(table)], Options::default()).await.unwrap();
         let arguments = [server.url(), given.to_string()];

@@ -89,7 +89,7 @@ pub(crate) fn ask(server: &Server, path: &str) -> Got {
 
 /// Flips a byte in the block of a row of a column group. `folder` is that of the table.
 pub(crate) async fn damage(table: &Table, folder: &Path, group: &str, row: u64) {
-    let group = table.schema().groups().iter().position(|held| held.name == group).unwrap();
+    let group = table.schema().groups().iter().position(|existing| existing.name == group).unwrap();
     let layout = table.storage().layout(group).await.unwrap();
     let block = layout.locate(row).unwrap().block;
     let range = layout.byte_range(block).unwrap();

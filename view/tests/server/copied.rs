@@ -67,8 +67,8 @@ fn copied_rust_compiles_and_gives_the_rows_that_the_page_shows() {
             ("flagged", flagged(&url).await, only, 2),
         ] {
             let (index, loader) = copied.unwrap();
-            let said: Value = ask(&server, &format!("/api/copies?table=0{choice}")).json();
-            let expected = without_space(&said["rust"].as_str().unwrap().replace(&format!("{url:?}"), "url"));
+            let answer: Value = ask(&server, &format!("/api/copies?table=0{choice}")).json();
+            let expected = without_space(&answer["rust"].as_str().unwrap().replace(&format!("{url:?}"), "url"));
             assert_eq!(text_of(name), expected);
             let shown = numbers(&ask(&server, &format!("/api/rows?table=0&start=0&count=1000{choice}")));
             assert_eq!((index.rows_of(&table).unwrap(), loader.len()), (shown.clone(), shown.len() as u64), "{name}");

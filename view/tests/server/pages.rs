@@ -37,8 +37,8 @@ fn the_picture_of_the_storage_has_every_block_once_at_any_scale() {
         let (table, server) = drives(folder.path()).await;
         for (start, end) in [(0, 180), (0, 60), (59, 61), (7, 8), (33, 179), (180, 180)] {
             for cells in [1, 2, 7, 60, 1000] {
-                let said = ask(&server, &format!("/api/layout?table=0&start={start}&end={end}&cells={cells}")).json();
-                let layout = &said["layout"];
+                let answer = ask(&server, &format!("/api/layout?table=0&start={start}&end={end}&cells={cells}")).json();
+                let layout = &answer["layout"];
                 assert_eq!((&layout["start"], &layout["end"], &layout["rows"]), (&json!(start), &json!(end), &json!(ROWS)));
                 assert_eq!(layout["level"], "blocks");
                 let inside: Vec<u64> = [60, 120].into_iter().filter(|row| start < *row && *row < end).collect();
@@ -67,13 +67,13 @@ fn the_blocks_of_a_read_light_up_with_its_requests() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (table, server) = drives(folder.path()).await;
-        let said = ask(&server, "/api/layout?table=0&cells=500&row=118&before=3&after=3&window=front.png").json();
+        let answer = ask(&server, "/api/layout?table=0&cells=500&row=118&before=3&after=3&window=front.png").json();
         let explain = table.row_loader().cache_bytes(0).explain_take(&[118]).await.unwrap();
         let window = table.row_loader().columns(["front.png"]).unwrap().cache_bytes(0).explain(118, -3..=3).await.unwrap();
-        assert_eq!(said["read"]["requests"], explain.requests + window.requests);
-        assert_eq!(said["read"]["bytes"], explain.bytes + window.bytes);
-        assert_eq!(said["read"]["places"].as_array().unwrap().len(), explain.ranges + window.ranges);
-        for (number, group) in said["layout"]["groups"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(answer["read"]["requests"], explain.requests + window.requests);
+        assert_eq!(answer["read"]["bytes"], explain.bytes + window.bytes);
+        assert_eq!(answer["read"]["places"].as_array().unwrap().len(), explain.ranges + window.ranges);
+        for (number, group) in answer["layout"]["groups"].as_array().unwrap().iter().enumerate() {
             // The window ends with its sequence.
             let rows = if group["name"] == "cameras" { 115..120 } else { 118..119 };
             let there = blocks(&table, number).await.into_iter().filter(|block| block.0 < rows.end && rows.start < block.1);
@@ -109,16 +109,16 @@ fn a_table_says_what_it_is_what_it_stands_on_and_who_uses_it() {
         let sources = vec![Source::of_table(table.clone()), Source::of_table(view), Source::of_index(index).unwrap()];
         let server = Server::start(sources, Options::default()).await.unwrap();
 
-        let said = ask(&server, "/api/about?table=0").json();
+        let answer = ask(&server, "/api/about?table=0").json();
         assert_eq!(
-            (&said["version"], &said["rows"], &said["sequences"], &said["view"]),
+            (&answer["version"], &answer["rows"], &answer["sequences"], &answer["view"]),
             (&json!(2), &json!(ROWS), &json!(3), &json!(false))
         );
-        assert_eq!((&said["properties"], &said["tags"]), (&json!([["place", "Zurich"]]), &json!([["good", 1]])));
-        assert_eq!((&said["sequence_by"], &said["order_by"]), (&json!(["log"]), &json!(["time"])));
-        assert_eq!(said["index"][3], json!({"name": "speed", "type": "f64", "properties": [["unit", "m/s"]]}));
-        assert_eq!(said["groups"][1]["columns"][0]["type"], "f32[?,4]");
-        assert!(said["groups"][1]["stored"].as_u64() > Some(1000) && said["lineage"]["operation"].is_string(), "{said}");
+        assert_eq!((&answer["properties"], &answer["tags"]), (&json!([["place", "Zurich"]]), &json!([["good", 1]])));
+        assert_eq!((&answer["sequence_by"], &answer["order_by"]), (&json!(["log"]), &json!(["time"])));
+        assert_eq!(answer["index"][3], json!({"name": "speed", "type": "f64", "properties": [["unit", "m/s"]]}));
+        assert_eq!(answer["groups"][1]["columns"][0]["type"], "f32[?,4]");
+        assert!(answer["groups"][1]["stored"].as_u64() > Some(1000) && answer["lineage"]["operation"].is_string(), "{answer}");
 
         let users = ask(&server, "/api/users?table=0").json();
         assert_eq!(users["count"], 1);
@@ -129,18 +129,18 @@ fn a_table_says_what_it_is_what_it_stands_on_and_who_uses_it() {
         assert_eq!((&versions["versions"][0]["version"], &versions["versions"][1]["tags"]), (&json!(2), &json!(["good"])));
         assert!(versions["versions"][1]["bytes_added"].as_u64() > versions["versions"][0]["bytes_added"].as_u64(), "{versions}");
 
-        let said = ask(&server, "/api/about?table=1").json();
+        let answer = ask(&server, "/api/about?table=1").json();
         assert_eq!(
-            (&said["view"], &said["sources"][0]["version"], &said["sources"][0]["rows"]),
+            (&answer["view"], &answer["sources"][0]["version"], &answer["sources"][0]["rows"]),
             (&json!(true), &json!(1), &json!(ROWS))
         );
         assert_eq!(ask(&server, "/api/users?table=1").json()["count"], 0);
         // A view is drawn by the tables that hold its rows; what a read of it takes lights up there.
         for table in [1, 2] {
-            let said = ask(&server, &format!("/api/layout?table={table}&cells=60&row=5")).json();
-            assert_eq!((&said["layout"]["rows"], said["holders"].as_array().unwrap().len()), (&json!(ROWS), 1));
+            let answer = ask(&server, &format!("/api/layout?table={table}&cells=60&row=5")).json();
+            assert_eq!((&answer["layout"]["rows"], answer["holders"].as_array().unwrap().len()), (&json!(ROWS), 1));
             let row = if table == 1 { 25 } else { 5 };
-            for group in said["layout"]["groups"].as_array().unwrap() {
+            for group in answer["layout"]["groups"].as_array().unwrap() {
                 let lit = group["lit"].as_array().unwrap();
                 let has = |range: &Value| range[0].as_u64() <= Some(row) && Some(row) < range[1].as_u64();
                 assert!((lit.len() == 1 || group["name"] == "model") && lit.iter().any(has), "{table}: {group}");
@@ -158,8 +158,8 @@ fn a_table_says_what_it_is_what_it_stands_on_and_who_uses_it() {
             ("users?table=0&x=1", 400, "\"x\""),
         ] {
             let got = ask(&server, &format!("/api/{query}"));
-            let said = got.json();
-            assert!(got.status == status && said["error"]["message"].as_str().unwrap().contains(says), "{query}: {said}");
+            let answer = got.json();
+            assert!(got.status == status && answer["error"]["message"].as_str().unwrap().contains(says), "{query}: {answer}");
         }
     });
 }

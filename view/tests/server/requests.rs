@@ -45,8 +45,8 @@ fn rows_are_those_that_were_written() {
     let folder = tempfile::tempdir().unwrap();
     block_on(async {
         let (_, server) = drives(folder.path()).await;
-        let said = ask(&server, "/api/tables").json();
-        let table = &said["tables"][0];
+        let answer = ask(&server, "/api/tables").json();
+        let table = &answer["tables"][0];
         assert_eq!((&table["name"], &table["rows"], &table["version"]), (&json!("drives"), &json!(ROWS), &json!(1)));
         assert_eq!(table["scene"], false, "a picture from above is of other kinds of tables");
         assert_eq!(table["index"][3], json!({"name": "speed", "type": "f64", "unit": "m/s"}));
@@ -92,8 +92,8 @@ fn selections_are_those_of_a_plain_model() {
         ];
         for server in [&server, &by_index] {
             for (query, expected) in &cases {
-                let said = ask(server, &format!("/api/select?table=0&{query}")).json();
-                assert_eq!((&said["rows"], &said["of"]), (&json!(expected.len()), &json!(ROWS)), "{query}: {said}");
+                let answer = ask(server, &format!("/api/select?table=0&{query}")).json();
+                assert_eq!((&answer["rows"], &answer["of"]), (&json!(expected.len()), &json!(ROWS)), "{query}: {answer}");
                 let got = ask(server, &format!("/api/rows?table=0&start=0&count=1000&{query}"));
                 assert_eq!(numbers(&got), expected.iter().map(|row| *row as u64).collect::<Vec<_>>(), "{query}");
             }
@@ -122,18 +122,18 @@ fn summaries_count_every_row_of_the_selection() {
             let text = ask(&server, &format!("/api/heads?table=0{query}")).text();
             serde_json::from_str(text.lines().last().unwrap()).unwrap()
         };
-        let said = last("");
-        assert_eq!((&said["done"], &said["of"]), (&json!(ROWS), &json!(ROWS)));
-        let columns = &said["columns"];
+        let answer = last("");
+        assert_eq!((&answer["done"], &answer["of"]), (&json!(ROWS), &json!(ROWS)));
+        let columns = &answer["columns"];
         assert_eq!(columns["log"]["values"], json!([["drive-0", FRAMES], ["drive-1", FRAMES], ["drive-2", FRAMES]]));
         assert_eq!(columns["speed"]["nulls"], (0..ROWS).filter(|row| speed(*row).is_none()).count());
         assert_eq!((&columns["frame"]["least"], &columns["frame"]["most"]), (&json!("0"), &json!("179")));
         let counted: u64 = columns["speed"]["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(counted + columns["speed"]["nulls"].as_u64().unwrap(), ROWS as u64);
-        let said = last(&format!("&sort=speed&where={}", encoded("weather = 'fog'")));
+        let answer = last(&format!("&sort=speed&where={}", encoded("weather = 'fog'")));
         let fog: Vec<usize> = (0..ROWS).filter(|row| weather(*row) == "fog").collect();
-        assert_eq!((&said["done"], &said["columns"]["frame"]["least"]), (&json!(fog.len()), &json!(fog[0].to_string())));
-        assert_eq!(said["columns"]["weather"]["values"], json!([["fog", fog.len()]]));
+        assert_eq!((&answer["done"], &answer["columns"]["frame"]["least"]), (&json!(fog.len()), &json!(fog[0].to_string())));
+        assert_eq!(answer["columns"]["weather"]["values"], json!([["fog", fog.len()]]));
         assert_eq!(last(&format!("&where={}", encoded("frame < 0")))["done"], 0);
     });
 }
@@ -189,9 +189,9 @@ fn silly_requests_get_a_clear_error() {
             ("nothing", 404, "no such request"),
         ] {
             let got = ask(&server, &format!("/api/{query}"));
-            let said = got.json();
-            assert_eq!(got.status, status, "{query}: {said}");
-            assert!(said["error"]["message"].as_str().unwrap().contains(says), "{query}: {said}");
+            let answer = got.json();
+            assert_eq!(got.status, status, "{query}: {answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains(says), "{query}: {answer}");
         }
     });
 }
@@ -221,10 +221,10 @@ fn merges_and_views_show_as_one() {
         let merged = index.merge(&heights, &Merge::on(["log"]).as_of("time", Pick::Nearest).left()).unwrap();
         let sources = vec![Source::of_table(view.clone()), Source::of_index(merged.clone()).unwrap()];
         let server = Server::start(sources, Options::default()).await.unwrap();
-        let said = ask(&server, "/api/tables").json();
-        assert_eq!(said["tables"].as_array().unwrap().len(), 2);
-        assert_eq!((&said["tables"][0]["view"], &said["tables"][0]["rows"]), (&json!(true), &json!(view.rows())));
-        assert_eq!((&said["tables"][1]["selection"], &said["tables"][1]["rows"]), (&json!(true), &json!(merged.len())));
+        let answer = ask(&server, "/api/tables").json();
+        assert_eq!(answer["tables"].as_array().unwrap().len(), 2);
+        assert_eq!((&answer["tables"][0]["view"], &answer["tables"][0]["rows"]), (&json!(true), &json!(view.rows())));
+        assert_eq!((&answer["tables"][1]["selection"], &answer["tables"][1]["rows"]), (&json!(true), &json!(merged.len())));
         let rainy: Vec<i64> = (0..ROWS as i64).filter(|row| weather(*row as usize) == "rain").collect();
         let got = ask(&server, "/api/rows?table=0&start=0&count=1000");
         assert_eq!(rows(&got).column_by_name("frame").unwrap().as_primitive::<types::Int64Type>().values(), rainy.as_slice());
@@ -234,7 +234,7 @@ fn merges_and_views_show_as_one() {
         assert!(got.column(0).as_string::<i64>().value(0).contains(&format!("\"row\": {}", rainy[2])));
         assert_eq!(rows(&ask(&server, "/api/rows?table=1&start=0&count=1000")).num_rows(), merged.len());
         let groups: Vec<&str> =
-            said["tables"][1]["groups"].as_array().unwrap().iter().map(|group| group["name"].as_str().unwrap()).collect();
+            answer["tables"][1]["groups"].as_array().unwrap().iter().map(|group| group["name"].as_str().unwrap()).collect();
         assert!(groups.contains(&"gps") && groups.contains(&"lidar"), "{groups:?}");
         // Of the second drive on, the other table has no rows.
         for (row, there) in [(7, true), (70, false)] {

@@ -58,16 +58,16 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         if !self.json {
-            return self.tell(out).await;
+            return self.run_steps(out).await;
         }
         let mut story = Vec::new();
-        let outcome = self.tell(&mut story).await?;
+        let outcome = self.run_steps(&mut story).await?;
         let lines: Vec<_> = String::from_utf8_lossy(&story).lines().map(str::to_owned).collect();
         write_json(out, &serde_json::json!({"folder": self.dir, "story": lines}))?;
         Ok(outcome)
     }
 
-    async fn tell(&self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    async fn run_steps(&self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let (_temporary, folder) = match &self.dir {
             Some(dir) => {
                 require_empty(dir)?;
@@ -81,19 +81,19 @@ impl Demo {
             }
         };
         let root = folder.join("drives");
-        self.tell_writing(out, &folder, &root).await?;
+        self.show_writing(out, &folder, &root).await?;
         // Opens the table again, as another process would.
         let table = Table::open(&root.display().to_string()).await?;
-        let loader = tell_filter(out, &table).await?;
-        let row = tell_window(out, &loader).await?;
-        self.tell_picture(out, &table, row, &folder).await?;
-        self.tell_again(out, &table, &folder).await?;
-        tell_damage(out, &table, &root, &loader).await?;
-        self.tell_next(out, &root, row)?;
+        let loader = show_filter(out, &table).await?;
+        let row = show_window(out, &loader).await?;
+        self.show_picture(out, &table, row, &folder).await?;
+        self.show_again(out, &table, &folder).await?;
+        show_damage(out, &table, &root, &loader).await?;
+        self.show_next(out, &root, row)?;
         Ok(Outcome::Done)
     }
 
-    async fn tell_writing(&self, out: &mut dyn Write, folder: &Path, root: &Path) -> Result<(), Failure> {
+    async fn show_writing(&self, out: &mut dyn Write, folder: &Path, root: &Path) -> Result<(), Failure> {
         writeln!(out, "Generated drives with a camera, a lidar and the agents around the car, in {}\n", folder.display())?;
         out.flush()?;
         let started = Instant::now();
@@ -128,7 +128,7 @@ impl Demo {
     }
 
     /// Prints where the window is stored, and draws a picture of it if the folder is kept.
-    async fn tell_picture(&self, out: &mut dyn Write, table: &Table, row: u64, folder: &Path) -> Result<(), Failure> {
+    async fn show_picture(&self, out: &mut dyn Write, table: &Table, row: u64, folder: &Path) -> Result<(), Failure> {
         let choice = Choice::of(&WINDOW, Offsets::try_from(-BEFORE..=0)?);
         let lit = Lit::of(table, &choice.loader(table)?, row, &choice).await?;
         let rows = 0..table.rows();
@@ -146,7 +146,7 @@ impl Demo {
     }
 
     /// Writes the same drives again without one frame, with the first table as reference: known blocks are not stored again.
-    async fn tell_again(&self, out: &mut dyn Write, table: &Table, folder: &Path) -> Result<(), Failure> {
+    async fn show_again(&self, out: &mut dyn Write, table: &Table, folder: &Path) -> Result<(), Failure> {
         let lost = u64::from(self.frames) * u64::from(self.scenes / 2) + u64::from(self.frames / 3);
         let started = Instant::now();
         let references = std::slice::from_ref(table);
@@ -172,7 +172,7 @@ impl Demo {
         Ok(())
     }
 
-    fn tell_next(&self, out: &mut dyn Write, root: &Path, row: u64) -> Result<(), Failure> {
+    fn show_next(&self, out: &mut dyn Write, root: &Path, row: u64) -> Result<(), Failure> {
         let program = program();
         let root = match &self.dir {
             Some(_) => root.display().to_string(),
@@ -212,7 +212,7 @@ fn program() -> String {
     if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Failure> {
+async fn show_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Failure> {
     let index = table.index().await?;
     let started = Instant::now();
     let mut busy = index.filter(col("agents_count").gt(lit(85)).and(col("frame_index").gt_eq(lit(BEFORE))))?;
@@ -232,7 +232,7 @@ async fn tell_filter(out: &mut dyn Write, table: &Table) -> Result<RowLoader, Fa
 }
 
 /// Reads the window of the first row and prints its cost. Returns the row number.
-async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Failure> {
+async fn show_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Failure> {
     let loader = loader.clone().columns(WINDOW)?;
     let Explain { ranges, requests, bytes, payload_bytes, .. } = loader.explain(0, -BEFORE..=0).await?;
     let started = Instant::now();
@@ -263,7 +263,7 @@ async fn tell_window(out: &mut dyn Write, loader: &RowLoader) -> Result<u64, Fai
     Ok(there.last().copied().unwrap_or_default())
 }
 
-async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &RowLoader) -> Result<(), Failure> {
+async fn show_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &RowLoader) -> Result<(), Failure> {
     let loader = loader.clone().columns(["lidar.points"])?;
     let row = loader.get_row(0).await?.as_rows().table_rows().first().copied().flatten().unwrap_or_default();
     let group = table.schema().groups().iter().position(|group| group.name == "lidar").unwrap_or_default();
@@ -286,11 +286,11 @@ async fn tell_damage(out: &mut dyn Write, table: &Table, root: &Path, loader: &R
             Error::internal(format!("verify found {} damaged places, then {}", found.damage.len(), sound.damage.len())).into()
         );
     }
-    let said = refused.to_string();
-    let said = said.strip_prefix(&format!("{} version {}: ", table.url(), table.version())).unwrap_or(&said);
+    let message = refused.to_string();
+    let message = message.strip_prefix(&format!("{} version {}: ", table.url(), table.version())).unwrap_or(&message);
     let short = format!("{}..", hash.get(..8).unwrap_or_default());
     writeln!(out, "\n5. After flipping byte {byte} of {}, reading row {row} fails:", name.replace(&hash, &short))?;
-    writeln!(out, "   {}", shortened(said.replace(&hash, &short), 120))?;
+    writeln!(out, "   {}", shortened(message.replace(&hash, &short), 120))?;
     writeln!(
         out,
         "   `tetrys verify` finds {}; after flipping it back, all {} are sound, checked in {}",
@@ -309,11 +309,11 @@ async fn timed_verify(table: &Table) -> Result<(Verification, Duration)> {
 /// Inverts the bits of one byte. A second call restores it.
 fn flip(path: &Path, byte: u64) -> Result<()> {
     let flip = |mut file: File| -> std::io::Result<()> {
-        let mut held = [0];
+        let mut content = [0];
         file.seek(SeekFrom::Start(byte))?;
-        file.read_exact(&mut held)?;
+        file.read_exact(&mut content)?;
         file.seek(SeekFrom::Start(byte))?;
-        file.write_all(&[!held[0]])
+        file.write_all(&[!content[0]])
     };
     let done = OpenOptions::new().read(true).write(true).open(path).and_then(flip);
     done.map_err(|error| Error::from(error).at(path.display()))

@@ -19,7 +19,7 @@ use tetrys::{
     },
 };
 
-use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
+use super::{Writing, json_of, say_warnings, sharing_text, stored_bytes, table_text};
 use crate::{
     commands::{named_once, write_json},
     failure::{Failure, Outcome, committed, say},
@@ -329,7 +329,7 @@ impl FrameCommand {
             return Ok(Outcome::Done);
         }
         let info = table.info().await?;
-        writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
+        writeln!(out, "{} in {}", table_text(&table), text::time(started.elapsed()))?;
         let names: Vec<&str> = table.schema().index().map(|column| column.name.as_str()).collect();
         let mut lines = vec![vec!["index".to_owned(), text::bytes(info.index_bytes), text::printable(&names.join(", "))]];
         lines.extend(info.column_groups.iter().map(|group| {
@@ -338,7 +338,7 @@ impl FrameCommand {
         }));
         write!(out, "{}", text::table(&["", ">", ""], &lines))?;
         writeln!(out, "stored  {}", text::bytes(stored_bytes(&table)))?;
-        if let Some(shared) = said_of_sharing(&table) {
+        if let Some(shared) = sharing_text(&table) {
             writeln!(out, "{shared}")?;
         }
         Ok(Outcome::Done)

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, time::Instant};
 use clap::Args;
 use tetrys_l5::{Dataset, ingest};
 
-use super::{Writing, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
+use super::{Writing, json_of, say_warnings, sharing_text, stored_bytes, table_text};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, committed, say},
@@ -61,10 +61,10 @@ impl L5 {
         }
         let stored = stored_bytes(&table);
         let given = dataset.group().stored_bytes()?;
-        writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
+        writeln!(out, "{} in {}", table_text(&table), text::time(started.elapsed()))?;
         writeln!(out, "input   {} ({} decoded)", text::bytes(given), text::bytes(dataset.decoded_bytes()))?;
         writeln!(out, "stored  {}, {} of the input", text::bytes(stored), text::ratio(stored, given))?;
-        if let Some(shared) = said_of_sharing(&table) {
+        if let Some(shared) = sharing_text(&table) {
             writeln!(out, "{shared}")?;
         }
         Ok(Outcome::Done)

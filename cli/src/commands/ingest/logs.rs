@@ -6,7 +6,7 @@ use clap::Args;
 use tetrys::{Error, ErrorKind, Table, extension::LocalFile};
 use tetrys_logs::{IngestSettings, LogReport, LogSource, OpenOptions, Recipe, ingest};
 
-use super::{Storing, json_of, said_of, say_warnings};
+use super::{Storing, json_of, say_warnings, table_text};
 use crate::{
     commands::{logs::time, write_json},
     failure::{Failure, Outcome, committed, say},
@@ -117,13 +117,13 @@ impl Logs {
             json["tables"] = ingested.tables.iter().map(json_of).collect();
             write_json(out, &json)?;
         } else if !self.quiet {
-            let said = match ingested.tables.len() as u64 {
-                0 => said_of(table),
+            let description = match ingested.tables.len() as u64 {
+                0 => table_text(table),
                 tables => {
                     format!("{}: {} of {}", table.url(), text::counted(table.rows(), "row"), text::counted(tables, "table"))
                 }
             };
-            writeln!(out, "{said} in {}", text::time(started.elapsed()))?;
+            writeln!(out, "{description} in {}", text::time(started.elapsed()))?;
             if !ingested.present.is_empty() {
                 writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
             }

@@ -199,7 +199,7 @@ impl Writing {
 }
 
 /// Describes a table: `file:///home/me/table: 248 rows, 1 sequence`.
-pub(crate) fn said_of(table: &Table) -> String {
+pub(crate) fn table_text(table: &Table) -> String {
     let sequences = text::counted(table.sequence_count(), "sequence");
     format!("{}: {}, {sequences}", table.url(), text::counted(table.rows(), "row"))
 }
@@ -240,7 +240,7 @@ fn sharing(table: &Table) -> Option<Sharing> {
 }
 
 /// Returns the lines that an ingest prints about shared blocks. `None` if there was no table to share with.
-fn said_of_sharing(table: &Table) -> Option<String> {
+fn sharing_text(table: &Table) -> Option<String> {
     let sharing = sharing(table)?;
     let worst = sharing.worst;
     let again = match sharing.stored_again {

@@ -5,7 +5,7 @@ use std::{io::Write, time::Instant};
 use clap::Args;
 use tetrys_petastorm::{Dataset, IngestSettings, ingest, warnings};
 
-use super::{Writing, frame::group, json_of, said_of, said_of_sharing, say_warnings, stored_bytes};
+use super::{Writing, frame::group, json_of, say_warnings, sharing_text, stored_bytes, table_text};
 use crate::{
     commands::write_json,
     failure::{Failure, Outcome, committed, say},
@@ -103,7 +103,7 @@ impl Petastorm {
         }
         let stored = stored_bytes(&table);
         let given = dataset.stored_bytes();
-        writeln!(out, "{} in {}", said_of(&table), text::time(started.elapsed()))?;
+        writeln!(out, "{} in {}", table_text(&table), text::time(started.elapsed()))?;
         writeln!(
             out,
             "input   {}\nstored  {}, {} of the input",
@@ -111,7 +111,7 @@ impl Petastorm {
             text::bytes(stored),
             text::ratio(stored, given)
         )?;
-        if let Some(shared) = said_of_sharing(&table) {
+        if let Some(shared) = sharing_text(&table) {
             writeln!(out, "{shared}")?;
         }
         Ok(Outcome::Done)

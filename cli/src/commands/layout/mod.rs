@@ -84,10 +84,10 @@ impl LayoutCommand {
         let maps = maps(&table, lit.as_ref(), &rows).await?;
         if let Some(file) = &self.png {
             draw(file, &table, &maps, &rows, lit.as_ref())?;
-            writeln!(out, "{}: {}", file.display(), said_of(&table, &rows))?;
+            writeln!(out, "{}: {}", file.display(), table_text(&table, &rows))?;
             writeln!(out, "{}", picture::LEGEND)?;
             if let Some(lit) = &lit {
-                writeln!(out, "bright: {}", lit.said())?;
+                writeln!(out, "bright: {}", lit.describe())?;
             }
         } else if self.json {
             write_json(out, &as_json(&table, &maps, lit.as_ref()))?;
@@ -122,7 +122,7 @@ impl Lit {
     }
 
     /// Describes the read: `row 120 takes 11 blocks of 2 groups: 2 ranges, 16.4 kB`.
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         let blocks: u64 = self.explain.groups.iter().map(|group| group.blocks as u64).sum();
         format!(
             "{} takes {} of {}: {}, {}",
@@ -153,8 +153,8 @@ pub(crate) async fn maps(table: &Table, lit: Option<&Lit>, rows: &Range<u64>) ->
 
 /// Writes the picture of the layout as PNG.
 pub(crate) fn draw(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Error> {
-    let said = lit.map(Lit::said);
-    draw_tinted(file, table, maps, rows, said.as_deref().map_or(Tint::Groups, Tint::Lit))
+    let description = lit.map(Lit::describe);
+    draw_tinted(file, table, maps, rows, description.as_deref().map_or(Tint::Groups, Tint::Lit))
 }
 
 /// Writes the picture of who owns the blocks of a version. `versions` are all versions of the table. Returns the owners.
@@ -188,11 +188,11 @@ fn require_picture(file: &Path) -> Result<(), Error> {
 
 fn draw_tinted(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>, tint: Tint<'_>) -> Result<(), Error> {
     let name = table.url().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let said = said_of(table, rows);
-    let said = said.split_once(": ").map_or("", |(_, said)| said);
+    let description = table_text(table, rows);
+    let description = description.split_once(": ").map_or("", |(_, description)| description);
     let title = match tint {
-        Tint::Owners(_) => format!("{name} version {}: {said}; colours: who owns the blocks", table.version()),
-        _ => format!("{name}: {said}"),
+        Tint::Owners(_) => format!("{name} version {}: {description}; colours: who owns the blocks", table.version()),
+        _ => format!("{name}: {description}"),
     };
     let canvas = picture::picture(&title, maps, rows, tint);
     let place = |error: Error| error.at(file.display());
@@ -201,7 +201,7 @@ fn draw_tinted(file: &Path, table: &Table, maps: &[GroupMap], rows: &Range<u64>,
     canvas.write(BufWriter::new(out)).map_err(|error| place(Error::unavailable(error.to_string())))
 }
 
-fn said_of(table: &Table, rows: &Range<u64>) -> String {
+fn table_text(table: &Table, rows: &Range<u64>) -> String {
     let shown = if rows.start == 0 && rows.end == table.rows() {
         String::new()
     } else {
@@ -212,11 +212,11 @@ fn said_of(table: &Table, rows: &Range<u64>) -> String {
 }
 
 fn print(out: &mut dyn Write, table: &Table, maps: &[GroupMap], rows: &Range<u64>, lit: Option<&Lit>) -> Result<(), Failure> {
-    writeln!(out, "{}\n", said_of(table, rows))?;
+    writeln!(out, "{}\n", table_text(table, rows))?;
     let headings = ["column group", "rows", ">chunks", ">blocks", ">bytes"];
     write!(out, "{}", text::table(&headings, &drawn(maps, rows, "")))?;
     match lit {
-        Some(lit) => writeln!(out, "\n█ {}", lit.said())?,
+        Some(lit) => writeln!(out, "\n█ {}", lit.describe())?,
         None => writeln!(out, "\n░▒ alternate chunks, | every group begins a chunk; ROW highlights the blocks that it takes")?,
     }
     Ok(())

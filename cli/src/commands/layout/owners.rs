@@ -89,7 +89,7 @@ impl Owners {
 
 impl Entry {
     /// Describes the owner: `in ../sensors: 120 blocks, 9.60 MB`.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("{}: {}, {}", self.name, text::counted(self.blocks, "block"), text::bytes(self.bytes))
     }
 }

@@ -53,14 +53,14 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
         let label = top + number * (LABEL + BAND + 8);
         let floor = label + LABEL + BAND;
         let (blocks, bytes) = (map.blocks.len() as u64, map.blocks.iter().map(|block| block.bytes).sum());
-        let said = format!(
+        let title_text = format!(
             "{}  {} in {}, {}",
             map.name,
             text::counted(blocks, "block"),
             text::counted(map.chunks, "chunk"),
             text::bytes(bytes)
         );
-        canvas.text(MARGIN, label, &cut(&said, most), INK);
+        canvas.text(MARGIN, label, &cut(&title_text, most), INK);
         canvas.fill(MARGIN, floor, inner, 1, FAINT);
         let a_row = |block: &Block| block.bytes as f64 / (block.rows.end - block.rows.start) as f64;
         let highest = map.blocks.iter().map(a_row).fold(1.0, f64::max);
@@ -92,11 +92,11 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
     let line = |number: usize| bottom + (2 + number) * (LETTER + 6);
     match tint {
         Tint::Groups => {}
-        Tint::Lit(said) => canvas.text(MARGIN, line(0), &cut(said, most), LIT),
+        Tint::Lit(title_text) => canvas.text(MARGIN, line(0), &cut(title_text, most), LIT),
         Tint::Owners(owners) => {
             for (number, entry) in owners.entries().iter().enumerate() {
                 canvas.fill(MARGIN, line(number), 2 * LETTER, LETTER, entry.colour);
-                canvas.text(MARGIN + 3 * LETTER, line(number), &cut(&entry.said(), most - 3), INK);
+                canvas.text(MARGIN + 3 * LETTER, line(number), &cut(&entry.describe(), most - 3), INK);
             }
         }
     }
@@ -138,7 +138,7 @@ mod tests {
         let map = GroupMap { name: "lidar".to_owned(), blocks: vec![block(0, 0), block(1, 2)], chunks: 1, names };
         let maps = [map];
         let owners = Owners::of(&maps, &["../first".to_owned(), "../second".to_owned()], &Default::default());
-        let names: Vec<String> = owners.entries().iter().map(|entry| entry.said()).collect();
+        let names: Vec<String> = owners.entries().iter().map(|entry| entry.describe()).collect();
         assert_eq!(names, ["this version alone: 1 block, 100 B", "in ../second: 1 block, 100 B"]);
         let pixels = pixels(&picture("t", &maps, &(0..2), Tint::Owners(&owners)));
         let at = |x: usize, y: usize| &pixels[3 * (y * WIDTH + x)..][..3];

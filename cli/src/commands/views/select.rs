@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use tetrys::recipe::{Recipe, Several, Source, Split};
+use tetrys::recipe::{KeySplit, Recipe, Several, Source};
 
 use super::{Memory, Target, make};
 use crate::{
@@ -91,7 +91,7 @@ impl Select {
             sample: self.sample,
             seed: self.seed,
             keep: Several(self.keep),
-            split: (!shares.is_empty()).then_some(Split { by: Several(self.split), salt: self.salt, shares }),
+            split: (!shares.is_empty()).then_some(KeySplit { by: Several(self.split), salt: self.salt, shares }),
             output: Some(self.target.output()),
             ..Recipe::default()
         };

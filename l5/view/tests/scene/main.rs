@@ -50,7 +50,7 @@ fn scene(server: &Server, number: usize, row: u64) -> Value {
 }
 
 /// Returns a number as an answer has it: none that JSON cannot say.
-fn said(number: f64) -> Value {
+fn json_of(number: f64) -> Value {
     json!(number)
 }
 
@@ -71,16 +71,16 @@ async fn compare(answer: &Value, table: &Table, frames: &FrameTable, row: u64) {
     let read = table.row_loader().columns(["agents.velocity"]).unwrap().get_row(row).await.unwrap();
     let velocities = read.tensor::<f32>("agents.velocity").unwrap();
     for (place, answer) in answer["agents"].as_array().unwrap().iter().enumerate() {
-        let floats = |values: &[f32]| values.iter().map(|value| said(f64::from(*value))).collect::<Value>();
+        let floats = |values: &[f32]| values.iter().map(|value| json_of(f64::from(*value))).collect::<Value>();
         assert_eq!(answer["track"], json!(agents.track_ids[place].to_string()));
-        assert_eq!(answer["x"], said(agents.centroids[place][0]));
-        assert_eq!(answer["y"], said(agents.centroids[place][1]));
-        assert_eq!(answer["yaw"], said(f64::from(agents.yaws[place])));
+        assert_eq!(answer["x"], json_of(agents.centroids[place][0]));
+        assert_eq!(answer["y"], json_of(agents.centroids[place][1]));
+        assert_eq!(answer["yaw"], json_of(f64::from(agents.yaws[place])));
         assert_eq!(answer["extent"], floats(&agents.extents[place]));
         assert_eq!(answer["velocity"], floats(&velocities.values()[2 * place..2 * place + 2]));
         let labels = agents.label_probabilities[place];
         let most = labels.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        assert_eq!(answer["probability"], said(f64::from(most)));
+        assert_eq!(answer["probability"], json_of(f64::from(most)));
         let name = [(3, "car"), (12, "cyclist"), (14, "pedestrian"), (1, "unknown")]
             .into_iter()
             .find(|(label, _)| labels[*label] == most);
@@ -93,7 +93,7 @@ async fn compare(answer: &Value, table: &Table, frames: &FrameTable, row: u64) {
     for (place, answer) in answer["lights"].as_array().unwrap().iter().enumerate() {
         assert_eq!((&answer["face"], &answer["light"]), (&json!(faces.face_ids[place]), &json!(faces.traffic_light_ids[place])));
         let status = faces.statuses[place];
-        assert_eq!(answer["probabilities"], status.iter().map(|value| said(f64::from(*value))).collect::<Value>());
+        assert_eq!(answer["probabilities"], status.iter().map(|value| json_of(f64::from(*value))).collect::<Value>());
         let state = match status {
             [active, inactive, unknown] if active >= inactive && active >= unknown => "active",
             [_, inactive, unknown] if inactive >= unknown => "inactive",
@@ -427,8 +427,8 @@ fn a_map_that_cannot_be_read_is_named() {
             }
             let server = served(vec![Source::of_table(writer.commit([]).await.unwrap())], None).await;
             let answer = scene(&server, 0, 2);
-            let said = answer["failures"]["map"].as_str().unwrap();
-            assert!(said.contains(&format!("attachment {name}: expected at most {most} bytes, found {}", most + 1)), "{said}");
+            let text = answer["failures"]["map"].as_str().unwrap();
+            assert!(text.contains(&format!("attachment {name}: expected at most {most} bytes, found {}", most + 1)), "{text}");
             assert!(!answer["agents"].as_array().unwrap().is_empty());
         }
     });

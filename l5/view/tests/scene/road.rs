@@ -22,11 +22,11 @@ fn varint(mut value: u64, into: &mut Vec<u8>) {
 }
 
 fn field(tag: u64, content: &[u8]) -> Vec<u8> {
-    let mut said = Vec::new();
-    varint(tag << 3 | 2, &mut said);
-    varint(content.len() as u64, &mut said);
-    said.extend_from_slice(content);
-    said
+    let mut bytes = Vec::new();
+    varint(tag << 3 | 2, &mut bytes);
+    varint(content.len() as u64, &mut bytes);
+    bytes.extend_from_slice(content);
+    bytes
 }
 
 fn joined(parts: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
@@ -36,14 +36,14 @@ fn joined(parts: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
 /// Writes points as differences to the point before, cm, into three fields from a tag on.
 fn chain(points: &[[f64; 2]], tag: u64) -> Vec<u8> {
     let along = |axis: usize| {
-        let (mut said, mut before) = (Vec::new(), 0);
+        let (mut bytes, mut before) = (Vec::new(), 0);
         for point in points {
             let here = point.get(axis).map_or(0, |metres| (metres * 100.0).round() as i64);
             let delta = here - before;
             before = here;
-            varint(((delta << 1) ^ (delta >> 63)) as u64, &mut said);
+            varint(((delta << 1) ^ (delta >> 63)) as u64, &mut bytes);
         }
-        field(tag + axis as u64, &said)
+        field(tag + axis as u64, &bytes)
     };
     joined([along(0), along(1), along(2)])
 }

@@ -25,7 +25,7 @@ impl Table {
         let change = Change::of(actor, 0);
         let mut ours = newest.child(newest.version + 1, self.id(state, actor), change);
         ours.uses = 1 << 1;
-        say.add(|| format!("{} makes {} of its table, which uses version 1 of the owner", self.name(actor), ours.said()));
+        say.add(|| format!("{} makes {} of its table, which uses version 1 of the owner", self.name(actor), ours.describe()));
         state.actors[actor].next = if self.rules.pin_first { Next::Pin(ours) } else { Next::CheckOwner(ours) };
     }
 
@@ -36,7 +36,7 @@ impl Table {
 
     pub(super) fn pin(&self, state: &mut State, actor: usize, ours: Manifest, way: Way, say: &mut Say) {
         let pin = Pin { name: self.pin_name(&ours), version: ours.version, id: ours.id };
-        say.add(|| format!("{} puts pin {:#x} for {}", self.name(actor), pin.name, ours.said()));
+        say.add(|| format!("{} puts pin {:#x} for {}", self.name(actor), pin.name, ours.describe()));
         if way.acts() {
             put_pin(state, pin);
         }
@@ -67,7 +67,7 @@ impl Table {
     }
 
     pub(super) fn put_borrower(&self, state: &mut State, actor: usize, ours: Manifest, sends: u8, way: Way, say: &mut Say) {
-        say.add(|| format!("{} puts {} of its table", self.name(actor), ours.said()));
+        say.add(|| format!("{} puts {} of its table", self.name(actor), ours.describe()));
         if way.acts() {
             put_borrower(state, ours);
         }
@@ -83,7 +83,7 @@ impl Table {
         let fate = match outcomes::fate(&self.view(&newest), ours.version.into(), ours.id) {
             Fate::AskChain if newest.chain[ours.version as usize] == ours.id => Fate::Committed,
             Fate::AskChain => Fate::Void,
-            told => told,
+            other => other,
         };
         let now = &mut state.actors[actor];
         match fate {

@@ -153,7 +153,7 @@ impl Manifest {
     }
 
     /// Returns the name of the version in counterexamples.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("version {} (attempt {:#x})", self.version, self.id)
     }
 }

@@ -14,7 +14,7 @@ use tetrys_model::outcomes::{self, Fate};
 use self::borrowing::{put_borrower, put_pin};
 pub(crate) use self::manifest::{Change, Manifest, OBJECTS, VERSIONS, View};
 use crate::{
-    checking::Told,
+    checking::Narrated,
     environment::full,
     requests::{Say, Way},
 };
@@ -646,14 +646,14 @@ impl Table {
     }
 }
 
-impl Told for Table {
+impl Narrated for Table {
     fn step(&self, before: &State, action: &Action, say: &mut Say) -> Option<State> {
         let mut state = before.clone();
         match *action {
             Action::Step(actor, way) => {
                 state.faults -= way.cost();
                 self.act(&mut state, actor, way, say);
-                say.add(|| way.said().to_owned());
+                say.add(|| way.describe().to_owned());
             }
             Action::Idle(actor) => self.list(&mut state, actor, true, say),
             Action::Crash(actor) => {
@@ -717,7 +717,7 @@ impl Table {
                 let free = state.manifests[manifest.version as usize].is_none();
                 say.add(|| {
                     let answer = if free { "lands" } else { "lands, and finds the name taken" };
-                    format!("a late put of {} {answer}", manifest.said())
+                    format!("a late put of {} {answer}", manifest.describe())
                 });
                 state.manifests[manifest.version as usize].get_or_insert(manifest);
             }
@@ -755,7 +755,7 @@ impl Table {
                 state.pins.retain(|pin| pin.name != name);
             }
             Late::PutBorrower(manifest) => {
-                say.add(|| format!("a late put of {} of the borrower lands", manifest.said()));
+                say.add(|| format!("a late put of {} of the borrower lands", manifest.describe()));
                 put_borrower(state, manifest);
             }
         }
@@ -784,7 +784,7 @@ impl Table {
             Next::SettleBorrower(ours, sends) => self.settle_borrower(state, actor, ours, sends, say),
             Next::Unpin(ours, again) => self.unpin(state, actor, ours, again, way, say),
             Next::Dead(Some(claim)) => {
-                say.add(|| format!("somebody resolves what became of {}", claim.ours.said()));
+                say.add(|| format!("somebody resolves what became of {}", claim.ours.describe()));
                 state.actors[actor].next = Next::Settle(Claim { resolves: true, ..claim }, None);
             }
             Next::Dead(None) | Next::Ended => {}

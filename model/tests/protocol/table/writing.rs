@@ -212,7 +212,7 @@ impl Table {
 
     pub(super) fn claim(&self, state: &mut State, actor: usize, ours: Manifest, say: &mut Say) {
         assert!((ours.version as usize) < VERSIONS, "more versions than the model has");
-        say.add(|| format!("; it makes {}", ours.said()));
+        say.add(|| format!("; it makes {}", ours.describe()));
         state.actors[actor].next = Next::Put(Claim { ours, sends: 0, fills: 0, resolves: false });
     }
 
@@ -222,7 +222,7 @@ impl Table {
     }
 
     pub(super) fn put(&self, state: &mut State, actor: usize, claim: Claim, way: Way, say: &mut Say) {
-        say.add(|| format!("{} puts {}", self.name(actor), claim.ours.said()));
+        say.add(|| format!("{} puts {}", self.name(actor), claim.ours.describe()));
         let created = put_new(state, claim.ours, way);
         if created == Some(false) {
             say.add(|| ": the name is taken".to_owned());
@@ -267,7 +267,7 @@ impl Table {
                 Fate::AskChain => Fate::Void,
                 // A manifest of another table has the number.
                 Fate::Open if holder.is_some_and(|holder| holder != ours.id) => Fate::Void,
-                told => told,
+                other => other,
             },
             None if ours.parent.0 > 0 => Fate::Void,
             None => Fate::Open,

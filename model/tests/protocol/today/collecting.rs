@@ -1,7 +1,7 @@
 //! Garbage collection under today's rules: `survey` of `src/table/upkeep/gc/plan.rs`, and `Survey::carry_out` and
 //! `collect_abandoned` of `src/table/upkeep/gc.rs`.
 
-use super::{Manifest, Next, OBJECTS, Plan, State, Today, VERSIONS};
+use super::{GarbagePlan, Manifest, Next, OBJECTS, State, Today, VERSIONS};
 use crate::requests::{Say, bits};
 
 impl Today {
@@ -24,16 +24,16 @@ impl Today {
             .filter(|(_, kept)| !**kept)
             .map(|((version, successor), _)| (*version, successor.written))
             .collect();
-        let mut plan = Plan::default();
-        let held = loop {
+        let mut plan = GarbagePlan::default();
+        let needed_names = loop {
             let goes = !unneeded | marks | is_marked;
             let stays = |(version, successor): &&(Manifest, u8)| !state.is_old(*successor) || version.names & !goes != 0;
-            let held = expired.iter().filter(stays).fold(0, |all, (version, _)| all | version.names);
-            let left = marks & !held;
+            let needed_names = expired.iter().filter(stays).fold(0, |all, (version, _)| all | version.names);
+            let left = marks & !needed_names;
             if left == marks {
                 let gone = expired.iter().filter(|version| !stays(version));
                 plan.manifests = gone.fold(0, |all, (version, _)| all | 1 << version.version);
-                break held;
+                break needed_names;
             }
             marks = left;
         };
@@ -41,7 +41,7 @@ impl Today {
         for object in bits(unneeded) {
             let bit = 1 << object;
             match () {
-                () if is_marked & bit != 0 => plan.objects |= bit & !held,
+                () if is_marked & bit != 0 => plan.objects |= bit & !needed_names,
                 () if marks & bit != 0 => (plan.objects, deleting) = (plan.objects | bit, deleting | bit),
                 () if condemned_since[object].is_some() || state.is_old(state.objects[object] - 1) => condemned |= bit,
                 () => {}
@@ -57,13 +57,13 @@ impl Today {
         let id = (actor as u8 + 1) * 32 + state.actors[actor].attempt;
         let lists = Manifest { version: newest.version + 1, id, by_gc: true, condemned, deleting, ..newest };
         state.actors[actor].next = match (condemned, deleting) == (newest.condemned, newest.deleting) {
-            true => Next::Delete(Plan { looked: state.minutes, ..plan }),
+            true => Next::Delete(GarbagePlan { looked: state.minutes, ..plan }),
             false => Next::Publish(lists, plan),
         };
     }
 
     /// `Survey::publish`: a commit that does not rebase.
-    pub(super) fn publish(&self, state: &mut State, actor: usize, ours: Manifest, plan: Plan, say: &mut Say) {
+    pub(super) fn publish(&self, state: &mut State, actor: usize, ours: Manifest, plan: GarbagePlan, say: &mut Say) {
         let name = self.name(actor);
         state.actors[actor].attempt += 1;
         if state.highest() >= ours.version {
@@ -73,14 +73,14 @@ impl Today {
         }
         say.add(|| format!("{name} publishes version {}", ours.version));
         state.manifests[ours.version as usize] = Some(Manifest { written: state.ages, ..ours });
-        state.actors[actor].next = Next::Delete(Plan { looked: state.minutes, ..plan });
+        state.actors[actor].next = Next::Delete(GarbagePlan { looked: state.minutes, ..plan });
     }
 
     /// `Survey::carry_out` after the publication: one manifest, then one object, then the files of one session. Before and after the
     /// manifests it lists the pins again: `Survey::spare_wanted`.
-    pub(super) fn delete(&self, state: &mut State, actor: usize, mut plan: Plan, say: &mut Say) {
+    pub(super) fn delete(&self, state: &mut State, actor: usize, mut plan: GarbagePlan, say: &mut Say) {
         let name = self.name(actor);
-        let spared = |plan: &Plan| plan.objects & !(if state.pinned { 1 } else { 0 });
+        let spared = |plan: &GarbagePlan| plan.objects & !(if state.pinned { 1 } else { 0 });
         if plan.manifests & 0b10 != 0 && !plan.listed {
             say.add(|| format!("{name} lists the pins again: {}", if state.pinned { "version 1 is pinned" } else { "none" }));
             (plan.listed, plan.objects) = (true, spared(&plan));
@@ -135,18 +135,18 @@ impl Today {
         let waits = state.objects.iter().any(young) || state.sessions.iter().any(young);
         say.add(|| format!("{name} finds no table{}", if waits { ", and something that is young" } else { "; all is old" }));
         let sessions = (0..4).filter(|session| state.sessions[*session] > 0).fold(0, |all, session| all | 1 << session);
-        let plan = Plan { objects: state.is_there(), sessions, looked: state.minutes, ..Plan::default() };
+        let plan = GarbagePlan { objects: state.is_there(), sessions, looked: state.minutes, ..GarbagePlan::default() };
         state.actors[actor].next = if waits { Next::Ended } else { Next::Again(plan) };
     }
 
     /// `collect_abandoned`: deletes the files of sessions, and looks again before it deletes objects.
-    pub(super) fn abandoned_again(&self, state: &mut State, actor: usize, plan: Plan, say: &mut Say) {
+    pub(super) fn abandoned_again(&self, state: &mut State, actor: usize, plan: GarbagePlan, say: &mut Say) {
         let name = self.name(actor);
         bits(plan.sessions).for_each(|session| state.sessions[session] = 0);
         let young = |written: &u8| *written > 0 && !state.is_old(written - 1);
         let nobody = state.highest() == 0 && !state.objects.iter().any(young) && !state.sessions.iter().any(young);
         say.add(|| format!("{name} deletes old sessions, and looks again: {}", if nobody { "all is old" } else { "it stops" }));
-        state.actors[actor].next = if nobody { Next::Delete(Plan { sessions: 0, ..plan }) } else { Next::Ended };
+        state.actors[actor].next = if nobody { Next::Delete(GarbagePlan { sessions: 0, ..plan }) } else { Next::Ended };
     }
 }
 
@@ -175,8 +175,8 @@ fn list(mask: u16) -> String {
     bits(mask).map(|bit| bit.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn words(plan: &Plan) -> String {
-    let Plan { manifests, objects, sessions, .. } = plan;
+fn words(plan: &GarbagePlan) -> String {
+    let GarbagePlan { manifests, objects, sessions, .. } = plan;
     format!("manifests [{}], objects [{}], sessions [{}]", list(*manifests), list(*objects), list(*sessions))
 }
 

@@ -9,7 +9,7 @@ mod collecting;
 use stateright::{Model, Property};
 
 use crate::{
-    checking::Told,
+    checking::Narrated,
     requests::{Say, Way, bits},
     table::{Change, Kind, Role},
 };
@@ -71,11 +71,11 @@ pub(crate) enum Next {
     /// A collector reads everything and makes a plan: `plan::survey`.
     Survey,
     /// It publishes the lists: `Survey::publish`.
-    Publish(Manifest, Plan),
+    Publish(Manifest, GarbagePlan),
     /// It deletes: `Survey::carry_out`.
-    Delete(Plan),
+    Delete(GarbagePlan),
     /// It looks again, after the receipts, whether nobody creates the table: `collect_abandoned`.
-    Again(Plan),
+    Again(GarbagePlan),
     /// A borrower that has put its pin (`Owners::pin`) looks whether the owner keeps what it uses: `Owners::marked`.
     CheckOwner,
     /// It claims its version.
@@ -87,7 +87,7 @@ pub(crate) enum Next {
 
 /// The manifests, objects and sessions that a collector deletes, as bit masks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Plan {
+pub(crate) struct GarbagePlan {
     manifests: u16,
     objects: u16,
     sessions: u16,
@@ -339,14 +339,14 @@ fn first(table: u8) -> Manifest {
     }
 }
 
-impl Told for Today {
+impl Narrated for Today {
     fn step(&self, before: &State, action: &Action, say: &mut Say) -> Option<State> {
         let mut state = before.clone();
         match *action {
             Action::Step(actor, way) => {
                 state.faults -= way.cost();
                 self.act(&mut state, actor, way, say);
-                say.add(|| way.said().to_owned());
+                say.add(|| way.describe().to_owned());
             }
             Action::Crash(actor) => {
                 say.add(|| format!("the process of {} dies", self.name(actor)));
@@ -356,8 +356,8 @@ impl Told for Today {
             Action::Land(place) => {
                 let manifest = state.late.remove(place);
                 let name = &mut state.manifests[manifest.version as usize];
-                let said = if name.is_none() { "lands" } else { "lands, and finds the name taken" };
-                say.add(|| format!("a late put of version {} (attempt {:#x}) {said}", manifest.version, manifest.id));
+                let outcome = if name.is_none() { "lands" } else { "lands, and finds the name taken" };
+                say.add(|| format!("a late put of version {} (attempt {:#x}) {outcome}", manifest.version, manifest.id));
                 name.get_or_insert(manifest);
             }
             Action::Minute => {
@@ -538,8 +538,8 @@ impl Today {
         let newest = looked_at.max(if role.begins { 0 } else { now.since });
         // The base is not read again. A session is committed by a process that joined it, which opens the newest version:
         // `Joined::begin_commit`.
-        let held = now.base.filter(|base| base.version == newest && !role.begins);
-        let Some(theirs) = held.or(state.manifests[newest as usize]) else {
+        let known = now.base.filter(|base| base.version == newest && !role.begins);
+        let Some(theirs) = known.or(state.manifests[newest as usize]) else {
             say.add(|| format!("{name} finds version {newest} gone, and looks again"));
             state.actors[actor].next = Next::Look;
             return;

@@ -304,7 +304,7 @@ def _files_of(path: str) -> bytes:
     folders = [folder for name in ("scenes", "frames", "agents", "traffic_light_faces") if (folder := root / name).is_dir()]
     # Names of chunks are numbers. Other files may be temporary ones of a writer.
     files = [root] if root.is_file() else sorted(file for folder in folders for file in folder.iterdir() if file.name[0].isdigit())
-    return repr([(str(file), (said := file.stat()).st_size, said.st_mtime_ns) for file in files]).encode()
+    return repr([(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in files]).encode()
 
 
 def scene_of(frames: Records, agents: Any, tl_faces: Any = None) -> ChunkedDataset:
@@ -433,7 +433,7 @@ class _ChunkCache:
     def __init__(self, zarr: _tetrys.L5Zarr, most: int) -> None:
         self._zarr = zarr
         self._most = most
-        self._held: OrderedDict[tuple[str, int], Records] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, int], Records] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -453,17 +453,17 @@ class _ChunkCache:
     def _chunk(self, name: str, number: int, dtype: np.dtype[Any], chunk: int, length: int) -> Records:
         key = (name, number)
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
+            if key in self._cached:
+                self._cached.move_to_end(key)
+                return self._cached[key]
         start = number * chunk
         records = np.frombuffer(self._zarr.records(name, start, min(start + chunk, length)), dtype)
         with self._lock:
-            if key not in self._held:
-                self._held[key] = records
+            if key not in self._cached:
+                self._cached[key] = records
                 self._bytes += records.nbytes
-            while self._bytes > self._most and len(self._held) > 1:
-                self._bytes -= self._held.popitem(last=False)[1].nbytes
+            while self._bytes > self._most and len(self._cached) > 1:
+                self._bytes -= self._cached.popitem(last=False)[1].nbytes
         return records
 
 

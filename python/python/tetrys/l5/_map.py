@@ -291,8 +291,8 @@ class MapAPI:
         try:
             return self.ids_to_el[element_id]
         except (KeyError, TypeError):
-            said = short(repr(element_id)) if isinstance(element_id, str) else found(element_id)
-            raise NoElement(f"semantic map of {len(self)} elements: no element {said}") from None
+            shown = short(repr(element_id)) if isinstance(element_id, str) else found(element_id)
+            raise NoElement(f"semantic map of {len(self)} elements: no element {shown}") from None
 
     def __getitem__(self, item: int | str | bytes) -> MapElement:
         """Returns an element by its id or its number.

@@ -27,13 +27,13 @@ def convert_str_to_fixed_length_tensor(string: str, max_length: int = kMaxStrLen
         AssertionError (an `Invalid`): the text is longer, or has a NUL character.
         Unsupported: PyTorch is not installed.
     """
-    if (said := text("string", string)) and not said.isascii():
-        raise WrongValue(f"string: expected ASCII characters, found {short(repr(said))}")
+    if (given := text("string", string)) and not given.isascii():
+        raise WrongValue(f"string: expected ASCII characters, found {short(repr(given))}")
     length = whole("max_length", max_length, 0, 1 << 24)
-    if len(said) > length or "\0" in said:
-        raise NotMet(f"string: expected at most {length} characters and no NUL, found {short(repr(said))}")
+    if len(given) > length or "\0" in given:
+        raise NotMet(f"string: expected at most {length} characters and no NUL, found {short(repr(given))}")
     torch = imported("torch", "a tensor needs PyTorch: pip install torch")
-    return torch.from_numpy(np.frombuffer(said.encode().ljust(length, b"\0"), np.uint8).copy())
+    return torch.from_numpy(np.frombuffer(given.encode().ljust(length, b"\0"), np.uint8).copy())
 
 
 def move_to_device(data: Mapping[str, Any], device: Any) -> dict[str, Any]:

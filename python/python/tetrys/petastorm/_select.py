@@ -69,17 +69,17 @@ def _by_predicate(
 def _by_selector(source: Source, selector: object, positions: Positions, loader: RowLoader) -> npt.NDArray[np.bool_]:
     if not isinstance(selector, RowGroupSelectorBase):
         raise WrongValue(f"rowgroup_selector: expected a selector of tetrys.petastorm.selectors, found {found(selector)}")
-    told = source.tables[0].properties.get(INDEXES, {})
-    known = told if isinstance(told, dict) else {}
+    indexes = source.tables[0].properties.get(INDEXES, {})
+    known = indexes if isinstance(indexes, dict) else {}
 
     def rows_with(index: str, wanted: set[Any]) -> npt.NDArray[np.bool_]:
-        said = known.get(index, {})
-        field = str(said.get("columns", [index])[0])
+        entry = known.get(index, {})
+        field = str(entry.get("columns", [index])[0])
         if field not in source.fields:
             names = ", ".join(dict.fromkeys([*known, *source.fields]))
             raise WrongValue(f"no index `{index}`: an index of the data set or a field is expected, there are: {names}")
         stored = source.fields[field]
-        if said.get("class") == "FieldNotNullIndexer":
+        if entry.get("class") == "FieldNotNullIndexer":
             parts = [[value is not None for value in values] for _, (values,) in source.values([stored], positions, loader, with_none=True)]
         else:
             parts = [[_has(value, wanted) for value in values] for _, (values,) in source.values([stored], positions, loader)]

@@ -95,19 +95,19 @@ def stored_fields(tables: Sequence[Table]) -> tuple[str, dict[str, Stored]]:
     table = tables[0]
     types = dict(table.index_columns) | {name: kind for _, columns in table.groups for name, kind in columns}
     behind = with_sources(table)
-    told = next((one for one in behind if SCHEMA in one.properties), None)
-    if told is None:
+    source = next((one for one in behind if SCHEMA in one.properties), None)
+    if source is None:
         return "inferred_schema", _inferred(table, [name for name in types if name != ROW_GROUP], types)
-    said = told.properties[SCHEMA]
+    stored = source.properties[SCHEMA]
     try:
-        name, names = said["name"], [str(one) for one in said["fields"]]
+        name, names = stored["name"], [str(one) for one in stored["fields"]]
     except (TypeError, KeyError) as error:
-        raise Corrupt(f"{told.url}: the table property `{SCHEMA}` is {said!r}, expected a name and fields: ingest the data set again") from error
+        raise Corrupt(f"{source.url}: the table property `{SCHEMA}` is {stored!r}, expected a name and fields: ingest the data set again") from error
     fields: dict[str, Stored] = {}
     taken = {ROW_GROUP}
     for field in names:
         if field in types:
-            fields[field] = _declared(field, types, column_properties(behind, field), told.url)
+            fields[field] = _declared(field, types, column_properties(behind, field), source.url)
             taken.update(fields[field].columns)
     # Columns that were added later have no properties.
     return str(name), fields | _inferred(table, [one for one in types if one not in taken and one not in names], types)
@@ -152,10 +152,10 @@ def _declared(name: str, types: dict[str, str], properties: dict[str, Any], url:
     return _stored(UnischemaField(name, dtype, shape, codec, nullable), name, types, is_declared=True)
 
 
-def field_of(said: dict[str, Any]) -> UnischemaField:
+def field_of(stored: dict[str, Any]) -> UnischemaField:
     """Returns a field as `read_petastorm_metadata` describes it."""
-    shape = tuple(None if extent is None else int(extent) for extent in said["shape"])
-    return UnischemaField(str(said["name"]), _dtype(said["dtype"], ""), shape, _codec(said.get("codec")), bool(said["nullable"]))
+    shape = tuple(None if extent is None else int(extent) for extent in stored["shape"])
+    return UnischemaField(str(stored["name"]), _dtype(stored["dtype"], ""), shape, _codec(stored.get("codec")), bool(stored["nullable"]))
 
 
 def _dtype(name: str, column: str) -> Any:
@@ -177,19 +177,19 @@ def dtype_name(dtype: Any) -> str:
     return {"bool": "bool_", "str": "str_", "bytes": "bytes_"}.get(scalar, scalar)
 
 
-def _codec(said: dict[str, Any] | None) -> DataframeColumnCodec | None:
-    if said is None:
+def _codec(stored: dict[str, Any] | None) -> DataframeColumnCodec | None:
+    if stored is None:
         return None
-    package, _, name = str(said["class"]).rpartition(".")
+    package, _, name = str(stored["class"]).rpartition(".")
     if package != "petastorm.codecs":
-        return StoredCodec(str(said["class"]))
+        return StoredCodec(str(stored["class"]))
     if name == "ScalarCodec":
-        kind = said.get("spark_type")
+        kind = stored.get("spark_type")
         return ScalarCodec(None if kind is None else spark_type(str(kind["class"]).rpartition(".")[2], dict(kind.get("attrs", {}))))
     if name == "CompressedImageCodec":
-        return CompressedImageCodec(str(said["image_codec"]), int(said.get("quality", 80)))
+        return CompressedImageCodec(str(stored["image_codec"]), int(stored.get("quality", 80)))
     made = {"NdarrayCodec": NdarrayCodec, "CompressedNdarrayCodec": CompressedNdarrayCodec}.get(name)
-    return StoredCodec(str(said["class"])) if made is None else made()
+    return StoredCodec(str(stored["class"])) if made is None else made()
 
 
 def codec_property(codec: Any) -> dict[str, Any] | None:
@@ -201,13 +201,13 @@ def codec_property(codec: Any) -> dict[str, Any] | None:
         return {"class": codec.name}
     if not isinstance(codec, (ScalarCodec, NdarrayCodec, CompressedNdarrayCodec, CompressedImageCodec)):
         return {"class": f"{type(codec).__module__}.{name}"}
-    said: dict[str, Any] = {"class": f"petastorm.codecs.{name}"}
+    stored: dict[str, Any] = {"class": f"petastorm.codecs.{name}"}
     if isinstance(codec, CompressedImageCodec):
-        said |= {"image_codec": codec.image_codec, "quality": codec._quality}
+        stored |= {"image_codec": codec.image_codec, "quality": codec._quality}
     if isinstance(codec, ScalarCodec) and codec._spark_type is not None:
         attributes = {key: value for key, value in vars(codec._spark_type).items() if isinstance(value, (bool, int, str))}
-        said["spark_type"] = {"class": f"pyspark.sql.types.{type(codec._spark_type).__name__}", "attrs": attributes}
-    return said
+        stored["spark_type"] = {"class": f"pyspark.sql.types.{type(codec._spark_type).__name__}", "attrs": attributes}
+    return stored
 
 
 def _inferred(table: Table, names: Sequence[str], types: dict[str, str]) -> dict[str, Stored]:

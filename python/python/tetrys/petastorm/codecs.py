@@ -313,8 +313,8 @@ class _SparkType:
 
     def pyspark(self) -> Any:
         """Returns the type as an object of pyspark."""
-        kind, told = getattr(_spark_types(), type(self).__name__), vars(self)
-        return kind(told["precision"], told["scale"]) if "precision" in told else kind()
+        kind, attributes = getattr(_spark_types(), type(self).__name__), vars(self)
+        return kind(attributes["precision"], attributes["scale"]) if "precision" in attributes else kind()
 
 
 def spark_type(name: str, attributes: dict[str, Any]) -> Any:

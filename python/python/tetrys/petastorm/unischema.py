@@ -150,8 +150,8 @@ class Unischema:
         try:
             return row(*args, **values)
         except TypeError as error:
-            said = f"{len(args)} values" if args else short(", ".join(values))
-            raise WrongType(f"schema {self._name}: a row has the fields {', '.join(self._fields)}, found {said}") from error
+            given = f"{len(args)} values" if args else short(", ".join(values))
+            raise WrongType(f"schema {self._name}: a row has the fields {', '.join(self._fields)}, found {given}") from error
 
     def _get_namedtuple(self) -> Any:
         try:
@@ -202,10 +202,10 @@ class Unischema:
             item = kind.value_type if is_list else kind
             dtype = _arrow_dtype(item, arrow)
             if dtype is None:
-                said = f"column `{column.name}`: a field cannot have values of {kind}"
+                message = f"column `{column.name}`: a field cannot have values of {kind}"
                 if not omit_unsupported_fields and not (is_list and arrow.types.is_nested(item)):
-                    raise WrongValue(f"{said}: drop the column")
-                warnings.warn(f"{said}, and the column is left out", stacklevel=2)
+                    raise WrongValue(f"{message}: drop the column")
+                warnings.warn(f"{message}, and the column is left out", stacklevel=2)
                 continue
             shape = ((kind.list_size if is_fixed else None),) if is_list else ()
             fields.append(UnischemaField(column.name, dtype, shape, None, column.nullable))

@@ -202,8 +202,8 @@ def _of_objects(name: str, values: list[Any], kinds: Mapping[str, str]) -> pa.Ar
         return _of_values(name, values, kinds, f"column `{name}`")
     seen = {(value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__ for value in there}
     if len(seen) > 1 or not all(isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biuf" for value in there):
-        said = " and ".join(sorted(map(str, seen)))
-        raise Invalid(f"column `{name}`: Python objects ({said}): expected numbers, text, bytes, times, lists, dicts, or arrays of one type")
+        type_names = " and ".join(sorted(map(str, seen)))
+        raise Invalid(f"column `{name}`: Python objects ({type_names}): expected numbers, text, bytes, times, lists, dicts, or arrays of one type")
     if not there:
         return pa.nulls(len(values))
     rank = there[0].ndim
@@ -249,8 +249,8 @@ def _of_values(name: str, values: list[Any], kinds: Mapping[str, str], what: str
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        said = " and ".join(sorted({type(value).__name__ for value in there}))
-        raise Invalid(f"{what}: Python objects ({said}): expected values of one type") from error
+        type_names = " and ".join(sorted({type(value).__name__ for value in there}))
+        raise Invalid(f"{what}: Python objects ({type_names}): expected values of one type") from error
 
 
 def _tensors(flat: pa.Array, shapes: npt.NDArray[np.int32], nulls: pa.Array | None) -> pa.Array:
@@ -317,18 +317,18 @@ def sorted_batches(blocks: Iterable[pa.Table], by: Sequence[str], batch_bytes: i
         for part in parts:
             yield from (part.slice(start, end - start) for start, end in _cuts(row_bytes(part), batch_bytes))
         return
-    held = list(parts)
-    for part in held:
+    received = list(parts)
+    for part in received:
         if missing := [name for name in by if name not in part.schema.names]:
             raise NoColumn(f"no column `{missing[0]}`: rows are sorted by {', '.join(by)}; the columns are {', '.join(part.schema.names)}")
-    if not held:
+    if not received:
         return
-    keys = pa.table({name: _joined(name, [part[name] for part in held]) for name in by})
+    keys = pa.table({name: _joined(name, [part[name] for part in received]) for name in by})
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in by]).to_numpy().astype(np.int64)
-    starts = np.cumsum([0, *(len(part) for part in held)])
-    sizes = np.concatenate([row_bytes(part) for part in held])[order]
+    starts = np.cumsum([0, *(len(part) for part in received)])
+    sizes = np.concatenate([row_bytes(part) for part in received])[order]
     for start, end in _cuts(sizes, batch_bytes):
-        yield _taken(held, starts, order[start:end])
+        yield _taken(received, starts, order[start:end])
 
 
 def _joined(name: str, arrays: Sequence[pa.Array]) -> pa.ChunkedArray:

@@ -115,8 +115,8 @@ def extract(
         plan = cluster.plan_write(url, schema=schema, index=index, mode=mode, labels=labels, **options)
     else:
         done = {receipt.partition: receipt for receipt in cluster.found(plan)}
-    with _told(progress, len(labels)) as tell:
-        _run(plan, done, partial(remote.remote, fn=shipped, index=texts("index", index)), tell)
+    with _reporting(progress, len(labels)) as report:
+        _run(plan, done, partial(remote.remote, fn=shipped, index=texts("index", index)), report)
     return cluster.commit(plan, done.values())
 
 
@@ -124,14 +124,14 @@ def _run(
     plan: cluster.WritePlan,
     done: dict[int, Receipt],
     start: Callable[[cluster.WriteTask], Any],
-    tell: Callable[[dict[int, Receipt]], object],
+    report: Callable[[dict[int, Receipt]], object],
 ) -> None:
     """Runs the tasks of the partitions without a receipt, and adds their receipts."""
     labels = plan.labels or []
     left = iter(cluster._missing(plan, done.values()))
     running: dict[Any, int] = {}
     try:
-        tell(done)
+        report(done)
         while True:
             running |= {start(plan.task(number)): number for number in itertools.islice(left, AHEAD - len(running))}
             if not running:
@@ -146,14 +146,14 @@ def _run(
                 if isinstance(cause, Error):
                     raise type(cause)(f"{cause}. {kept}") from error
                 raise Unavailable(f"source `{labels[number]}` (partition {number}): no worker finished it: {error}. {kept}") from error
-            tell(done)
+            report(done)
     finally:
         for task in running:
             ray.cancel(task)
 
 
 @contextlib.contextmanager
-def _told(progress: bool | Callable[[Progress], object], sources: int) -> Iterator[Callable[[dict[int, Receipt]], object]]:
+def _reporting(progress: bool | Callable[[Progress], object], sources: int) -> Iterator[Callable[[dict[int, Receipt]], object]]:
     """Gives a function that reports the receipts so far."""
     if not progress:
         yield lambda done: None
@@ -163,7 +163,7 @@ def _told(progress: bool | Callable[[Progress], object], sources: int) -> Iterat
         bars = imported("tqdm.auto", "a progress bar needs tqdm: pip install tqdm")
         bar = bars.tqdm(total=sources, desc="extract", unit="source")
 
-    def tell(done: dict[int, Receipt]) -> None:
+    def report(done: dict[int, Receipt]) -> None:
         receipts = done.values()
         shared = sum(receipt.shared_bytes for receipt in receipts)
         stored = sum(receipt.new_bytes for receipt in receipts) + shared
@@ -175,7 +175,7 @@ def _told(progress: bool | Callable[[Progress], object], sources: int) -> Iterat
         bar.update(state.done - bar.n)
 
     try:
-        yield tell
+        yield report
     finally:
         if bar is not None:
             bar.close()

@@ -231,8 +231,8 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
             first = next(batches, None)
             return None if first is None else cluster.write(task, itertools.chain([first], batches))
         except Error as error:
-            said = str(error) if str(task) in str(error) else f"{task}: {error}"
-            raise type(error)(f"{said}. Nothing was committed: correct the rows, and write again") from error
+            entry = str(error) if str(task) in str(error) else f"{task}: {error}"
+            raise type(error)(f"{entry}. Nothing was committed: correct the rows, and write again") from error
 
     def on_write_complete(self, write_result: Any) -> None:
         """Commits the receipts of the tasks, on the driver."""
@@ -271,7 +271,7 @@ def _types_of(ds: ray.data.Dataset, url: Url, mode: str, schema: Mapping[str, st
     parts = [part for name in block.column_names for part in _parts_of(name, block[name], given.get(name))]
     made = chosen(parts, given, {}, found.names)
     names = [part.name for part in parts]
-    return (Types(given, [said for said in made.properties if said[0] in given]) if is_given else made), names
+    return (Types(given, [entry for entry in made.properties if entry[0] in given]) if is_given else made), names
 
 
 def _typed_rows(ds: ray.data.Dataset, schema: Any, is_given: bool) -> pa.Table:

@@ -87,9 +87,9 @@ class TetrysDataSource(ds.DataSource):  # type: ignore[misc, unused-ignore]
         for one in schema.fields:
             if one.name not in kinds:
                 raise Invalid(f"{table.url}: no column `{one.name}`; the columns are {', '.join(kinds)}")
-            kind, said = kinds[one.name], one.dataType.simpleString()
-            if said != (expected := spark_type(kind).simpleString()):
-                raise Invalid(f"column `{one.name}`: the schema says {said}, expected {expected} for {kind}")
+            kind, type_name = kinds[one.name], one.dataType.simpleString()
+            if type_name != (expected := spark_type(kind).simpleString()):
+                raise Invalid(f"column `{one.name}`: the schema says {type_name}, expected {expected} for {kind}")
         return TetrysReader(table, schema, options)
 
     def writer(self, schema: StructType, overwrite: bool) -> ds.DataSourceWriter:

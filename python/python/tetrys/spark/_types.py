@@ -172,12 +172,12 @@ def _refuse(name: str, kind: st.DataType) -> None:
         for one in kind.fields:
             _refuse(f"{name}.{one.name}", one.dataType)
     elif type(kind) not in (*_INFERRED, st.DecimalType):
-        said = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
+        message = f"column `{name}`: no column type for Spark's {kind.simpleString()}"
         if isinstance(kind, (st.NullType, st.StructType)):
-            raise Invalid(f"{said}: declare it in `schema`, or leave the column out")
+            raise Invalid(f"{message}: declare it in `schema`, or leave the column out")
         if isinstance(kind, st.UserDefinedType):
-            raise Invalid(f"{said}: convert it to an array first, or declare it in `schema`")
-        raise Invalid(f"{said}: cast it to a float, an integer or text, or declare it in `schema`")
+            raise Invalid(f"{message}: convert it to an array first, or declare it in `schema`")
+        raise Invalid(f"{message}: cast it to a float, an integer or text, or declare it in `schema`")
 
 
 def arrow_schema(schema: st.StructType) -> pa.Schema:

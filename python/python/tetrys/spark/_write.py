@@ -262,7 +262,7 @@ def _key(plain: Any, schema: Any, kinds: Types, name: str) -> Any:
     names = schema.fieldNames()
     path = [name]
     if name not in names:
-        (within,) = [json.loads(said) for column, key, said in kinds.properties if (column, key) == (name, "nested")]
+        (within,) = [json.loads(value) for column, key, value in kinds.properties if (column, key) == (name, "nested")]
         path = [step[0] for step in within]
         path.append(name.removeprefix(".".join(path) + "."))
     key = plain[f"c{names.index(path[0])}"]

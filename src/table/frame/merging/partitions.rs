@@ -45,7 +45,7 @@ pub(super) struct Buckets {
     next: u64,
     end: u64,
     /// The bucket that is being read: its first row, the rows on the right, and the partner of each row on the left.
-    held: Option<(u64, DataFrame, Vec<i64>, Partners)>,
+    pending: Option<(u64, DataFrame, Vec<i64>, Partners)>,
 }
 
 /// Rows on the left, the frame of rows on the right with their row numbers, and the partner of each row on the left.
@@ -61,8 +61,8 @@ impl Buckets {
             return Ok(None);
         }
         let first = self.next / self.rows * self.rows;
-        let held = match self.held.take() {
-            Some(held) if held.0 == first => held,
+        let pending = match self.pending.take() {
+            Some(pending) if pending.0 == first => pending,
             _ => {
                 let file = self.files.pop_front().ok_or_else(|| Error::internal("fewer buckets than rows"))?;
                 let rows = usize::try_from(self.rows.min(self.end - first)).unwrap_or(usize::MAX);
@@ -73,10 +73,10 @@ impl Buckets {
         };
         let rows = self.next..self.end.min(first + self.rows).min(self.next + most);
         let here = (rows.start - first) as usize..(rows.end - first) as usize;
-        let partners = held.3.get(here).unwrap_or_default().to_vec();
-        let found = (rows.clone(), held.1.clone(), held.2.clone(), partners);
+        let partners = pending.3.get(here).unwrap_or_default().to_vec();
+        let found = (rows.clone(), pending.1.clone(), pending.2.clone(), partners);
         self.next = rows.end;
-        self.held = Some(held);
+        self.pending = Some(pending);
         Ok(Some(found))
     }
 }
@@ -144,13 +144,13 @@ pub(super) async fn partitioned(task: &Arc<Task>) -> Result<Buckets> {
         .await?;
     }
     let files = files.into_iter().map(Spill::finish).collect::<Result<VecDeque<_>>>()?;
-    Ok(Buckets { rows, like, files, lists, next: 0, end: task.left.rows(), held: None })
+    Ok(Buckets { rows, like, files, lists, next: 0, end: task.left.rows(), pending: None })
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for name in names {
-        if all.iter().all(|held| held != name) {
+        if all.iter().all(|existing| existing != name) {
             all.push(name.to_owned());
         }
     }
@@ -291,7 +291,7 @@ fn join(
     let right = listed(task, right, lists)?;
     let right_rows = numbers(&right, ROW)?;
     let number = |row: usize| right_rows.get(row).map_or(0, |row| row.cast_unsigned());
-    let (kept, mut parts, mut held) = (task.kept(&right)?, Vec::new(), 0);
+    let (kept, mut parts, mut bytes) = (task.kept(&right)?, Vec::new(), 0);
     let kept = with_numbers(&kept, ROW, right_rows.iter().copied())?;
     let most = memory / 4 / 64;
     let mut lefts = left.read()?.peekable();
@@ -302,9 +302,9 @@ fn join(
         stop.check()?;
         for part in lefts.by_ref() {
             let part = part?;
-            held += part.height() as u64;
+            bytes += part.height() as u64;
             parts.push(part);
-            if held >= most {
+            if bytes >= most {
                 break;
             }
         }
@@ -312,7 +312,7 @@ fn join(
             true => with_numbers(&task.left_frame, ROW, 0..0)?,
             false => one_below_another(&parts)?,
         };
-        (parts, held) = (Vec::new(), 0);
+        (parts, bytes) = (Vec::new(), 0);
         let found = task.merge.partners_among(&left, &right, task.unit, number)?;
         let left_rows = numbers(&left, ROW)?;
         let pairs: Vec<(i64, IdxSize)> =
@@ -343,13 +343,13 @@ fn right_side(task: &Task, right: Spilled, memory: u64, stop: &Stop) -> Result<D
     }
     let names: Vec<String> = distinct(task.merge.pairs().iter().map(|(_, right)| right.as_str()));
     let keep = if task.merge.takes_first() { UniqueKeepStrategy::First } else { UniqueKeepStrategy::Last };
-    let (mut parts, mut held, mut distinct_rows) = (Vec::new(), 0_u64, 0_u64);
+    let (mut parts, mut bytes, mut distinct_rows) = (Vec::new(), 0_u64, 0_u64);
     for part in right.read()? {
         stop.check()?;
         let part = part?;
-        held += part.height() as u64;
+        bytes += part.height() as u64;
         parts.push(part);
-        if !is_by_time && !is_list && held > limit.saturating_add(2 * distinct_rows) {
+        if !is_by_time && !is_list && bytes > limit.saturating_add(2 * distinct_rows) {
             let frame = one_below_another(&parts)?;
             let unique = frame.unique_stable(Some(&names), keep, None).map_err(internal)?;
             if unique.height() < frame.height() && task.merge.refuses_several() {
@@ -358,7 +358,7 @@ fn right_side(task: &Task, right: Spilled, memory: u64, stop: &Stop) -> Result<D
                 break;
             }
             distinct_rows = unique.height() as u64;
-            (parts, held) = (vec![unique], distinct_rows);
+            (parts, bytes) = (vec![unique], distinct_rows);
         }
     }
     match parts.is_empty() {

@@ -52,7 +52,7 @@ pub(super) struct Step {
 
 /// A plan, and the places of the keys that are equal within a run.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct MergePlan {
     pub(super) steps: Vec<Step>,
     pub(super) clustered: Vec<usize>,
 }
@@ -81,13 +81,13 @@ pub(super) async fn plan(
     merge: &Merge,
     most: u64,
     memory: u64,
-) -> Result<Option<Plan>> {
+) -> Result<Option<MergePlan>> {
     let Some(keys) = Keys::of(left, right, merge) else { return Ok(None) };
     let runs = right_runs(right, &keys, merge, memory).await.map_err(|error| at_source(sources, 1, error))?;
     let Some(runs) = runs else { return Ok(None) };
     let steps = left_steps((left, right), (&keys, merge), &runs, most, memory).await;
     let Some(steps) = steps.map_err(|error| at_source(sources, 0, error))? else { return Ok(None) };
-    Ok(Some(Plan { steps, clustered: keys.clustered }))
+    Ok(Some(MergePlan { steps, clustered: keys.clustered }))
 }
 
 impl Keys {
@@ -304,7 +304,7 @@ async fn left_steps(
 ) -> Result<Option<Vec<Step>>> {
     let (names, order) = keys.names(merge, |(left, _)| left);
     let mut scan = left.scan_index()?.columns(names.iter().copied().chain(order))?;
-    let (mut steps, mut cost, mut pieces_held) = (Vec::new(), Cost::default(), 0_u64);
+    let (mut steps, mut cost, mut piece_count) = (Vec::new(), Cost::default(), 0_u64);
     let most_groups = MOST_TIMES * (right.rows() / GROUP_ROWS + right.segment_count() as u64) + left.rows() / GROUP_ROWS;
     let most_objects = MOST_TIMES * right.segment_count() as u64;
     // The row of the next time may differ in another key, so that the partner of a merge by time may be far away.
@@ -331,8 +331,8 @@ async fn left_steps(
                 }
             }
             step.runs.push((first + piece.rows.start as u64..first + piece.rows.end as u64, number));
-            let held = bounds_of.entry(number).or_insert(bounds);
-            *held = held.zip(bounds).map(|((low, high), (lower, higher))| (low.min(lower), high.max(higher)));
+            let known = bounds_of.entry(number).or_insert(bounds);
+            *known = known.zip(bounds).map(|((low, high), (lower, higher))| (low.min(lower), high.max(higher)));
         }
         for (number, bounds) in bounds_of {
             for run in runs.of_key.get(number as usize).into_iter().flatten() {
@@ -349,12 +349,12 @@ async fn left_steps(
             }
         }
         step.right = disjoint(step.right);
-        pieces_held += (step.runs.len() + step.right.len()) as u64;
+        piece_count += (step.runs.len() + step.right.len()) as u64;
         if cost.add(right, &step) > most {
             return Ok(None);
         }
         steps.push(step);
-        if cost.groups > most_groups || cost.objects > most_objects || pieces_held.saturating_mul(RUN_BYTES / 8) > memory {
+        if cost.groups > most_groups || cost.objects > most_objects || piece_count.saturating_mul(RUN_BYTES / 8) > memory {
             return Ok(None);
         }
     }
@@ -367,7 +367,7 @@ fn disjoint(mut ranges: Vec<(Range<u64>, u32)>) -> Vec<(Range<u64>, u32)> {
     let mut joined: Vec<(Range<u64>, u32)> = Vec::with_capacity(ranges.len());
     for (rows, number) in ranges {
         match joined.last_mut() {
-            Some((held, of)) if *of == number && rows.start <= held.end => held.end = held.end.max(rows.end),
+            Some((last, of)) if *of == number && rows.start <= last.end => last.end = last.end.max(rows.end),
             _ => joined.push((rows, number)),
         }
     }
@@ -382,7 +382,7 @@ struct Cost {
     /// Index objects that are read.
     objects: u64,
     /// Row groups of the last step.
-    held: Vec<(usize, u64)>,
+    loaded: Vec<(usize, u64)>,
     /// Segments whose objects are in memory.
     segments: Vec<usize>,
 }
@@ -407,7 +407,7 @@ impl Cost {
             if self.segments.last() == Some(number) {
                 continue;
             }
-            match self.segments.iter().position(|held| held == number) {
+            match self.segments.iter().position(|existing| existing == number) {
                 Some(place) => drop(self.segments.remove(place)),
                 None => self.objects += 1,
             }
@@ -416,9 +416,9 @@ impl Cost {
                 self.segments.remove(0);
             }
         }
-        self.groups += touched.iter().filter(|group| !self.held.contains(group)).count() as u64;
-        self.held = touched;
-        (self.held.len() as u64).saturating_mul(GROUP_ROWS)
+        self.groups += touched.iter().filter(|group| !self.loaded.contains(group)).count() as u64;
+        self.loaded = touched;
+        (self.loaded.len() as u64).saturating_mul(GROUP_ROWS)
     }
 }
 

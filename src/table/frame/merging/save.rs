@@ -285,7 +285,7 @@ impl Task {
 fn with_runs<'a>(frame: &DataFrame, runs: Vec<Option<u32>>, names: impl Iterator<Item = &'a str>) -> Result<DataFrame> {
     let mut columns = vec![Column::new(RUN.into(), runs)];
     for name in names {
-        if columns.iter().all(|held| held.name() != name) {
+        if columns.iter().all(|existing| existing.name() != name) {
             columns.push(frame.column(name).map_err(internal)?.clone());
         }
     }

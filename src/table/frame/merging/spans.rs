@@ -27,7 +27,7 @@ pub(super) struct Spans {
     /// Maximum number of index objects in memory.
     most: usize,
     /// The row groups of the last read: segment, number and rows.
-    held: Vec<((usize, usize), DataFrame)>,
+    loaded: Vec<((usize, usize), DataFrame)>,
 }
 
 /// Ranges of rows of one segment, counted from its first row.
@@ -37,7 +37,7 @@ impl Spans {
     /// Creates a reader of all index columns of a table, which is no view. It holds up to `most` index objects.
     pub(super) fn new(table: &Table, most: usize) -> Self {
         let places = (0..table.manifest().schema.index().len()).collect();
-        Self { table: table.clone(), places, objects: Vec::new(), most, held: Vec::new() }
+        Self { table: table.clone(), places, objects: Vec::new(), most, loaded: Vec::new() }
     }
 
     /// Returns the rows of these ascending ranges, one after another, without locators.
@@ -50,16 +50,16 @@ impl Spans {
         for (segment, ranges) in self.within(ranges)? {
             let object = self.object(segment).await?;
             let (table, places) = (self.table.clone(), self.places.clone());
-            let held: Vec<_> = self.held.iter().chain(&used).filter(|((of, _), _)| *of == segment).cloned().collect();
+            let loaded: Vec<_> = self.loaded.iter().chain(&used).filter(|((of, _), _)| *of == segment).cloned().collect();
             let rows = ranges.iter().map(|range| range.end - range.start).sum();
             let work = usize::try_from(frame_bytes(&table.described(&places), rows, false)).unwrap_or(usize::MAX);
-            let decode = move |stop: &Stop| decoded(&table, &places, segment, (&object, &held), &ranges, stop);
+            let decode = move |stop: &Stop| decoded(&table, &places, segment, (&object, &loaded), &ranges, stop);
             let (mut found, mut groups) = offload_large(work, decode).await?;
             parts.append(&mut found);
             used.retain(|(key, _)| groups.iter().all(|(other, _)| key != other));
             used.append(&mut groups);
         }
-        self.held = used;
+        self.loaded = used;
         match parts.len() {
             0 => Filling::new(&self.table.described(&self.places), 0, false)?.finish(),
             1 => Ok(parts.remove(0)),
@@ -115,13 +115,13 @@ impl Spans {
 /// A row group, and its rows.
 type Group = ((usize, usize), DataFrame);
 
-/// Decodes ranges of rows of one segment. `held` has row groups that are decoded already. Returns the rows of each range, and the
+/// Decodes ranges of rows of one segment. `known` has row groups that are decoded already. Returns the rows of each range, and the
 /// row groups that they are in.
 fn decoded(
     table: &Table,
     places: &[usize],
     segment: usize,
-    (object, held): (&RowGroups, &[Group]),
+    (object, known): (&RowGroups, &[Group]),
     ranges: &[Range<u64>],
     stop: &Stop,
 ) -> Result<(Vec<DataFrame>, Vec<Group>)> {
@@ -137,8 +137,8 @@ fn decoded(
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let is_held = |number: &usize| held.iter().any(|((_, held), _)| held == number);
-    let missing: Vec<usize> = wanted.iter().copied().filter(|number| !is_held(number)).collect();
+    let is_loaded = |number: &usize| known.iter().any(|((_, known), _)| known == number);
+    let missing: Vec<usize> = wanted.iter().copied().filter(|number| !is_loaded(number)).collect();
     let rows_of = |number: &usize| group_rows.get(*number).copied().unwrap_or_default();
     let rows = missing.iter().map(rows_of).sum();
     let mut filling = Filling::new(&table.described(places), rows, false)?;
@@ -149,7 +149,7 @@ fn decoded(
     let filled = filling.finish()?;
     let (mut groups, mut start) = (Vec::with_capacity(wanted.len()), 0);
     for number in &wanted {
-        if let Some(group) = held.iter().find(|((_, held), _)| held == number) {
+        if let Some(group) = known.iter().find(|((_, known), _)| known == number) {
             groups.push(group.clone());
             continue;
         }
@@ -160,7 +160,7 @@ fn decoded(
     let mut parts = Vec::new();
     for range in ranges.iter().filter(|range| !range.is_empty()) {
         for number in group_of(range.start)..=group_of(range.end - 1) {
-            let found = groups.iter().find(|((_, held), _)| *held == number);
+            let found = groups.iter().find(|((_, known), _)| *known == number);
             let (_, frame) = found.ok_or_else(|| Error::internal("a row group that was not decoded"))?;
             let first = starts.get(number).copied().unwrap_or_default();
             let (from, to) = (range.start.max(first), range.end.min(first + frame.height() as u64));

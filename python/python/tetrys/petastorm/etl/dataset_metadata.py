@@ -60,10 +60,10 @@ def get_schema(dataset: Any, *, storage_options: Mapping[str, Any] | None = None
     try:
         return opened(dataset, storage_options=storage_options).schema
     except NoDataSet:
-        said = read_petastorm_metadata(table_url(dataset), storage_options=storage_options)["schema"]
-    if said is None:
+        stored = read_petastorm_metadata(table_url(dataset), storage_options=storage_options)["schema"]
+    if stored is None:
         raise PetastormMetadataError(f"{table_url(dataset)}: Parquet files without a schema of Petastorm: infer_or_load_unischema infers one")
-    return Unischema(str(said["name"]), [field_of(field) for field in said["fields"]])
+    return Unischema(str(stored["name"]), [field_of(field) for field in stored["fields"]])
 
 
 def get_schema_from_dataset_url(
@@ -312,7 +312,7 @@ class DatasetWriter:
 
 def properties_of(field: UnischemaField) -> dict[str, Any]:
     """Returns the column properties of a field."""
-    told = {
+    attributes = {
         "petastorm.dtype": dtype_name(field.numpy_dtype),
         "petastorm.shape": list(field.shape),
         "petastorm.nullable": bool(field.nullable),
@@ -320,8 +320,8 @@ def properties_of(field: UnischemaField) -> dict[str, Any]:
     }
     kind: Any = getattr(field.codec, "_spark_type", None)
     if field.numpy_dtype is Decimal and hasattr(kind, "precision"):
-        told |= {"precision": kind.precision, "scale": kind.scale, "arrow": "decimal128"}
-    return told
+        attributes |= {"precision": kind.precision, "scale": kind.scale, "arrow": "decimal128"}
+    return attributes
 
 
 @contextmanager

@@ -36,14 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(get_schema(url))
     if given.index or shows_all:
         print("*** Row group indexes from dataset metadata ***")
-        for name, said in _indexes(url).items():
+        for name, entry in _indexes(url).items():
             print(f"Index: {name}")
             if name in given.skip_index:
                 print("  (skipped)")
                 continue
-            for field in said.get("columns", ()):
+            for field in entry.get("columns", ()):
                 print(f"  -- field {field}")
-            for value, _, groups in said.get("values", ()):
+            for value, _, groups in entry.get("values", ()):
                 print(f"  -- {value}({len(groups)})")
                 if given.print_values:
                     print(groups)

@@ -212,8 +212,8 @@ def _column(column: Any, kind: Any, dtype: str | None) -> Any:
         return functions.when(column.isNotNull(), convert(column, dtype or "float64"))
     old, new = ("double", "float") if dtype == "float32" else ("float", "double")
     casts = {} if dtype is None else {old: new, f"array<{old}>": f"array<{new}>"}
-    said = kind.simpleString()
-    return column.cast(casts[said]) if said in casts else column
+    type_name = kind.simpleString()
+    return column.cast(casts[type_name]) if type_name in casts else column
 
 
 def _delete_folder(url: str) -> None:

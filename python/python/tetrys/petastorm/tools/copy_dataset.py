@@ -121,14 +121,14 @@ def _write(source: Source, fields: Sequence[Stored], rows: RowLoader, target: st
         unnamed = {SCHEMA: {"name": source.name, "fields": []}} if SCHEMA in before.properties else None
         made = before.overwrite(data, properties=unnamed, **layout)
     behind = with_sources(table)
-    told = {name: properties for name in columns if (properties := column_properties(behind, name))}
+    declared = {name: properties for name in columns if (properties := column_properties(behind, name))}
     named: dict[str, Any] = {}
     if any(SCHEMA in one.properties for one in behind):
         named = {SCHEMA: {"name": source.name, "fields": [stored.field.name for stored in fields]}}
     elif SCHEMA in made.properties:
         named = {SCHEMA: None}
-    if told or named:
-        made.edit(properties=named, column_properties=told)
+    if declared or named:
+        made.edit(properties=named, column_properties=declared)
 
 
 def _existing(url: str) -> Table | None:

@@ -7,17 +7,17 @@ use quick_cache::{Weighter, unsync::Cache};
 use crate::format::IndexTail;
 
 /// Maximum bytes of the tails that a table keeps in memory.
-const MAX_HELD: u64 = 128 << 20;
+const MAX_BYTES: u64 = 128 << 20;
 /// Bytes in memory for each stored byte of a tail.
 const UNFOLDED: u64 = 6;
 /// Expected number of tails; determines only the initial capacity of the cache.
 const USUAL: usize = 16;
 
 /// The tails of a table that were read, by the numbers of their segments.
-pub(super) struct Tails(Mutex<Held>);
+pub(super) struct Tails(Mutex<TailCache>);
 
 /// Tails with their bytes in memory. One shard, because a tail may take a large share of the memory.
-type Held = Cache<usize, (Arc<IndexTail>, u64), Weight>;
+type TailCache = Cache<usize, (Arc<IndexTail>, u64), Weight>;
 
 #[derive(Clone)]
 struct Weight;
@@ -30,27 +30,27 @@ impl Weighter<usize, (Arc<IndexTail>, u64)> for Weight {
 
 impl Default for Tails {
     fn default() -> Self {
-        Self(Mutex::new(Cache::with_weighter(USUAL, MAX_HELD, Weight)))
+        Self(Mutex::new(Cache::with_weighter(USUAL, MAX_BYTES, Weight)))
     }
 }
 
 impl Tails {
     /// Returns the tail of a segment, if it is there.
     pub(super) fn get(&self, segment: usize) -> Option<Arc<IndexTail>> {
-        self.held().get(&segment).map(|(tail, _)| Arc::clone(tail))
+        self.lock().get(&segment).map(|(tail, _)| Arc::clone(tail))
     }
 
     /// Keeps the tail of a segment, which has so many stored bytes.
     pub(super) fn keep(&self, segment: usize, tail: &Arc<IndexTail>, stored: u64) {
-        self.held().insert(segment, (Arc::clone(tail), stored.saturating_mul(UNFOLDED)));
+        self.lock().insert(segment, (Arc::clone(tail), stored.saturating_mul(UNFOLDED)));
     }
 
     /// Drops the tail of a segment.
     pub(super) fn forget(&self, segment: usize) {
-        self.held().remove(&segment);
+        self.lock().remove(&segment);
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, TailCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

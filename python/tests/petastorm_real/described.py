@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def told(value: Any) -> Any:
+def described(value: Any) -> Any:
     """Returns a value as JSON, with its type."""
     if value is None or isinstance(value, (bool, int, str)) and not isinstance(value, np.generic):
         return value

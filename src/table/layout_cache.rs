@@ -31,7 +31,7 @@ pub(super) struct Layouts {
 #[derive(Debug, Default)]
 struct Parts {
     /// By column group and segment.
-    held: BTreeMap<(usize, usize), Part>,
+    entries: BTreeMap<(usize, usize), Part>,
     /// Number of reads so far.
     reads: u64,
 }
@@ -62,7 +62,7 @@ impl Layouts {
         parts.reads += 1;
         let used = parts.reads;
         let part = |segment: &usize| {
-            let part = parts.held.entry((group, *segment)).or_insert_with(|| Part { layout: Arc::default(), used });
+            let part = parts.entries.entry((group, *segment)).or_insert_with(|| Part { layout: Arc::default(), used });
             part.used = used;
             Arc::clone(&part.layout)
         };
@@ -72,23 +72,23 @@ impl Layouts {
     /// Returns the bytes that the loaded parts take.
     pub(super) fn bytes_of_parts(&self) -> u64 {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.held.values().filter_map(|part| part.layout.get()).map(|(_, bytes)| bytes).sum()
+        parts.entries.values().filter_map(|part| part.layout.get()).map(|(_, bytes)| bytes).sum()
     }
 
     /// Drops parts that were not used for long, until the others take at most `most` bytes. Parts of the last read stay.
     pub(super) fn evict(&self, most: u64) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = |part: &Part| part.layout.get().map_or(0, |(_, bytes)| *bytes);
-        let mut held: u64 = parts.held.values().map(bytes).sum();
-        let mut old: Vec<(u64, (usize, usize))> = parts.held.iter().map(|(key, part)| (part.used, *key)).collect();
+        let mut total: u64 = parts.entries.values().map(bytes).sum();
+        let mut old: Vec<(u64, (usize, usize))> = parts.entries.iter().map(|(key, part)| (part.used, *key)).collect();
         old.sort_unstable();
         let last = parts.reads;
         for (used, key) in old {
-            if held <= most || used == last {
+            if total <= most || used == last {
                 break;
             }
-            if let Some(part) = parts.held.remove(&key) {
-                held = held.saturating_sub(bytes(&part));
+            if let Some(part) = parts.entries.remove(&key) {
+                total = total.saturating_sub(bytes(&part));
             }
         }
     }
