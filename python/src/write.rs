@@ -366,7 +366,7 @@ impl RowsWriter {
             let done = rows.write(&session, &batch).await;
             Ok((rows, session, done))
         })?;
-        *self.held() = Some(rows);
+        *self.lock() = Some(rows);
         writer.put_back(session);
         done.py()
     }
@@ -380,12 +380,12 @@ impl RowsWriter {
 }
 
 impl RowsWriter {
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<tetrys::table::RowsWriter>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<tetrys::table::RowsWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> PyResult<tetrys::table::RowsWriter> {
-        self.held().take().ok_or_else(|| Invalid::new_err("the rows are finished, broken off, or in use by another thread"))
+        self.lock().take().ok_or_else(|| Invalid::new_err("the rows are finished, broken off, or in use by another thread"))
     }
 }
 

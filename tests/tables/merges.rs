@@ -352,9 +352,12 @@ fn a_recipe_with_an_index_column_of_the_name_of_a_group_column_is_refused_with_b
         });
         for error in runs.map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{how}: {error}");
-            let said = error.to_string();
-            assert!(said.contains("is an index column of the frame and a group column of") && said.contains(&expected), "{said}");
-            assert!(said.contains("rename the index column in the frame, or drop it"), "{said}");
+            let message = error.to_string();
+            assert!(
+                message.contains("is an index column of the frame and a group column of") && message.contains(&expected),
+                "{message}"
+            );
+            assert!(message.contains("rename the index column in the frame, or drop it"), "{message}");
         }
         assert!(!folder.path().join("view/manifests").exists() && !folder.path().join("view/train/manifests").exists());
     }

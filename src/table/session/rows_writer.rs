@@ -143,8 +143,8 @@ fn failed() -> Error {
 
 /// Returns how many of the rows `next` of a batch belong to the open partition, which has `held` rows: 0 if the next one begins. `starts` has
 /// the rows of the batch that start sequences, ascending; at least those after half of `most` rows.
-fn fitting(held: u64, most: u64, next: Range<usize>, starts: &[usize]) -> usize {
-    let room = |until: u64| usize::try_from(until.saturating_sub(held)).unwrap_or(usize::MAX);
+fn fitting(filled: u64, most: u64, next: Range<usize>, starts: &[usize]) -> usize {
+    let room = |until: u64| usize::try_from(until.saturating_sub(filled)).unwrap_or(usize::MAX);
     let (half, all) = (next.start.saturating_add(room(most.div_ceil(2))), next.start.saturating_add(room(most)).min(next.end));
     let end = starts.get(starts.partition_point(|start| *start < half)..).and_then(|starts| starts.first());
     end.map_or(all, |end| all.min(*end)) - next.start
@@ -228,8 +228,8 @@ mod tests {
         let mut parts: Vec<usize> = vec![0];
         for rows in sequences {
             for row in 0..*rows {
-                let held = *parts.last().unwrap();
-                if held as u64 == most || (row == 0 && held > 0 && held as u64 * 2 >= most) {
+                let filled = *parts.last().unwrap();
+                if filled as u64 == most || (row == 0 && filled > 0 && filled as u64 * 2 >= most) {
                     parts.push(0);
                 }
                 *parts.last_mut().unwrap() += 1;
