@@ -117,7 +117,7 @@ fn a_map_keeps_the_bytes_that_it_is_given_without_a_copy() {
     for (element, other) in map.elements().iter().zip(copied.elements()) {
         let (inside, other_inside) = (element.bytes().as_ptr_range(), other.bytes().as_ptr_range());
         assert!(given.start <= inside.start && inside.end <= given.end, "{}", element.id());
-        assert!(other_inside.end <= given.start || given.end <= other_held.start, "{}", element.id());
+        assert!(other_inside.end <= given.start || given.end <= other_inside.start, "{}", element.id());
         assert_eq!(element.bytes(), other.bytes());
     }
     assert_eq!((map.len(), map.is_empty()), (copied.len(), false));
