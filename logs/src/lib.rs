@@ -26,6 +26,7 @@
 //!
 //! [`info()`] says what a log has, [`plan`] writes a recipe to start from, and [`rows()`] gives rows without a table.
 
+mod ahead;
 pub mod bag;
 mod cells;
 pub mod cluster;
@@ -33,6 +34,7 @@ mod columns;
 mod decoder;
 mod definitions;
 mod folder;
+mod found;
 pub mod idl;
 mod images;
 mod info;
@@ -48,6 +50,7 @@ mod points;
 mod proto;
 pub mod recipe;
 mod recording;
+mod report;
 mod resume;
 mod ros;
 mod rows;
@@ -67,7 +70,8 @@ pub use layout::{LOG, PART, TIME};
 pub use log::{Log, LogSource, OpenOptions};
 pub use recipe::Recipe;
 pub use recording::Recording;
-pub use rows::{LogReport, MatchReport, rows};
+pub use report::{LogReport, MatchReport};
+pub use rows::rows;
 pub use table::{IngestSettings, Ingested, RECIPE, REPORT, Report};
 pub use tables::ingest;
 pub use tf::TfReport;

@@ -221,6 +221,16 @@ pub(crate) enum Pick {
 }
 
 impl Pick {
+    /// Returns the numbers of the messages.
+    pub(crate) fn numbers(&self) -> Range<usize> {
+        match self {
+            Self::None => 0..0,
+            Self::One(number) => *number..number + 1,
+            Self::Between(a, b) => *a..b + 1,
+            Self::All(range) => range.clone(),
+        }
+    }
+
     /// Returns the same messages, whose numbers begin with `start`.
     pub(crate) fn behind(self, start: usize) -> Self {
         match self {

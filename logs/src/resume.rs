@@ -13,7 +13,7 @@ use crate::{
     definitions::Definitions,
     input::Input,
     log::{LogSource, OpenOptions},
-    rows::LogReport,
+    report::LogReport,
     sqlite,
 };
 

@@ -1,20 +1,24 @@
 //! The rows of a log: ticks of the clock, the messages that each gets, and batches of their values.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use serde::{Deserialize, Serialize};
-use tetrys::{ColumnType, Error, ErrorKind, Result, Schema, TimeUnit, schema::Primitive};
+use tetrys::{ColumnType, Error, Result, Schema, TimeUnit, schema::Primitive};
 
 use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
-    layout::{LOG, PART, Stream, TIME, find_columns, streams},
-    limits::MAX_BYTES,
+    found::{Found, Messages},
+    layout::{LOG, PART, Stream, TIME},
+    limits::{AHEAD, MAX_BYTES},
     log::Log,
-    matching::{Entry, Pick, Runs, Since, Tick, aligned, difference, pick, runs, ticks_of_rate, ticks_of_topic, weight},
+    matching::{Entry, Pick, Runs, Since, Tick, difference, pick, weight},
     recipe::{Bound, Missing, OnEqual, Policy, Recipe},
+    report::{LogReport, MatchReport},
     slerp,
     tf::{TfReport, Transforms},
     video::{self, Frames},
@@ -24,54 +28,9 @@ use crate::{
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum rows of a batch.
 const BATCH_ROWS: usize = 1024;
-/// Decoded messages of a match that are kept for the next rows.
+/// Maximum decoded messages of a match that are kept for the next rows, and their bytes if there are more than two.
 const KEPT: usize = 4;
-
-/// Counts what a match found in a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct MatchReport {
-    /// Name of the match, or of the clock.
-    pub name: String,
-    /// Its topic.
-    pub topic: String,
-    /// Messages of the topic.
-    pub messages: u64,
-    /// Rows that got a message.
-    pub matched: u64,
-    /// Messages that an earlier row had, too: how often.
-    pub reused: u64,
-    /// Messages that no row has.
-    pub skipped: u64,
-    /// Rows that got none.
-    pub missing: u64,
-    /// Messages that were left out because they were late.
-    pub late: u64,
-    /// Messages that were left out because their stamp was 0.
-    pub without_stamp: u64,
-    /// The largest distance of a row to its message, in nanoseconds.
-    pub largest_dt: Option<u64>,
-}
-
-/// Reports the import of one log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct LogReport {
-    /// Its name.
-    pub log: String,
-    /// Its rows.
-    pub rows: u64,
-    /// Ticks that were left out because a match was missing.
-    pub dropped: u64,
-    /// Parts, which gaps between rows separate.
-    pub parts: u32,
-    /// The clock, if a topic is the clock, and each match.
-    pub matches: Vec<MatchReport>,
-    /// Each transform between coordinate frames.
-    pub transforms: Vec<TfReport>,
-    /// Sentences about what is missing or damaged.
-    pub warnings: Vec<String>,
-}
+const KEPT_BYTES: usize = 16 << 20;
 
 /// Returns the rows of an open log, batch by batch, without a table. They end after the first error.
 ///
@@ -92,7 +51,7 @@ pub struct LogReport {
 /// - `Corrupt`, `Unsupported`: a message does not fit its definition; a chunk is damaged.
 /// - Errors of the file system or the store.
 pub fn rows(log: Log, recipe: &Recipe) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    Rows::new(log, recipe, (None, None), None)
+    Rows::of(Found::of(log, recipe)?, recipe, (None, None), None)
 }
 
 /// The rows of a log, batch by batch. Ends after the first error.
@@ -115,6 +74,8 @@ pub(crate) struct Rows {
     run: usize,
     /// Whether the next row begins a new part.
     begins_part: bool,
+    /// Ticks behind this one whose blocks were fetched.
+    ahead: usize,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -122,9 +83,6 @@ pub(crate) struct Rows {
     times: Vec<i64>,
     bytes: usize,
 }
-
-/// The streams of a log, with the messages and the beginning of the report of each, and its transforms.
-type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>, Transforms);
 
 /// Collects the values that a stream has in the rows of a batch.
 struct StreamBuilder {
@@ -151,27 +109,12 @@ struct Decoded {
 }
 
 impl Rows {
-    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive. `table` is the schema of the rows, if it
-    /// is known.
-    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
-        let mut streams = Self::found(&mut log, recipe, table);
-        if log.is_indexed() && matches!(&streams, Err(error) if error.kind() == ErrorKind::Corrupt) {
-            log.scan()?;
-            streams = Self::found(&mut log, recipe, table);
-        }
-        let (streams, runs, reports, transforms) = streams?;
-
-        let place = |error: Error| error.at(format!("log {}", log.name()));
-        let mut ticks = Vec::new();
-        for run in 0..runs.iter().map(Vec::len).max().unwrap_or(0) {
-            let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
-            let found = match recipe.clock.rate {
-                None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
-                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices, ticks.len()),
-            };
-            ticks.extend(found.map_err(place)?);
-        }
-        ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
+    /// Returns the rows of a log whose messages are found. `span` bounds the times of rows, inclusive. `table` is the schema of the rows,
+    /// if it is known.
+    pub(crate) fn of(found: Found, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
+        let found = found.with_columns(recipe, table)?;
+        let ticks = found.ticks(recipe, span.1)?;
+        let Found { log, streams, messages: Messages { runs, reports, transforms } } = found;
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
         let mut builders = Vec::new();
@@ -208,36 +151,13 @@ impl Rows {
             part: 0,
             run: 0,
             begins_part: false,
+            ahead: 0,
             report,
             ended: false,
             parts: Vec::new(),
             times: Vec::new(),
             bytes: 0,
         })
-    }
-
-    /// Returns the streams with their columns, their messages and the beginnings of their reports.
-    fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
-        let mut transforms = Transforms::new(log, recipe)?;
-        let mut streams = streams(recipe);
-        let wanted: Vec<(&str, &crate::recipe::Topic)> =
-            streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
-        let found = log.entries(&wanted)?;
-        let mut all = Vec::new();
-        let mut reports = Vec::new();
-        for ((found, without_stamp), stream) in found.into_iter().zip(&streams) {
-            let messages = found.len() as u64 + without_stamp;
-            let runs = runs(found, &stream.settings);
-            let (runs, late) = runs.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
-            let (name, topic) = (stream.name.clone(), stream.topic.clone());
-            reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
-            all.push((stream.topic.as_str(), runs));
-        }
-        let aligned = aligned(all, recipe.clock.topic.is_some());
-        let (runs, cuts) = aligned.map_err(|error| error.at(format!("log {}", log.name())))?;
-        transforms.settle(cuts);
-        find_columns(log, recipe, &mut streams, &runs, table)?;
-        Ok((streams, runs, reports, transforms))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -290,10 +210,54 @@ impl Rows {
 
     fn fill(&mut self) -> Result<()> {
         while self.times.len() < BATCH_ROWS && self.bytes < BATCH_BYTES {
+            self.read_ahead();
             let Some(tick) = self.ticks.next() else { return Ok(()) };
             self.append(tick)?;
         }
         Ok(())
+    }
+
+    /// Fetches the blocks of the next rows together, if files are in a store.
+    fn read_ahead(&mut self) {
+        if self.ahead > 0 || !self.log.is_remote() {
+            self.ahead = self.ahead.saturating_sub(1);
+            return;
+        }
+        let (mut blocks, mut bytes, mut before) = (BTreeSet::new(), 0, self.before);
+        for tick in self.ticks.as_slice().iter().take(BATCH_ROWS) {
+            let mut more = self.blocks_of(tick, before);
+            more.retain(|block| !blocks.contains(block));
+            let added: u64 = more.iter().map(|block| self.log.left_to_read(*block)).sum();
+            if self.ahead > 0 && bytes + added > AHEAD {
+                break;
+            }
+            (bytes, before) = (bytes + added, Some(tick.time));
+            blocks.append(&mut more);
+            self.ahead += 1;
+        }
+        self.log.fetch(&blocks);
+        // The row that follows is one of them.
+        self.ahead = self.ahead.saturating_sub(1);
+    }
+
+    /// Returns the blocks of the messages of a row, as far as these depend on times alone. `before` is the time of the tick before.
+    fn blocks_of(&self, tick: &Tick, before: Option<i64>) -> BTreeSet<(u32, u32)> {
+        let mut blocks = BTreeSet::new();
+        if !self.is_inside(tick.time) {
+            return blocks;
+        }
+        let since = Since { before, is_first: before.is_none() };
+        for builder in self.builders.iter().filter(|builder| !builder.stream.is_apart()) {
+            let (_, entries) = builder.run(tick.run);
+            let found = match (&builder.stream.matched, tick.message) {
+                (None, Some(message)) => Pick::One(message),
+                (None, None) => Pick::None,
+                (Some(matched), _) => pick(matched, entries, tick.time, since),
+            };
+            let found = entries.get(found.numbers()).unwrap_or_default();
+            blocks.extend(found.iter().map(|entry| (entry.file, entry.block)));
+        }
+        blocks
     }
 
     fn append(&mut self, tick: Tick) -> Result<()> {
@@ -446,12 +410,7 @@ impl StreamBuilder {
 
     /// Appends the values of a row, whose messages may have `left` more bytes. Returns the bytes of the values.
     fn append(&mut self, log: &Log, pick: &Pick, time: i64, left: &mut usize) -> Result<usize> {
-        let numbers = match pick {
-            Pick::None => 0..0,
-            Pick::One(number) => *number..number + 1,
-            Pick::Between(a, b) => *a..b + 1,
-            Pick::All(range) => range.clone(),
-        };
+        let numbers = pick.numbers();
         match numbers.is_empty() {
             true => self.report.missing += 1,
             false => self.report.matched += 1,
@@ -552,6 +511,10 @@ impl StreamBuilder {
             || cells.any(|(column, (a, b))| slerp::rotation(&column.ty, a).is_some() && slerp::rotation(&column.ty, b).is_some()))
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.kept.iter().map(|(_, decoded)| decoded.bytes).sum()
+    }
+
     fn decoded(&mut self, log: &Log, number: usize) -> Result<Arc<Decoded>> {
         if let Some((_, decoded)) = self.kept.iter().find(|(kept, _)| *kept == number) {
             return Ok(Arc::clone(decoded));
@@ -567,7 +530,7 @@ impl StreamBuilder {
         };
         let decoded = Arc::new(decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?);
         self.kept.push_back((number, Arc::clone(&decoded)));
-        if self.kept.len() > KEPT {
+        while self.kept.len() > KEPT || (self.kept.len() > 2 && self.kept_bytes() > KEPT_BYTES) {
             self.kept.pop_front();
         }
         Ok(decoded)

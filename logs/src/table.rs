@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -20,12 +20,15 @@ use tetrys::{
 use tokio::task::JoinSet;
 
 use crate::{
+    found::Found,
     input::{Cancel, CancelOnDrop},
     layout::{self, LOG, Stream},
+    limits::{CACHE, WRITE_MEMORY},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
-    resume::{self, Note, Resumed},
-    rows::{LogReport, Rows},
+    report::LogReport,
+    resume::{self, FileStamp, Note, Resumed},
+    rows::Rows,
     tf,
 };
 
@@ -45,7 +48,7 @@ pub struct IngestSettings {
     pub open: OpenOptions,
     /// First and last time of rows, in nanoseconds since 1970, inclusive.
     pub span: (Option<i64>, Option<i64>),
-    /// How to store rows.
+    /// How to store rows. The writers of all logs at a time share at most 256 MiB, if [`WriteOptions::write_memory`] is not less.
     pub write: WriteOptions,
     /// Number of logs imported at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine, at most 4.
     pub workers: usize,
@@ -166,11 +169,12 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
     let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
-    let (Resumed { plan, writer, done }, failed) = match found {
-        Some(found) => (found, BTreeMap::new()),
+    let (Resumed { plan, writer, done }, failed, prepared) = match found {
+        Some(found) => (found, BTreeMap::new(), None),
         None => begun(store.clone(), base, &wanted, settings, &recipe, cancel).await?,
     };
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept };
+    let prepared = Mutex::new(prepared);
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared };
     Ok(Begun::Import(Box::new(import), done, failed))
 }
 
@@ -229,7 +233,7 @@ pub(crate) async fn finish(
     mut failed: BTreeMap<String, Error>,
     resumed: Vec<String>,
 ) -> Result<Ingested> {
-    let Import { store, plan, writer, sources, recipe, earlier, present, kept } = import;
+    let Import { store, plan, writer, sources, recipe, earlier, present, kept, .. } = import;
     if written.is_empty() {
         // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes.
         let _ = plan.abort(&store).await;
@@ -276,7 +280,7 @@ async fn identity(settings: &IngestSettings) -> Result<Json> {
 }
 
 /// Begins a session, and stores its plan, so that the same import finds it if this one is interrupted. Returns also the logs that
-/// cannot be read, as far as the schema takes it.
+/// cannot be read, as far as the schema takes it, and the first one that can, with its number.
 async fn begun(
     store: Store,
     base: Option<Table>,
@@ -284,20 +288,30 @@ async fn begun(
     settings: &IngestSettings,
     recipe: &Json,
     cancel: &Cancel,
-) -> Result<(Resumed, BTreeMap<String, Error>)> {
-    let (schema, failed) = match &base {
-        Some(table) => (table.schema().clone(), BTreeMap::new()),
+) -> Result<(Resumed, BTreeMap<String, Error>, Option<(usize, Prepared)>)> {
+    let (schema, failed, prepared) = match &base {
+        Some(table) => (table.schema().clone(), BTreeMap::new(), None),
         None => first_schema(wanted, settings, cancel).await?,
     };
     let target = if base.is_some() { Target::Append } else { Target::New };
+    let memory = settings.write.write_memory.min(WRITE_MEMORY) / at_a_time(settings, wanted.len());
     // A message may serve several rows.
-    let write = settings.write.clone().share_repeats(true);
+    let write = settings.write.clone().share_repeats(true).write_memory(memory);
     let options = IngestOptions { write, references: settings.references.clone(), target, ..IngestOptions::default() };
     let writer = writer(store, base, schema, &options).await?;
     writer.set_property(RECIPE, recipe.clone());
     let partitions = u32::try_from(wanted.len()).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let plan = writer.plan(Some(partitions), wanted.iter().map(|source| source.name.clone()).collect()).await?;
-    Ok((Resumed { plan, writer, done: BTreeMap::new() }, failed))
+    Ok((Resumed { plan, writer, done: BTreeMap::new() }, failed, prepared))
+}
+
+/// Returns how many of some logs are imported at a time, at least 1.
+fn at_a_time(settings: &IngestSettings, logs: usize) -> usize {
+    let workers = match settings.workers {
+        0 => threads().min(4),
+        workers => workers,
+    };
+    workers.min(logs).max(1)
 }
 
 /// Moves logs that the table does not have from the report to the failed ones: another process was doing the same import, and has
@@ -396,25 +410,43 @@ pub(crate) async fn names_of(table: &Table) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Returns the schema of the first messages of each topic, and the logs that cannot be read, as far as that takes: a log without
-/// messages of a topic does not say what its pictures or points are.
+/// A log whose messages were found for the schema of the table, so that its import does not look for them again.
+pub(crate) struct Prepared {
+    /// Those of its files, before they were read.
+    stamps: Vec<FileStamp>,
+    found: Found,
+}
+
+/// Returns the schema of the first messages of each topic, the logs that cannot be read, and the first one that can, as far as that takes:
+/// a log without messages of a topic does not say what its pictures or points are.
 async fn first_schema(
     sources: &[LogSource],
     settings: &IngestSettings,
     cancel: &Cancel,
-) -> Result<(Schema, BTreeMap<String, Error>)> {
-    let mut failed = BTreeMap::new();
+) -> Result<(Schema, BTreeMap<String, Error>, Option<(usize, Prepared)>)> {
+    let (mut failed, mut first) = (BTreeMap::new(), None);
     let mut all: Vec<Stream> = Vec::new();
-    for source in sources {
+    for (number, source) in sources.iter().enumerate() {
         let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
         let name = source.name.clone();
-        let found = blocking(move || {
+        let prepared = blocking(move || {
+            let stamps = resume::stamps(&source, &settings.open)?;
             let log = Log::open_with(&source, &settings.open, &cancel)?;
-            Ok(Rows::new(log, &settings.recipe, settings.span, None)?.streams())
+            let found = Found::of(log, &settings.recipe)?.with_columns(&settings.recipe, None)?;
+            found.ticks(&settings.recipe, settings.span.1)?;
+            Ok(Prepared { stamps, found })
         });
-        match found.await {
-            Ok(found) if all.is_empty() => all = found,
-            Ok(found) => all.iter_mut().zip(found).filter(|(known, _)| known.is_silent).for_each(|(known, found)| *known = found),
+        match prepared.await {
+            Ok(prepared) => {
+                let found = prepared.found.streams.clone();
+                match all.is_empty() {
+                    true => all = found,
+                    false => {
+                        all.iter_mut().zip(found).filter(|(known, _)| known.is_silent).for_each(|(known, found)| *known = found)
+                    }
+                }
+                first.get_or_insert((number, prepared));
+            }
             Err(error) => drop(failed.insert(name, error)),
         }
         if !all.is_empty() && all.iter().all(|stream| !stream.is_silent) {
@@ -422,14 +454,14 @@ async fn first_schema(
         }
     }
     if let Some((topic, why)) = all.iter().find_map(|stream| Some((&stream.topic, stream.unknown.as_ref()?))) {
-        let first = sources.iter().find_map(|source| failed.get(&source.name));
-        let failure = first.map(|error| format!("; a log could not be read: {error}")).unwrap_or_default();
+        let failure = sources.iter().find_map(|source| failed.get(&source.name));
+        let failure = failure.map(|error| format!("; a log could not be read: {error}")).unwrap_or_default();
         return Err(Error::invalid(format!(
             "topic {topic}: no log has a message that says which columns there are: {why}{failure}"
         )));
     }
     match all.is_empty() {
-        false => Ok((layout::schema(&all, &settings.recipe)?, failed)),
+        false => Ok((layout::schema(&all, &settings.recipe)?, failed, first)),
         true => {
             let first = sources.iter().find_map(|source| failed.remove(&source.name));
             Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")))
@@ -473,6 +505,15 @@ pub(crate) struct Import {
     pub(crate) present: Vec<String>,
     /// The table that is the result if no log can be imported. `None`: that is an error.
     pub(crate) kept: Option<Table>,
+    /// A log whose messages are found already, by its number.
+    pub(crate) prepared: Mutex<Option<(usize, Prepared)>>,
+}
+
+impl Import {
+    fn take_prepared(&self, number: usize) -> Option<Prepared> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        prepared.take_if(|(of, _)| *of == number).map(|(_, prepared)| prepared)
+    }
 }
 
 /// The receipt and the report of each log that is written, by its number.
@@ -481,7 +522,7 @@ pub(crate) type Written = BTreeMap<usize, (Receipt, LogReport)>;
 /// Writes one partition for each log that is not done. Puts those that fail into `failed`. Returns all that are written.
 async fn write(
     import: Import,
-    work: Work,
+    mut work: Work,
     mut done: Written,
     failed: &mut BTreeMap<String, Error>,
     progress: impl Fn(u64) + Send + Sync + 'static,
@@ -491,10 +532,8 @@ async fn write(
     if rows > 0 {
         progress(rows);
     }
-    let workers = match work.settings.workers {
-        0 => threads().min(4),
-        workers => workers,
-    };
+    let workers = at_a_time(&work.settings, todo.len());
+    work.settings.workers = workers;
     let (import, work, todo) = (Arc::new(import), Arc::new(work), Arc::new(todo));
     let (next, rows, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(rows)), Arc::new(progress));
     // If the caller is dropped, the set ends the jobs.
@@ -507,7 +546,8 @@ async fn write(
             loop {
                 let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { return found };
                 let report = |more| progress(rows.fetch_add(more, Ordering::Relaxed) + more);
-                let written = write_log(&import.writer, &import.sources[*number], *number, &work, report).await;
+                let prepared = import.take_prepared(*number);
+                let written = write_log(&import.writer, &import.sources[*number], *number, &work, prepared, report).await;
                 found.push((*number, written));
             }
         });
@@ -531,7 +571,8 @@ async fn write(
     Ok((import, done))
 }
 
-/// Writes a log as the partition of its number. `progress` receives the number of rows of each batch.
+/// Writes a log as the partition of its number. Looks for its messages unless they are found (`prepared`). `progress` receives the number
+/// of rows of each batch.
 ///
 /// # Errors
 /// - Errors of the log and of the stores.
@@ -540,6 +581,7 @@ pub(crate) async fn write_log(
     source: &LogSource,
     number: usize,
     work: &Work,
+    prepared: Option<Prepared>,
     progress: impl Fn(u64),
 ) -> Result<(Receipt, LogReport)> {
     let Work { settings, identity, cancel } = work;
@@ -547,15 +589,25 @@ pub(crate) async fn write_log(
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let schema = writer.schema().clone();
     let (settings, cancel, name) = (settings.clone(), cancel.clone(), source.name.clone());
-    let (of, options) = (source.clone(), settings.open.clone());
+    let (of, options, cache) = (source.clone(), settings.open.clone(), CACHE / settings.workers.max(1));
     // Before the files are read: if they change meanwhile, they are read again.
-    let stamps = blocking(move || resume::stamps(&of, &options)).await?;
-    let open = move |scanned: bool| {
-        let mut log = Log::open_with(&source, &settings.open, &cancel)?;
-        if scanned {
-            log.scan()?;
-        }
-        let rows = Rows::new(log, &settings.recipe, settings.span, Some(&schema))?;
+    let (stamps, found) = match prepared {
+        Some(Prepared { stamps, found }) => (stamps, Some(found)),
+        None => (blocking(move || resume::stamps(&of, &options)).await?, None),
+    };
+    let open = move |scanned: bool, found: Option<Found>| {
+        let mut found = match found {
+            Some(found) => found,
+            None => {
+                let mut log = Log::open_with(&source, &settings.open, &cancel)?;
+                if scanned {
+                    log.scan()?;
+                }
+                Found::of(log, &settings.recipe)?
+            }
+        };
+        found.log.bound_cache(cache);
+        let rows = Rows::of(found, &settings.recipe, settings.span, Some(&schema))?;
         check_types(&rows, &schema)?;
         match rows.ticks_left() > MAX_ROWS {
             true => Err(Error::invalid(format!("log {}: {} rows, at most {MAX_ROWS}", source.name, rows.ticks_left()))),
@@ -563,7 +615,7 @@ pub(crate) async fn write_log(
         }
     };
     let first = open.clone();
-    let mut rows = blocking(move || first(false)).await?;
+    let mut rows = blocking(move || first(false, found)).await?;
     let mut partition = writer.partition_at(number)?.label(name.clone());
     let (mut written, mut counted) = (0, 0);
     loop {
@@ -575,7 +627,7 @@ pub(crate) async fn write_log(
             // The index led to damage. The whole log tells what is left, and its rows begin anew.
             Err(error) if error.kind() == ErrorKind::Corrupt && rows.is_indexed() => {
                 let again = open.clone();
-                rows = blocking(move || again(true)).await?;
+                rows = blocking(move || again(true, None)).await?;
                 partition = writer.partition_at(number)?.label(name.clone());
                 written = 0;
                 continue;

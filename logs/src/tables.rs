@@ -27,7 +27,7 @@ use crate::{
     layout::{LOG, PART, TIME},
     log::LogSource,
     recipe::{Bound, Clock, Match, Policy, Recipe, Topic},
-    rows::LogReport,
+    report::LogReport,
     table::{self, IngestSettings, Ingested, RECIPE, Report, check_names, check_recipe},
 };
 

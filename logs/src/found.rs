@@ -1,0 +1,106 @@
+//! The first pass over a log: its messages, sorted and cut into the parts of the log; its ticks and its columns.
+
+use tetrys::{Error, ErrorKind, Result, Schema};
+
+use crate::{
+    layout::{Stream, find_columns, streams},
+    log::Log,
+    matching::{Entry, Runs, Tick, aligned, runs, ticks_of_rate, ticks_of_topic},
+    recipe::{Recipe, Topic},
+    report::MatchReport,
+    tf::Transforms,
+};
+
+/// A log whose messages are found.
+pub(crate) struct Found {
+    pub(crate) log: Log,
+    /// The streams of the recipe. They have columns behind [`Found::with_columns`].
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) messages: Messages,
+}
+
+/// The messages of a log.
+pub(crate) struct Messages {
+    /// Those of each stream.
+    pub(crate) runs: Vec<Runs>,
+    /// The beginning of the report of each stream.
+    pub(crate) reports: Vec<MatchReport>,
+    pub(crate) transforms: Transforms,
+}
+
+impl Found {
+    /// Finds the messages of a log. If its index leads to damage, all of it is read.
+    ///
+    /// # Errors
+    /// - `NotFound`: a topic is missing.
+    /// - `Invalid`: a stamp is missing, a message is late, or topics jump differently.
+    /// - `Corrupt`: a chunk or a message is damaged.
+    /// - Errors of the file system or the store.
+    pub(crate) fn of(mut log: Log, recipe: &Recipe) -> Result<Self> {
+        let mut found = messages(&mut log, recipe);
+        if is_damaged(&log, &found) {
+            log.scan()?;
+            found = messages(&mut log, recipe);
+        }
+        Ok(Self { streams: streams(recipe), messages: found?, log })
+    }
+
+    /// Finds the columns of each stream, which depend on the schema of the table if that is known.
+    ///
+    /// # Errors
+    /// Those of [`Found::of`] and of [`find_columns`].
+    pub(crate) fn with_columns(mut self, recipe: &Recipe, table: Option<&Schema>) -> Result<Self> {
+        self.streams = streams(recipe);
+        let mut found = find_columns(&self.log, recipe, &mut self.streams, &self.messages.runs, table);
+        if is_damaged(&self.log, &found) {
+            self.log.scan()?;
+            self = Self::of(self.log, recipe)?;
+            found = find_columns(&self.log, recipe, &mut self.streams, &self.messages.runs, table);
+        }
+        found.map(|()| self)
+    }
+
+    /// Returns the ticks of the clock up to a time.
+    ///
+    /// # Errors
+    /// - `Invalid`: two messages of the clock have the same time, or there would be too many rows.
+    pub(crate) fn ticks(&self, recipe: &Recipe, to: Option<i64>) -> Result<Vec<Tick>> {
+        let runs = &self.messages.runs;
+        let mut ticks = Vec::new();
+        for run in 0..runs.iter().map(Vec::len).max().unwrap_or(0) {
+            let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
+            let found = match recipe.clock.rate {
+                None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
+                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices, ticks.len()),
+            };
+            ticks.extend(found.map_err(|error| error.at(format!("log {}", self.log.name())))?);
+        }
+        ticks.retain(|tick| to.is_none_or(|to| tick.time <= to));
+        Ok(ticks)
+    }
+}
+
+/// Whether an index has led to damage, so that reading the whole log tells what is left.
+fn is_damaged<T>(log: &Log, found: &Result<T>) -> bool {
+    log.is_indexed() && found.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt)
+}
+
+fn messages(log: &mut Log, recipe: &Recipe) -> Result<Messages> {
+    let mut transforms = Transforms::new(log, recipe)?;
+    let streams = streams(recipe);
+    let wanted: Vec<(&str, &Topic)> = streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
+    let found = log.entries(&wanted)?;
+    let place = |error: Error| error.at(format!("log {}", log.name()));
+    let (mut all, mut reports) = (Vec::new(), Vec::new());
+    for ((found, without_stamp), stream) in found.into_iter().zip(&streams) {
+        let messages = found.len() as u64 + without_stamp;
+        let runs = runs(found, &stream.settings).map_err(|error| error.at(format!("topic {}", stream.topic)));
+        let (runs, late) = runs.map_err(place)?;
+        let (name, topic) = (stream.name.clone(), stream.topic.clone());
+        reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
+        all.push((stream.topic.as_str(), runs));
+    }
+    let (runs, cuts) = aligned(all, recipe.clock.topic.is_some()).map_err(place)?;
+    transforms.settle(cuts);
+    Ok(Messages { runs, reports, transforms })
+}
