@@ -32,8 +32,9 @@ use tetrys::{Error, Receipt, Result, Store, TableWriter, Ticket, WritePlan};
 
 use crate::{
     log::LogSource,
+    report::Report,
     resume,
-    table::{self, Before, Begun, Import, IngestSettings, Ingested, Report, Work, before, check_names},
+    table::{self, Before, Begun, Import, IngestSettings, Ingested, Work, before, check_names},
 };
 
 pub use crate::tables::{ImportPart, check, parts, view};
@@ -127,7 +128,7 @@ pub async fn finish(
             }
         }
     }
-    let (plan, kept, prepared) = (plan.clone(), base, Mutex::default());
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared };
+    let (plan, kept, prepared, went_on) = (plan.clone(), base, Mutex::default(), false);
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     table::finish(import, written, failed, Vec::new()).await
 }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use arrow_array::{Array, cast::AsArray};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tetrys::{
     Error, ErrorKind, Receipt, Result, Schema, Store, StoreOptions, Table, WriteOptions, WritePlan,
@@ -26,7 +25,7 @@ use crate::{
     limits::{CACHE, WRITE_MEMORY},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
-    report::LogReport,
+    report::{LogReport, Report},
     resume::{self, FileStamp, Note, Resumed},
     rows::Rows,
     tf,
@@ -71,45 +70,16 @@ pub struct Ingested {
     pub present: Vec<String>,
     /// Logs that an import before this one had written when it was interrupted. They were not read again.
     pub resumed: Vec<String>,
+    /// Whether this import went on with the session of one that was interrupted, also before that had written a log.
+    pub went_on: bool,
     /// If `table` is a view, because matches have tables of their own: these tables in the order of the recipe, and last that of the rows.
     pub tables: Vec<Table>,
 }
 
 impl Ingested {
     pub(crate) fn of(table: Table, report: Report) -> Self {
-        let (failed, present, resumed, tables) = Default::default();
-        Self { table, report, failed, present, resumed, tables }
-    }
-}
-
-/// Reports the import of several logs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Report {
-    /// Each log.
-    pub logs: Vec<LogReport>,
-    /// Logs that failed, and why.
-    pub failed: BTreeMap<String, String>,
-    /// Warnings of logs whose rows were there already, and whose messages this import added to the table of a match.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-}
-
-impl Report {
-    /// Returns the report of a table to which logs were added.
-    fn and(mut self, added: &Self) -> Self {
-        let is_again = |log: &str| added.failed.contains_key(log) || added.logs.iter().any(|other| other.log == log);
-        self.logs.retain(|log| !is_again(&log.log));
-        self.failed.retain(|log, _| !is_again(log));
-        self.logs.extend(added.logs.iter().cloned());
-        self.failed.extend(added.failed.clone());
-        self
-    }
-
-    /// Returns what the lineage of a version says of its import.
-    pub(crate) fn lineage(&self) -> [(&'static str, Json); 2] {
-        let source = json!({"kind": "logs", "logs": self.logs.len(), "failed": self.failed.len()});
-        [("source", source), ("matches", totals(self))]
+        let (failed, present, resumed, went_on, tables) = Default::default();
+        Self { table, report, failed, present, resumed, went_on, tables }
     }
 }
 
@@ -169,12 +139,18 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
     let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
-    let (Resumed { plan, writer, done }, failed, prepared) = match found {
-        Some(found) => (found, BTreeMap::new(), None),
-        None => begun(store.clone(), base, &wanted, settings, &recipe, cancel).await?,
+    let (Resumed { plan, writer, done }, prepared, failed, went_on) = match found {
+        Some(found) => (found, None, BTreeMap::new(), true),
+        None => {
+            let New { writer, prepared, failed } = new(store.clone(), base, &wanted, settings, &recipe, cancel).await?;
+            match resume::find_empty(&store, &wanted, &writer).await? {
+                Some(found) => (found, prepared, failed, true),
+                None => (planned(writer, &wanted).await?, prepared, failed, false),
+            }
+        }
     };
     let prepared = Mutex::new(prepared);
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared };
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     Ok(Begun::Import(Box::new(import), done, failed))
 }
 
@@ -233,14 +209,15 @@ pub(crate) async fn finish(
     mut failed: BTreeMap<String, Error>,
     resumed: Vec<String>,
 ) -> Result<Ingested> {
-    let Import { store, plan, writer, sources, recipe, earlier, present, kept, .. } = import;
+    let Import { store, plan, writer, sources, recipe, earlier, present, kept, went_on, .. } = import;
     if written.is_empty() {
         // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes.
         let _ = plan.abort(&store).await;
         if let Some(table) = kept {
             let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
             let report = Report { failed: texts, ..Report::default() };
-            return Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) });
+            let failed = failed.into_iter().collect();
+            return Ok(Ingested { failed, present, resumed, went_on, ..Ingested::of(table, report) });
         }
         let first = sources.iter().find_map(|source| failed.remove(&source.name));
         return Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")));
@@ -266,7 +243,7 @@ pub(crate) async fn finish(
     if table.attachment(REPORT).await.is_ok_and(|there| there != text) {
         leave_out(&table, &mut report, &mut failed).await?;
     }
-    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) })
+    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, went_on, ..Ingested::of(table, report) })
 }
 
 /// Returns all settings that rows depend on, with the sizes and times of the files of definitions.
@@ -279,16 +256,24 @@ async fn identity(settings: &IngestSettings) -> Result<Json> {
     Ok(json!({"recipe": recipe, "span": span, "strict": strict, "msgs": msgs, "write": write, "references": references}))
 }
 
-/// Begins a session, and stores its plan, so that the same import finds it if this one is interrupted. Returns also the logs that
-/// cannot be read, as far as the schema takes it, and the first one that can, with its number.
-async fn begun(
+/// A session that has stored nothing.
+struct New {
+    writer: TableWriter,
+    /// The first log that can be read, with its number.
+    prepared: Option<(usize, Prepared)>,
+    /// The logs that cannot be read, as far as the schema takes it.
+    failed: BTreeMap<String, Error>,
+}
+
+/// Makes the writer of a session.
+async fn new(
     store: Store,
     base: Option<Table>,
     wanted: &[LogSource],
     settings: &IngestSettings,
     recipe: &Json,
     cancel: &Cancel,
-) -> Result<(Resumed, BTreeMap<String, Error>, Option<(usize, Prepared)>)> {
+) -> Result<New> {
     let (schema, failed, prepared) = match &base {
         Some(table) => (table.schema().clone(), BTreeMap::new(), None),
         None => first_schema(wanted, settings, cancel).await?,
@@ -300,9 +285,14 @@ async fn begun(
     let options = IngestOptions { write, references: settings.references.clone(), target, ..IngestOptions::default() };
     let writer = writer(store, base, schema, &options).await?;
     writer.set_property(RECIPE, recipe.clone());
+    Ok(New { writer, prepared, failed })
+}
+
+/// Stores the plan of a session, so that the same import finds it if this one is interrupted.
+async fn planned(writer: TableWriter, wanted: &[LogSource]) -> Result<Resumed> {
     let partitions = u32::try_from(wanted.len()).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let plan = writer.plan(Some(partitions), wanted.iter().map(|source| source.name.clone()).collect()).await?;
-    Ok((Resumed { plan, writer, done: BTreeMap::new() }, failed, prepared))
+    Ok(Resumed { plan, writer, done: BTreeMap::new() })
 }
 
 /// Returns how many of some logs are imported at a time, at least 1.
@@ -314,16 +304,24 @@ fn at_a_time(settings: &IngestSettings, logs: usize) -> usize {
     workers.min(logs).max(1)
 }
 
-/// Moves logs that the table does not have from the report to the failed ones: another process was doing the same import, and has
-/// committed it without them.
+/// Moves logs of which the table does not have these rows from the report to the failed ones: another process was doing the same import,
+/// and has committed it without them.
 async fn leave_out(table: &Table, report: &mut Report, failed: &mut BTreeMap<String, Error>) -> Result<()> {
-    let mut there = names_of(table).await?;
-    there.extend(report_of(table).await?.logs.into_iter().map(|log| log.log));
-    let (here, lacking) = std::mem::take(&mut report.logs).into_iter().partition(|log| there.contains(&log.log));
-    report.logs = here;
-    for LogReport { log, .. } in lacking {
-        let why =
-            "another process was doing the same import, and has committed it without this log; the same import again adds it";
+    let (there, reports) = (names_of(table).await?, report_of(table).await?.logs);
+    for own in std::mem::take(&mut report.logs) {
+        let why = match reports.iter().find(|other| other.log == own.log) {
+            Some(other) if !other.is_of_same_rows(&own) => {
+                "another process was importing the same logs with other times or settings, and has committed its rows of this log"
+            }
+            None if !there.contains(&own.log) => {
+                "another process was doing the same import, and has committed it without this log; the same import again adds it"
+            }
+            _ => {
+                report.logs.push(own);
+                continue;
+            }
+        };
+        let LogReport { log, .. } = own;
         report.failed.insert(log.clone(), why.to_owned());
         failed.insert(log, Error::conflict(why));
     }
@@ -340,28 +338,6 @@ pub(crate) async fn report_of(table: &Table) -> Result<Report> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Report::default()),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the sum of the reports of all logs, match by match.
-fn totals(report: &Report) -> Json {
-    let mut totals = serde_json::Map::new();
-    for found in report.logs.iter().flat_map(|log| &log.matches) {
-        let counts = [
-            ("matched", found.matched),
-            ("reused", found.reused),
-            ("skipped", found.skipped),
-            ("missing", found.missing),
-            ("late", found.late + found.without_stamp),
-        ];
-        let total = totals.entry(found.name.clone()).or_insert_with(|| json!({"largest_dt": null}));
-        for (key, count) in counts {
-            let before = total.get(key).and_then(Json::as_u64).unwrap_or(0);
-            total[key] = json!(before + count);
-        }
-        let largest = total["largest_dt"].as_u64().max(found.largest_dt);
-        total["largest_dt"] = json!(largest);
-    }
-    totals.into()
 }
 
 pub(crate) fn check_names(sources: &[LogSource]) -> Result<()> {
@@ -507,6 +483,8 @@ pub(crate) struct Import {
     pub(crate) kept: Option<Table>,
     /// A log whose messages are found already, by its number.
     pub(crate) prepared: Mutex<Option<(usize, Prepared)>>,
+    /// Whether the session is that of an import that was interrupted.
+    pub(crate) went_on: bool,
 }
 
 impl Import {

@@ -114,6 +114,7 @@ impl Logs {
             json["report"] = serde_json::to_value(&ingested.report).unwrap_or_default();
             json["present"] = ingested.present.clone().into();
             json["resumed"] = ingested.resumed.clone().into();
+            json["went_on"] = ingested.went_on.into();
             json["tables"] = ingested.tables.iter().map(json_of).collect();
             write_json(out, &json)?;
         } else if !self.quiet {
@@ -126,6 +127,9 @@ impl Logs {
             writeln!(out, "{said} in {}", text::time(started.elapsed()))?;
             if !ingested.present.is_empty() {
                 writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
+            }
+            if ingested.went_on && ingested.resumed.is_empty() {
+                writeln!(out, "went on with an import that was interrupted before it had written a log")?;
             }
             if !ingested.resumed.is_empty() {
                 let logs = text::counted(ingested.resumed.len() as u64, "log");
