@@ -33,6 +33,7 @@ pub mod cluster;
 mod columns;
 mod decoder;
 mod definitions;
+mod entries;
 mod folder;
 mod found;
 pub mod idl;

@@ -12,10 +12,10 @@ use tetrys::{Error, ErrorKind, Result, StoreOptions};
 use crate::{
     decoder::{Decoder, Described},
     definitions::Definitions,
+    entries::{Entry, Sorter},
     folder::{self, Folder},
     input::{Cancel, Input},
     limits::{AHEAD, CACHE},
-    matching::Entry,
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
     recording::Recording,
     sqlite,
@@ -358,19 +358,22 @@ impl Log {
         Ok(counts)
     }
 
-    /// Returns the messages of topics with the times that their settings choose, not sorted, and the number left out.
+    /// Returns the messages of topics with the times that their settings choose, to be sorted as they arrived, and the number left out. Of
+    /// each topic, at most `bound` messages are in memory.
     ///
     /// # Errors
+    /// - Errors of temporary files.
     /// - `Invalid`: a stamp is 0 or missing; a time is out of range. The message names log and topic.
     /// - Those of [`Log::visit`].
-    pub(crate) fn entries(&mut self, topics: &[(&str, &Topic)]) -> Result<Vec<(Vec<Entry>, u64)>> {
+    pub(crate) fn entries(&mut self, topics: &[(&str, &Topic)], bound: usize) -> Result<Vec<(Sorter, u64)>> {
         let names: Vec<&str> = topics.iter().map(|(name, _)| *name).collect();
         let times: Vec<Time> = topics.iter().map(|(_, topic)| topic.time.unwrap_or(Time::Log)).collect();
         let payload: Vec<bool> = times.iter().map(|time| *time != Time::Log).collect();
         let decoders: Vec<Decoder> =
             names.iter().map(|name| self.topic(name).map(|topic| topic.decoder.clone())).collect::<Result<_>>()?;
         let log_name = self.name.clone();
-        let found = Mutex::new(vec![(Vec::new(), 0_u64); topics.len()]);
+        let none = || topics.iter().map(|_| (Sorter::new(Entry::by_arrival, bound), 0_u64)).collect::<Vec<_>>();
+        let found = Mutex::new(none());
         let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
         let visit = |topic: usize, place: Place, log_time: i64, message: Option<&Message>| {
             let fail = |error: Error| error.at(format!("log {log_name}: topic {}: message logged at {log_time}", names[topic]));
@@ -402,10 +405,9 @@ impl Log {
             let time = time.checked_add(offset).filter(|time| (-MAX_TIME..=MAX_TIME).contains(time));
             let time = time.ok_or_else(|| fail(Error::invalid("the time is more than 146 years from 1970")))?;
             let Place { file, block, offset, channel } = place;
-            lock()[topic].0.push(Entry { time, log_time, file, block, offset, channel });
-            Ok(())
+            lock()[topic].0.push(Entry { part: 0, time, log_time, file, block, offset, channel })
         };
-        let restart = || lock().iter_mut().for_each(|(entries, dropped)| (entries.clear(), *dropped = 0).1);
+        let restart = || *lock() = none();
         self.visit(&names, &payload, visit, restart)?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

@@ -22,7 +22,7 @@ use crate::{
     found::Found,
     input::{Cancel, CancelOnDrop},
     layout::{self, LOG, Stream},
-    limits::{CACHE, WRITE_MEMORY},
+    limits::{CACHE, MESSAGES, WRITE_MEMORY},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
     report::{LogReport, Report},
@@ -55,6 +55,9 @@ pub struct IngestSettings {
     pub references: Vec<Table>,
     /// Options of the stores of the tables that the recipe names ([`Match::table`](crate::recipe::Match::table)).
     pub tables: StoreOptions,
+    /// Bytes of memory for the times and the places of the messages of a log, 64 MiB by default. Beyond that, they lie in temporary files.
+    /// Those of one topic may take as much once more.
+    pub message_memory: usize,
 }
 
 /// The result of an import.
@@ -87,7 +90,8 @@ impl IngestSettings {
     /// Returns the settings of a recipe, with everything else as it is by default.
     pub fn new(recipe: Recipe) -> Self {
         let (open, write) = (OpenOptions::default(), WriteOptions::default());
-        Self { recipe, open, span: (None, None), write, workers: 0, references: Vec::new(), tables: StoreOptions::from_env() }
+        let (span, workers, references, tables) = ((None, None), 0, Vec::new(), StoreOptions::from_env());
+        Self { recipe, open, span, write, workers, references, tables, message_memory: MESSAGES }
     }
 }
 
@@ -408,7 +412,7 @@ async fn first_schema(
         let prepared = blocking(move || {
             let stamps = resume::stamps(&source, &settings.open)?;
             let log = Log::open_with(&source, &settings.open, &cancel)?;
-            let found = Found::of(log, &settings.recipe)?.with_columns(&settings.recipe, None)?;
+            let found = Found::of(log, &settings.recipe, settings.message_memory)?.with_columns(&settings.recipe, None)?;
             found.ticks(&settings.recipe, settings.span.1)?;
             Ok(Prepared { stamps, found })
         });
@@ -581,15 +585,15 @@ pub(crate) async fn write_log(
                 if scanned {
                     log.scan()?;
                 }
-                Found::of(log, &settings.recipe)?
+                Found::of(log, &settings.recipe, settings.message_memory)?
             }
         };
         found.log.bound_cache(cache);
         let rows = Rows::of(found, &settings.recipe, settings.span, Some(&schema))?;
         check_types(&rows, &schema)?;
-        match rows.ticks_left() > MAX_ROWS {
-            true => Err(Error::invalid(format!("log {}: {} rows, at most {MAX_ROWS}", source.name, rows.ticks_left()))),
-            false => Ok(rows),
+        match rows.ticks_left()? {
+            left if left > MAX_ROWS => Err(Error::invalid(format!("log {}: {left} rows, at most {MAX_ROWS}", source.name))),
+            _ => Ok(rows),
         }
     };
     let first = open.clone();

@@ -85,13 +85,12 @@ impl Logs {
             Err(error) => return Err(error.into()),
         };
         let settings = IngestSettings {
-            recipe,
             open: OpenOptions { strict: self.strict, store: crate::opening::options(), msgs: self.msgs },
             span: (self.from, self.to),
             write: self.storing.options(base.as_ref()),
             workers: self.workers.map_or(0, usize::from),
-            references: Vec::new(),
             tables: crate::opening::options(),
+            ..IngestSettings::new(recipe)
         };
         let bar = progress::rows("ingest", 0, self.quiet);
         let moved = bar.clone();
