@@ -1,4 +1,4 @@
-//! What became of the messages of a log: counts of each match and transform, and warnings.
+//! Reports of imports: counts of each match and transform of a log, warnings, and the logs that failed.
 
 use std::collections::BTreeMap;
 
