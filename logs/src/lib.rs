@@ -63,7 +63,9 @@ mod tf;
 mod times;
 mod transforms;
 pub mod types;
+mod unpack;
 mod video;
+mod window;
 
 pub use info::{FileInfo, LogInfo, TopicReport, info, plan};
 pub use input::Input;
