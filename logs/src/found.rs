@@ -73,7 +73,7 @@ impl Found {
         let found = match (recipe.clock.rate, runs.first()) {
             (Some(rate), _) => Ticks::of_rate(rate, &recipe.clock, runs, to),
             (None, Some(clock)) => Ticks::of_topic(clock, recipe.clock.on_equal, to),
-            (None, None) => Ok(Ticks::List(Vec::new())),
+            (None, None) => Err(Error::internal("a recipe without a clock")),
         };
         found.map_err(|error| error.at(format!("log {}", self.log.name())))
     }

@@ -187,9 +187,18 @@ pub(crate) struct Tick {
 #[derive(Debug)]
 pub(crate) enum Ticks {
     /// Those of a rate.
-    List(Vec<Tick>),
+    Rate { rate: Rate, spans: Vec<Span> },
     /// Those of the messages of a clock topic, up to a time.
     Topic { on_equal: OnEqual, to: Option<i64> },
+}
+
+/// The ticks of a rate in a part of the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    start: i64,
+    /// The number of ticks in the parts before.
+    before: usize,
+    ticks: usize,
 }
 
 impl Ticks {
@@ -219,14 +228,19 @@ impl Ticks {
     /// - `Invalid`: there would be too many rows.
     /// - Errors of temporary files.
     pub(crate) fn of_rate(rate: Rate, clock: &Clock, topics: &[Runs], to: Option<i64>) -> Result<Self> {
-        let mut ticks = Vec::new();
+        let (mut spans, mut before, mut all) = (Vec::new(), 0, 0_usize);
         for part in 0..topics.iter().map(Runs::parts).max().unwrap_or(0) {
             let runs: Vec<Run<'_>> = topics.iter().map(|runs| runs.run(part)).collect();
-            let more = ticks_of_rate(part, rate, clock, &runs, ticks.len())?;
-            ticks.extend(more);
+            let mut span = Span { start: 0, before, ticks: 0 };
+            if let Some((start, end)) = edges(clock, &runs)? {
+                all = all.saturating_add(ticks_between(rate, start, end));
+                check_rows(all, start, end)?;
+                span = Span { start, before, ticks: ticks_between(rate, start, to.map_or(end, |to| to.min(end))) };
+            }
+            before += span.ticks;
+            spans.push(span);
         }
-        ticks.retain(|tick: &Tick| to.is_none_or(|to| tick.time <= to));
-        Ok(Self::List(ticks))
+        Ok(Self::Rate { rate, spans })
     }
 
     /// Returns the tick at a place, or behind it, and moves the place behind it. Begin with 0. `clock` has the messages of the clock topic.
@@ -235,10 +249,14 @@ impl Ticks {
     /// - Errors of temporary files.
     pub(crate) fn next(&self, clock: Option<&Runs>, at: &mut usize) -> Result<Option<Tick>> {
         let (on_equal, to) = match self {
-            Self::List(ticks) => {
-                let tick = ticks.get(*at).copied();
+            Self::Rate { rate, spans } => {
+                let number = *at;
                 *at += 1;
-                return Ok(tick);
+                let run = spans.partition_point(|span| span.before <= number).checked_sub(1);
+                let found = run.and_then(|run| Some((run, spans.get(run)?)));
+                let found = found.filter(|(_, span)| number - span.before < span.ticks);
+                let time = |span: &Span| span.start.saturating_add(after(*rate, number - span.before));
+                return Ok(found.map(|(run, span)| Tick { run, time: time(span), message: None }));
             }
             Self::Topic { on_equal, to } => (*on_equal, *to),
         };
@@ -262,8 +280,8 @@ impl Ticks {
     }
 }
 
-/// Returns the ticks of a rate over a run of the messages of the matched topics. `before` is the number of ticks of the runs before.
-fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[Run<'_>], before: usize) -> Result<Vec<Tick>> {
+/// Returns the time of the first tick of a rate over a run of the messages of the matched topics, and the end of the ticks.
+fn edges(clock: &Clock, topics: &[Run<'_>]) -> Result<Option<(i64, i64)>> {
     let mut firsts = Vec::new();
     let mut lasts = Vec::new();
     for topic in topics {
@@ -283,16 +301,24 @@ fn ticks_of_rate(run: usize, rate: Rate, clock: &Clock, topics: &[Run<'_>], befo
         Edge::Any => lasts.iter().max().copied(),
         Edge::At(time) => Some(time),
     };
-    let (Some(start), Some(end)) = (start, end) else { return Ok(Vec::new()) };
-    let mut ticks = Vec::new();
-    for number in 0_i128.. {
-        let after = number * 1_000_000_000 * i128::from(rate.seconds) / i128::from(rate.rows);
-        let time = i64::try_from(i128::from(start) + after).ok().filter(|time| *time <= end);
-        let Some(time) = time else { break };
-        ticks.push(Tick { run, time, message: None });
-        check_rows(before + ticks.len(), start, end)?;
+    Ok(start.zip(end))
+}
+
+/// Returns the time from the first tick to another one.
+fn after(rate: Rate, number: usize) -> i64 {
+    let after = number as i128 * 1_000_000_000 * i128::from(rate.seconds) / i128::from(rate.rows);
+    i64::try_from(after).unwrap_or(i64::MAX)
+}
+
+/// Returns how many ticks of a rate there are from the first one up to a time.
+fn ticks_between(rate: Rate, start: i64, end: i64) -> usize {
+    if end < start {
+        return 0;
     }
-    Ok(ticks)
+    // The last n with n * second / rows <= end - start, where the quotient is rounded down.
+    let (length, second) = (i128::from(end) - i128::from(start), 1_000_000_000 * i128::from(rate.seconds));
+    let last = ((length + 1).saturating_mul(i128::from(rate.rows)) - 1) / second;
+    usize::try_from(last).unwrap_or(usize::MAX).saturating_add(1)
 }
 
 fn check_rows(rows: usize, start: i64, end: i64) -> Result<()> {
@@ -430,6 +456,21 @@ mod tests {
             sorter.push(Entry { part: 0, time, log_time, file: 0, block, offset, channel: 3 }).unwrap();
         }
         sorter
+    }
+
+    #[test]
+    fn the_ticks_of_a_rate_are_counted_as_they_are_made() {
+        for (rows, seconds) in [(1, 1), (30_000, 1_001), (3, 7), (50_000_000, 1), (1_000_000_000, 1), (1, 3_600)] {
+            let rate = Rate { rows, seconds };
+            for length in [0, 1, 19, 20, 21, 333_333_333, 1_000_000_000, 7_000_000_001] {
+                let count = ticks_between(rate, -5, length - 5);
+                assert!(
+                    after(rate, count - 1) <= length && after(rate, count) > length,
+                    "{count} ticks of {rate:?} in {length} ns"
+                );
+            }
+            assert_eq!(ticks_between(rate, 5, 4), 0);
+        }
     }
 
     #[test]
