@@ -7,7 +7,8 @@ pub(crate) const MAX_BYTES: usize = 512 << 20;
 pub(crate) const WRITE_MEMORY: usize = 256 << 20;
 /// Decompressed chunks that all logs that are imported at a time keep for the next messages, in bytes.
 pub(crate) const CACHE: usize = 96 << 20;
-/// Times and places of the messages of a log that are in memory, in bytes, while they are collected. Those of one topic may be there twice.
+/// Times and places of the messages of all logs that are imported at a time that are in memory, in bytes. Those of one topic may be there
+/// twice, while they are sorted.
 pub(crate) const MESSAGES: usize = 64 << 20;
 /// Bytes that are fetched of a log before they are read.
 pub(crate) const AHEAD: u64 = 16 << 20;

@@ -55,8 +55,8 @@ pub struct IngestSettings {
     pub references: Vec<Table>,
     /// Options of the stores of the tables that the recipe names ([`Match::table`](crate::recipe::Match::table)).
     pub tables: StoreOptions,
-    /// Bytes of memory for the times and the places of the messages of a log, 64 MiB by default. Beyond that, they lie in temporary files.
-    /// Those of one topic may take as much once more.
+    /// Bytes of memory for the times and the places of the messages of all logs at a time, 64 MiB by default. Beyond that, they lie in
+    /// temporary files. Those of one topic may take as much once more.
     pub message_memory: usize,
 }
 
@@ -516,6 +516,7 @@ async fn write(
     }
     let workers = at_a_time(&work.settings, todo.len());
     work.settings.workers = workers;
+    work.settings.message_memory /= workers;
     let (import, work, todo) = (Arc::new(import), Arc::new(work), Arc::new(todo));
     let (next, rows, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(rows)), Arc::new(progress));
     // If the caller is dropped, the set ends the jobs.
