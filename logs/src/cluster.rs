@@ -26,14 +26,15 @@
 //!
 //! Without [`Match::table`](crate::recipe::Match::table) there is one part. Otherwise [`view`] joins the tables of all parts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Mutex};
 
 use tetrys::{Error, Receipt, Result, Store, TableWriter, Ticket, WritePlan};
 
 use crate::{
     log::LogSource,
+    report::Report,
     resume,
-    table::{self, Before, Begun, Import, IngestSettings, Ingested, Report, Work, before, check_names},
+    table::{self, Before, Begun, Import, IngestSettings, Ingested, Work, before, check_names},
 };
 
 pub use crate::tables::{ImportPart, check, parts, view};
@@ -54,7 +55,7 @@ pub struct BegunImport {
 /// # Errors
 /// Those of [`ingest`](crate::ingest).
 pub async fn begin(sources: &[LogSource], store: Store, settings: &IngestSettings) -> Result<BegunImport> {
-    let (work, _guard) = Work::of(settings).await?;
+    let (work, _guard) = Work::of(&alone(settings)).await?;
     Ok(match table::begin(sources, store, &work, true).await? {
         Begun::Present(_) => BegunImport { plan: None, done: Vec::new(), left: Vec::new() },
         Begun::Import(import, done, _) => {
@@ -70,10 +71,15 @@ pub async fn begin(sources: &[LogSource], store: Store, settings: &IngestSetting
 /// - `Invalid`: the session is over; the log does not fit to the columns of the table.
 /// - Errors of the log and of the stores.
 pub async fn write(source: &LogSource, store: Store, settings: &IngestSettings, ticket: &Ticket, number: u32) -> Result<Receipt> {
-    let (work, _guard) = Work::of(settings).await?;
+    let (work, _guard) = Work::of(&alone(settings)).await?;
     let writer = TableWriter::join(store, ticket)?.with_known_blocks().await?;
     writer.ensure_open().await?;
-    table::write_log(&writer, source, number as usize, &work, |_| {}).await.map(|(receipt, _)| receipt)
+    table::write_log(&writer, source, number as usize, &work, None, |_| {}).await.map(|(receipt, _)| receipt)
+}
+
+/// Returns the settings of a process that writes one log at a time.
+fn alone(settings: &IngestSettings) -> IngestSettings {
+    IngestSettings { workers: 1, ..settings.clone() }
 }
 
 /// Commits the logs of these receipts, of which those of one log count once. `failed` has the errors of the others; a log with neither
@@ -122,6 +128,7 @@ pub async fn finish(
             }
         }
     }
-    let import = Import { store, plan: plan.clone(), writer, sources: wanted, recipe, earlier, present, kept: base };
+    let (plan, kept, prepared, went_on) = (plan.clone(), base, Mutex::default(), false);
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     table::finish(import, written, failed, Vec::new()).await
 }

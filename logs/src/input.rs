@@ -13,6 +13,8 @@ use bytes::Bytes;
 use tetrys::{Error, Result, Store, StoreOptions, extension::LocalFile, store::RangeRequest};
 use tokio::runtime::Handle;
 
+use crate::ahead;
+
 /// Maximum bytes of one read.
 pub(crate) const MAX_READ: u64 = 2 << 30;
 
@@ -29,6 +31,8 @@ pub struct Input {
     place: Arc<Place>,
     requests: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
+    /// Ranges that were read ahead: where each begins, and its bytes.
+    ahead: Arc<Mutex<Vec<(u64, Bytes)>>>,
     cancel: Cancel,
     /// The damage of a file that was decompressed or copied. The bytes before the damage are there.
     fault: Option<Arc<str>>,
@@ -139,8 +143,8 @@ impl Input {
     }
 
     fn new(url: &str, size: u64, place: Place) -> Self {
-        let (requests, bytes) = (Arc::default(), Arc::default());
-        Self { url: url.into(), size, place: Arc::new(place), requests, bytes, cancel: Cancel::default(), fault: None }
+        let (requests, bytes, ahead) = (Arc::default(), Arc::default(), Arc::default());
+        Self { url: url.into(), size, place: Arc::new(place), requests, bytes, ahead, cancel: Cancel::default(), fault: None }
     }
 
     /// Returns an input of the same name with other bytes, and what is wrong with them.
@@ -206,6 +210,9 @@ impl Input {
             return Err(Error::unsupported(format!("{}: a record of {len} bytes at {start}: over {MAX_READ}", self.url)));
         }
         self.cancel.check()?;
+        if let Some(bytes) = self.that_was_read_ahead((start, len)) {
+            return Ok(bytes);
+        }
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(len, Ordering::Relaxed);
         match &*self.place {
@@ -227,6 +234,50 @@ impl Input {
             }
         }
     }
+}
+
+impl Input {
+    /// Whether the bytes come from a store, so that reading ahead saves time.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(&*self.place, Place::Remote { .. })
+    }
+
+    /// Fetches ranges from a store before they are read: many at a time, and those near each other by one request. Keeps them until the next
+    /// call. A failure is that of the read that follows.
+    pub(crate) fn read_ahead(&self, ranges: &[(u64, u64)]) {
+        let Place::Remote { store, name, runtime } = &*self.place else { return };
+        let lock = || self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_inside = |(start, len): &(u64, u64)| start.checked_add(*len).is_some_and(|end| end <= self.size);
+        let mut wanted: Vec<(u64, u64)> = ranges.iter().copied().filter(is_inside).collect();
+        let mut kept = std::mem::take(&mut *lock());
+        kept.retain(|(first, bytes)| wanted.iter().any(|range| has(*first, bytes, *range)));
+        wanted.retain(|range| !kept.iter().any(|(first, bytes)| has(*first, bytes, *range)));
+        let joined = ahead::joined(wanted);
+        let request = |(start, len): &(u64, u64)| RangeRequest::new(Arc::clone(name), self.size, *start..*start + *len);
+        let requests: Vec<RangeRequest> = joined.iter().map(request).collect();
+        if !requests.is_empty() && self.cancel.check().is_ok() {
+            self.requests.fetch_add(requests.len() as u64, Ordering::Relaxed);
+            self.bytes.fetch_add(joined.iter().map(|(_, len)| *len).sum::<u64>(), Ordering::Relaxed);
+            if let Ok(found) = runtime.block_on(store.read(&requests)) {
+                kept.extend(joined.iter().map(|(start, _)| *start).zip(found));
+            }
+        }
+        *lock() = kept;
+    }
+
+    fn that_was_read_ahead(&self, range: (u64, u64)) -> Option<Bytes> {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, bytes) = ahead.iter().find(|(first, bytes)| has(*first, bytes, range))?;
+        let (at, len) = (usize::try_from(range.0 - first).ok()?, usize::try_from(range.1).ok()?);
+        let found = bytes.slice(at..at + len);
+        // A part of a range keeps all of it in memory.
+        Some(if 2 * len < bytes.len() { Bytes::copy_from_slice(&found) } else { found })
+    }
+}
+
+/// Whether bytes that begin at `first` have a range.
+fn has(first: u64, bytes: &Bytes, (start, len): (u64, u64)) -> bool {
+    start >= first && start + len <= first + bytes.len() as u64
 }
 
 /// Decompresses a file to a temporary one, which has no name and is gone with its last reader.

@@ -9,8 +9,9 @@ use tetrys::{
 use crate::{
     cells::{stacked, unstacked},
     columns::{Column, are_known, columns, is_telling},
+    entries::{Entries, Entry},
     log::{Log, TopicInfo},
-    matching::{Entry, Runs},
+    matching::Runs,
     recipe::{Match, Policy, Recipe, Topic, name_of},
     slerp::has_quaternions,
     tf,
@@ -162,12 +163,12 @@ pub(crate) fn find_columns(
             stream.is_silent = false;
             continue;
         }
-        stream.is_silent = runs.iter().all(Vec::is_empty);
+        stream.is_silent = runs.entries.len() == 0;
         if let Some(table) = table.filter(|_| stream.is_silent) {
             stream.columns = stream.columns_of(table, &names);
             continue;
         }
-        let sample = sample(log, topic, runs).map_err(place)?;
+        let sample = sample(log, topic, &runs.entries).map_err(place)?;
         let all = columns(topic.decoder.ty(), sample.as_ref()).map_err(place)?;
         let is_known = are_known(topic.decoder.ty(), sample.as_ref());
         stream.is_silent |= table.is_none() && !is_known;
@@ -197,15 +198,20 @@ pub(crate) fn find_columns(
 
 /// Returns the first message that says what the pictures or points of a topic are, or else the first one that is not empty: a sensor that
 /// has just been started may send empty ones.
-fn sample(log: &Log, topic: &TopicInfo, runs: &Runs) -> Result<Option<Value>> {
-    let mut firsts: Vec<&Entry> = runs.iter().flatten().collect();
-    if firsts.len() > SAMPLES {
-        firsts.select_nth_unstable_by_key(SAMPLES, |entry| (entry.file, entry.block, entry.offset));
-        firsts.truncate(SAMPLES);
+fn sample(log: &Log, topic: &TopicInfo, messages: &Entries) -> Result<Option<Value>> {
+    let place = |entry: &Entry| (entry.file, entry.block, entry.offset);
+    let mut firsts: Vec<Entry> = Vec::new();
+    for number in 0..messages.len() {
+        firsts.push(messages.get(number)?);
+        if firsts.len() == 64 * SAMPLES {
+            firsts.select_nth_unstable_by_key(SAMPLES, place);
+            firsts.truncate(SAMPLES);
+        }
     }
-    firsts.sort_unstable_by_key(|entry| (entry.file, entry.block, entry.offset));
+    firsts.sort_unstable_by_key(place);
+    firsts.truncate(SAMPLES);
     let mut first = None;
-    for entry in firsts {
+    for entry in &firsts {
         let found = topic.decoder.decode(&log.message(entry)?)?;
         if is_telling(topic.decoder.ty(), &found) {
             return Ok(Some(found));

@@ -26,13 +26,16 @@
 //!
 //! [`info()`] says what a log has, [`plan`] writes a recipe to start from, and [`rows()`] gives rows without a table.
 
+mod ahead;
 pub mod bag;
 mod cells;
 pub mod cluster;
 mod columns;
 mod decoder;
 mod definitions;
+mod entries;
 mod folder;
+mod found;
 pub mod idl;
 mod images;
 mod info;
@@ -48,6 +51,7 @@ mod points;
 mod proto;
 pub mod recipe;
 mod recording;
+mod report;
 mod resume;
 mod ros;
 mod rows;
@@ -59,7 +63,9 @@ mod tf;
 mod times;
 mod transforms;
 pub mod types;
+mod unpack;
 mod video;
+mod window;
 
 pub use info::{FileInfo, LogInfo, TopicReport, info, plan};
 pub use input::Input;
@@ -67,8 +73,9 @@ pub use layout::{LOG, PART, TIME};
 pub use log::{Log, LogSource, OpenOptions};
 pub use recipe::Recipe;
 pub use recording::Recording;
-pub use rows::{LogReport, MatchReport, rows};
-pub use table::{IngestSettings, Ingested, RECIPE, REPORT, Report};
+pub use report::{LogReport, MatchReport, Report};
+pub use rows::rows;
+pub use table::{IngestSettings, Ingested, RECIPE, REPORT};
 pub use tables::ingest;
 pub use tf::TfReport;
 pub use times::parse_time;

@@ -12,9 +12,10 @@ use tetrys::{Error, ErrorKind, Result, StoreOptions};
 use crate::{
     decoder::{Decoder, Described},
     definitions::Definitions,
+    entries::{Entry, Sorter},
     folder::{self, Folder},
     input::{Cancel, Input},
-    matching::Entry,
+    limits::{AHEAD, CACHE},
     recipe::{MAX_TIME, Time, Topic, ZeroStamp},
     recording::Recording,
     sqlite,
@@ -295,7 +296,7 @@ impl Log {
     /// - Errors of the file system or the store.
     pub(crate) fn scan(&mut self) -> Result<()> {
         self.files.iter_mut().filter(|file| file.is_indexed()).try_for_each(Recording::scan)?;
-        self.cache = BlockCache::default();
+        self.cache = BlockCache { bound: self.cache.bound, ..BlockCache::default() };
         self.unchecked = Mutex::default();
         self.find_topics();
         Ok(())
@@ -316,13 +317,19 @@ impl Log {
         let mut counts: HashMap<(u32, u16), u64> = wanted.keys().map(|channel| (*channel, 0)).collect();
         for (file_number, file) in (0_u32..).zip(&self.files) {
             let is_wanted = |channel: u16| wanted.contains_key(&(file_number, channel));
+            let needs = |channel: u16| {
+                wanted.get(&(file_number, channel)).is_some_and(|topics| topics.iter().any(|topic| payload[*topic]))
+            };
+            // Of a block that has none of the topics nothing is read, and of others all or the index.
+            let reads = |number: u32| file.may_have(number, &is_wanted).then(|| file.may_have(number, &needs));
+            let mut ahead = 0;
             for number in 0..file.blocks() {
                 if !file.may_have(number, &is_wanted) {
                     continue;
                 }
-                let needs = |channel: u16| {
-                    wanted.get(&(file_number, channel)).is_some_and(|topics| topics.iter().any(|topic| payload[*topic]))
-                };
+                if number >= ahead {
+                    ahead = self.read_ahead(file_number, number, &reads);
+                }
                 let place = |channel, offset| Place { file: file_number, block: number, offset, channel };
                 if !file.may_have(number, &needs)
                     && let Some(entries) = file.index_of(number, &is_wanted)?
@@ -346,23 +353,27 @@ impl Log {
                         .try_for_each(|topic| visit(*topic, place(head.channel, offset), message.log_time, Some(&message)))
                 })?;
             }
+            file.input().read_ahead(&[]);
         }
         Ok(counts)
     }
 
-    /// Returns the messages of topics with the times that their settings choose, not sorted, and the number left out.
+    /// Returns the messages of topics with the times that their settings choose, to be sorted as they arrived, and the number left out. Of
+    /// each topic, at most `bound` messages are in memory.
     ///
     /// # Errors
+    /// - Errors of temporary files.
     /// - `Invalid`: a stamp is 0 or missing; a time is out of range. The message names log and topic.
     /// - Those of [`Log::visit`].
-    pub(crate) fn entries(&mut self, topics: &[(&str, &Topic)]) -> Result<Vec<(Vec<Entry>, u64)>> {
+    pub(crate) fn entries(&mut self, topics: &[(&str, &Topic)], bound: usize) -> Result<Vec<(Sorter, u64)>> {
         let names: Vec<&str> = topics.iter().map(|(name, _)| *name).collect();
         let times: Vec<Time> = topics.iter().map(|(_, topic)| topic.time.unwrap_or(Time::Log)).collect();
         let payload: Vec<bool> = times.iter().map(|time| *time != Time::Log).collect();
         let decoders: Vec<Decoder> =
             names.iter().map(|name| self.topic(name).map(|topic| topic.decoder.clone())).collect::<Result<_>>()?;
         let log_name = self.name.clone();
-        let found = Mutex::new(vec![(Vec::new(), 0_u64); topics.len()]);
+        let none = || topics.iter().map(|_| (Sorter::new(Entry::by_arrival, bound), 0_u64)).collect::<Vec<_>>();
+        let found = Mutex::new(none());
         let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
         let visit = |topic: usize, place: Place, log_time: i64, message: Option<&Message>| {
             let fail = |error: Error| error.at(format!("log {log_name}: topic {}: message logged at {log_time}", names[topic]));
@@ -394,12 +405,79 @@ impl Log {
             let time = time.checked_add(offset).filter(|time| (-MAX_TIME..=MAX_TIME).contains(time));
             let time = time.ok_or_else(|| fail(Error::invalid("the time is more than 146 years from 1970")))?;
             let Place { file, block, offset, channel } = place;
-            lock()[topic].0.push(Entry { time, log_time, file, block, offset, channel });
-            Ok(())
+            lock()[topic].0.push(Entry { part: 0, time, log_time, file, block, offset, channel })
         };
-        let restart = || lock().iter_mut().for_each(|(entries, dropped)| (entries.clear(), *dropped = 0).1);
+        let restart = || *lock() = none();
         self.visit(&names, &payload, visit, restart)?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Fetches together, if the file is in a store, what is read next of its blocks from `from` on. `reads` says of a block whether it is
+    /// read, and whether all of it or its index. Returns the first block that is not among them.
+    fn read_ahead(&self, number: u32, from: u32, reads: &dyn Fn(u32) -> Option<bool>) -> u32 {
+        let file = &self.files[number as usize];
+        if !file.input().is_remote() {
+            return u32::MAX;
+        }
+        let (mut ranges, mut indexed, mut bytes, mut end) = (Vec::new(), Vec::new(), 0, file.blocks());
+        for block in from..file.blocks() {
+            let parts = match reads(block) {
+                Some(true) if !self.cache.has((number, block)) => vec![file.range(block)],
+                Some(false) => file.index_parts(block),
+                _ => continue,
+            };
+            let more: u64 = parts.iter().map(|(_, len)| *len).sum();
+            if more > AHEAD {
+                continue;
+            }
+            bytes += more;
+            if bytes > AHEAD || ranges.len() >= MANY {
+                end = block;
+                break;
+            }
+            if parts.len() > 1 {
+                indexed.push(block);
+            }
+            ranges.extend(parts);
+        }
+        file.input().read_ahead(&ranges);
+        // Where the indexes of chunks of a bag begin is known now.
+        let indexes = indexed.into_iter().filter_map(|block| file.index_range(block));
+        let indexes: Vec<(u64, u64)> = indexes.filter(|range| range.1 <= AHEAD && !ranges.contains(range)).collect();
+        if !indexes.is_empty() {
+            ranges.extend(indexes);
+            file.input().read_ahead(&ranges);
+        }
+        end
+    }
+
+    /// Whether files are in a store.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.files.iter().any(|file| file.input().is_remote())
+    }
+
+    /// Returns how many bytes must be read for a block.
+    pub(crate) fn left_to_read(&self, (file, block): (u32, u32)) -> u64 {
+        match self.cache.has((file, block)) {
+            true => 0,
+            false => self.files[file as usize].range(block).1,
+        }
+    }
+
+    /// Fetches together the blocks of files in a store that are read next.
+    pub(crate) fn fetch(&self, blocks: &BTreeSet<(u32, u32)>) {
+        let mut left = AHEAD;
+        for (number, file) in (0_u32..).zip(&self.files) {
+            let of_file = blocks.range((number, 0)..=(number, u32::MAX)).filter(|block| !self.cache.has(**block));
+            let fits = |(_, len): &(u64, u64)| left.checked_sub(*len).inspect(|rest| left = *rest).is_some();
+            let ranges: Vec<(u64, u64)> = of_file.map(|(_, block)| file.range(*block)).filter(fits).collect();
+            file.input().read_ahead(&ranges);
+        }
+    }
+
+    /// Bounds the bytes of the blocks that the log keeps.
+    pub(crate) fn bound_cache(&mut self, bytes: usize) {
+        self.cache.bound = bytes;
     }
 
     fn block(&self, file: u32, block: u32) -> Result<Bytes> {
@@ -448,9 +526,14 @@ fn nanoseconds(time: u64) -> Result<i64> {
     i64::try_from(time).map_err(|_| Error::unsupported(format!("a time of {time} ns: beyond the year 2262")))
 }
 
+/// Maximum ranges that are read ahead together.
+const MANY: usize = 64;
+
 /// Blocks that were read last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct BlockCache {
+    /// Maximum bytes, but for those of the last block.
+    bound: usize,
     entries: Mutex<Entries>,
 }
 
@@ -462,10 +545,17 @@ struct Entries {
     bytes: usize,
 }
 
-/// Bytes of blocks that a log keeps.
-const CACHE: usize = 96 << 20;
+impl Default for BlockCache {
+    fn default() -> Self {
+        Self { bound: CACHE, entries: Mutex::default() }
+    }
+}
 
 impl BlockCache {
+    fn has(&self, key: (u32, u32)) -> bool {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).blocks.contains_key(&key)
+    }
+
     fn get(&self, key: (u32, u32)) -> Option<Bytes> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let found = entries.blocks.get(&key).cloned()?;
@@ -485,7 +575,7 @@ impl BlockCache {
         } else {
             order.push_back(key);
         }
-        while *total > CACHE && order.len() > 1 {
+        while *total > self.bound && order.len() > 1 {
             if let Some(old) = order.pop_front().and_then(|oldest| blocks.remove(&oldest)) {
                 *total -= old.len();
             }

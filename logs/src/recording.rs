@@ -108,6 +108,30 @@ impl Recording {
         }
     }
 
+    /// Returns the range of a block: where it begins, and its bytes.
+    pub(crate) fn range(&self, block: u32) -> (u64, u64) {
+        match self {
+            Self::Mcap(file) => (file.blocks()[block as usize].start, file.blocks()[block as usize].len),
+            Self::Bag(file) => file.range(block as usize),
+        }
+    }
+
+    /// Returns the ranges in which the index of a block probably is: none if it has none.
+    pub(crate) fn index_parts(&self, block: u32) -> Vec<(u64, u64)> {
+        match self {
+            Self::Mcap(file) => file.blocks()[block as usize].index_range().into_iter().collect(),
+            Self::Bag(file) => file.index_parts(block as usize),
+        }
+    }
+
+    /// Returns the range of the index of a block, if it has one. Reads the header of a chunk of a bag.
+    pub(crate) fn index_range(&self, block: u32) -> Option<(u64, u64)> {
+        match self {
+            Self::Mcap(file) => file.blocks()[block as usize].index_range(),
+            Self::Bag(file) => file.index_range(block as usize).ok().flatten(),
+        }
+    }
+
     /// Whether a block may have messages of these channels, as far as the index says.
     pub(crate) fn may_have(&self, block: u32, channels: &dyn Fn(u16) -> bool) -> bool {
         match self {

@@ -1,19 +1,20 @@
 //! Goes on with an import that was interrupted: finds its session, and the logs that it has written.
 //!
 //! The plan of the session names the logs. The receipt of each finished log says what it was made of: the settings, and the sizes and
-//! times of its files. Only a log of which all of this is still so is taken over, with its report; nothing of it is read again.
+//! times of its files. Only a log of which all of this is still so is taken over, with its report; nothing of it is read again. Of an
+//! import that had finished no log, only the session is taken over, so that it and its chunks do not stay.
 
 use std::{collections::BTreeMap, time::UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use tetrys::{Error, ErrorKind, Receipt, Result, Store, Table, WritePlan, extension::blocking, table::TableWriter};
+use tetrys::{Error, ErrorKind, Receipt, Result, Store, Table, Ticket, WritePlan, extension::blocking, table::TableWriter};
 
 use crate::{
     definitions::Definitions,
     input::Input,
     log::{LogSource, OpenOptions},
-    rows::LogReport,
+    report::LogReport,
     sqlite,
 };
 
@@ -109,13 +110,8 @@ pub(crate) async fn find(
     options: &OpenOptions,
     settings: &Json,
 ) -> Result<Option<Resumed>> {
-    let plans = match WritePlan::open_in(store).await {
-        // A plan of somebody else that cannot be read is no reason to refuse an import.
-        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => Vec::new(),
-        plans => plans?,
-    };
     let mut best: Option<Resumed> = None;
-    for plan in plans.into_iter().filter(|plan| plan.labels().iter().eq(logs.iter().map(|log| &log.name))) {
+    for plan in plans(store, logs).await? {
         let Ok(writer) = TableWriter::join(store.clone(), plan.ticket()) else { continue };
         let is_alike = match base {
             Some(base) => writer.appends() && writer.schema() == base.schema(),
@@ -139,6 +135,59 @@ pub(crate) async fn find(
         Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(None),
         writer => Ok(Some(Resumed { plan, writer: writer?, done })),
     }
+}
+
+/// Returns the plans of the sessions that import these logs and are not over.
+async fn plans(store: &Store, logs: &[LogSource]) -> Result<Vec<WritePlan>> {
+    let mut plans = match WritePlan::open_in(store).await {
+        // A plan of somebody else that cannot be read is no reason to refuse an import.
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => Vec::new(),
+        plans => plans?,
+    };
+    plans.retain(|plan| plan.labels().iter().eq(logs.iter().map(|log| &log.name)));
+    Ok(plans)
+}
+
+/// Returns the session of an import of these logs that was interrupted before a log was written, if it would make the same table as
+/// `fresh`, a session that has stored nothing. The process of that import may still be at work: then both write all logs, and the first
+/// one commits.
+///
+/// # Errors
+/// - Errors of the store.
+pub(crate) async fn find_empty(store: &Store, logs: &[LogSource], fresh: &TableWriter) -> Result<Option<Resumed>> {
+    let Some(wanted) = essence(&fresh.ticket()?) else { return Ok(None) };
+    for plan in plans(store, logs).await? {
+        if essence(plan.ticket()).as_ref() != Some(&wanted) {
+            continue;
+        }
+        let Ok(writer) = TableWriter::join(store.clone(), plan.ticket()) else { continue };
+        if (writer.appends(), writer.overwrites()) != (fresh.appends(), fresh.overwrites()) {
+            continue;
+        }
+        match writer.receipts().await {
+            Ok(receipts) if receipts.is_empty() => {}
+            // It has written logs, with other settings or of files that have changed.
+            Ok(_) => continue,
+            Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+            Err(error) => return Err(error),
+        }
+        match writer.with_known_blocks().await {
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
+            writer => return Ok(Some(Resumed { plan, writer: writer?, done: BTreeMap::new() })),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns what a ticket says of the table that its session makes. `None`: it cannot be read.
+fn essence(ticket: &Ticket) -> Option<(Json, Vec<Json>)> {
+    let mut record: Json = serde_json::from_str(&ticket.to_json()).ok()?;
+    let plan: Json = serde_json::from_str(record.get("plan")?.as_str()?).ok()?;
+    // The memory depends on the number of workers, and the others on the time.
+    let other = ["tetrys_session", "plan", "write_memory", "append_to", "since", "partitions", "url"];
+    other.iter().for_each(|key| drop(record.as_object_mut().and_then(|record| record.remove(*key))));
+    let of_table = ["schema", "preset", "cuts", "properties", "stores"];
+    Some((record, of_table.iter().map(|key| plan.get(*key).cloned().unwrap_or_default()).collect()))
 }
 
 /// Returns the receipts of the logs that would be written as they are again, with the reports in them.

@@ -1,20 +1,26 @@
 //! The rows of a log: ticks of the clock, the messages that each gets, and batches of their values.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    ops::Range,
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use serde::{Deserialize, Serialize};
-use tetrys::{ColumnType, Error, ErrorKind, Result, Schema, TimeUnit, schema::Primitive};
+use tetrys::{ColumnType, Error, Result, Schema, TimeUnit, schema::Primitive};
 
 use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
-    layout::{LOG, PART, Stream, TIME, find_columns, streams},
-    limits::MAX_BYTES,
+    entries::Entry,
+    found::{Found, Messages},
+    layout::{LOG, PART, Stream, TIME},
+    limits::{AHEAD, MAX_BYTES, MESSAGES},
     log::Log,
-    matching::{Entry, Pick, Runs, Since, Tick, aligned, difference, pick, runs, ticks_of_rate, ticks_of_topic, weight},
+    matching::{Pick, Runs, Since, Tick, Ticks, difference, pick, weight},
     recipe::{Bound, Missing, OnEqual, Policy, Recipe},
+    report::{LogReport, MatchReport},
     slerp,
     tf::{TfReport, Transforms},
     video::{self, Frames},
@@ -24,54 +30,9 @@ use crate::{
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum rows of a batch.
 const BATCH_ROWS: usize = 1024;
-/// Decoded messages of a match that are kept for the next rows.
+/// Maximum decoded messages of a match that are kept for the next rows, and their bytes if there are more than two.
 const KEPT: usize = 4;
-
-/// Counts what a match found in a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct MatchReport {
-    /// Name of the match, or of the clock.
-    pub name: String,
-    /// Its topic.
-    pub topic: String,
-    /// Messages of the topic.
-    pub messages: u64,
-    /// Rows that got a message.
-    pub matched: u64,
-    /// Messages that an earlier row had, too: how often.
-    pub reused: u64,
-    /// Messages that no row has.
-    pub skipped: u64,
-    /// Rows that got none.
-    pub missing: u64,
-    /// Messages that were left out because they were late.
-    pub late: u64,
-    /// Messages that were left out because their stamp was 0.
-    pub without_stamp: u64,
-    /// The largest distance of a row to its message, in nanoseconds.
-    pub largest_dt: Option<u64>,
-}
-
-/// Reports the import of one log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct LogReport {
-    /// Its name.
-    pub log: String,
-    /// Its rows.
-    pub rows: u64,
-    /// Ticks that were left out because a match was missing.
-    pub dropped: u64,
-    /// Parts, which gaps between rows separate.
-    pub parts: u32,
-    /// The clock, if a topic is the clock, and each match.
-    pub matches: Vec<MatchReport>,
-    /// Each transform between coordinate frames.
-    pub transforms: Vec<TfReport>,
-    /// Sentences about what is missing or damaged.
-    pub warnings: Vec<String>,
-}
+const KEPT_BYTES: usize = 16 << 20;
 
 /// Returns the rows of an open log, batch by batch, without a table. They end after the first error.
 ///
@@ -92,7 +53,7 @@ pub struct LogReport {
 /// - `Corrupt`, `Unsupported`: a message does not fit its definition; a chunk is damaged.
 /// - Errors of the file system or the store.
 pub fn rows(log: Log, recipe: &Recipe) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    Rows::new(log, recipe, (None, None), None)
+    Rows::of(Found::of(log, recipe, MESSAGES)?, recipe, (None, None), None)
 }
 
 /// The rows of a log, batch by batch. Ends after the first error.
@@ -100,7 +61,9 @@ pub(crate) struct Rows {
     log: Log,
     builders: Vec<StreamBuilder>,
     transforms: Transforms,
-    ticks: std::vec::IntoIter<Tick>,
+    ticks: Ticks,
+    /// The place of the next tick.
+    at: usize,
     gap: Option<Bound>,
     on_equal: OnEqual,
     /// Whether the ticks are those of a rate.
@@ -115,6 +78,8 @@ pub(crate) struct Rows {
     run: usize,
     /// Whether the next row begins a new part.
     begins_part: bool,
+    /// Ticks behind this one whose blocks were fetched.
+    ahead: usize,
     report: LogReport,
     ended: bool,
     /// The columns `part` and `time` of the batch.
@@ -123,19 +88,16 @@ pub(crate) struct Rows {
     bytes: usize,
 }
 
-/// The streams of a log, with the messages and the beginning of the report of each, and its transforms.
-type Found = (Vec<Stream>, Vec<Runs>, Vec<MatchReport>, Transforms);
-
 /// Collects the values that a stream has in the rows of a batch.
 struct StreamBuilder {
     stream: Stream,
     decoder: Decoder,
     /// Whether the messages are frames of encoded video.
     is_video: bool,
-    /// The runs of its messages, one behind the other, and where each begins, with the end of the last.
-    entries: Vec<Entry>,
-    starts: Vec<usize>,
-    used: Vec<bool>,
+    messages: Runs,
+    /// Messages that rows have, and the end of those of the last row that has some. Rows get later and later messages.
+    used: u64,
+    used_until: usize,
     kept: VecDeque<(usize, Arc<Decoded>)>,
     dt: Builder,
     gap: Builder,
@@ -151,46 +113,30 @@ struct Decoded {
 }
 
 impl Rows {
-    /// Finds the messages of a log and its ticks. `span` bounds the times of rows, inclusive. `table` is the schema of the rows, if it
-    /// is known.
-    pub(crate) fn new(mut log: Log, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
-        let mut streams = Self::found(&mut log, recipe, table);
-        if log.is_indexed() && matches!(&streams, Err(error) if error.kind() == ErrorKind::Corrupt) {
-            log.scan()?;
-            streams = Self::found(&mut log, recipe, table);
-        }
-        let (streams, runs, reports, transforms) = streams?;
-
-        let place = |error: Error| error.at(format!("log {}", log.name()));
-        let mut ticks = Vec::new();
-        for run in 0..runs.iter().map(Vec::len).max().unwrap_or(0) {
-            let slices: Vec<&[Entry]> = runs.iter().map(|runs| runs.get(run).map_or(&[][..], Vec::as_slice)).collect();
-            let found = match recipe.clock.rate {
-                None => ticks_of_topic(run, slices.first().copied().unwrap_or_default(), recipe.clock.on_equal),
-                Some(rate) => ticks_of_rate(run, rate, &recipe.clock, &slices, ticks.len()),
-            };
-            ticks.extend(found.map_err(place)?);
-        }
-        ticks.retain(|tick| span.1.is_none_or(|to| tick.time <= to));
+    /// Returns the rows of a log whose messages are found. `span` bounds the times of rows, inclusive. `table` is the schema of the rows,
+    /// if it is known.
+    pub(crate) fn of(found: Found, recipe: &Recipe, span: (Option<i64>, Option<i64>), table: Option<&Schema>) -> Result<Self> {
+        let found = found.with_columns(recipe, table)?;
+        let ticks = found.ticks(recipe, span.1)?;
+        let Found { log, streams, messages: Messages { runs, reports, transforms }, .. } = found;
         let report = LogReport { log: log.name().to_owned(), ..LogReport::default() };
         let duration = ColumnType::Duration(TimeUnit::Nanosecond);
         let mut builders = Vec::new();
-        for ((stream, mut runs), report) in streams.into_iter().zip(runs).zip(reports) {
+        for ((stream, messages), report) in streams.into_iter().zip(runs).zip(reports) {
             let types: Vec<ColumnType> = stream.outputs().into_iter().map(|(_, ty, ..)| ty).collect();
             let values = &types[types.len() - stream.columns.len()..];
             let topic = log.topic(&stream.topic)?;
             builders.push(StreamBuilder {
                 decoder: topic.decoder.clone(),
                 is_video: video::is_video(&topic.schema),
-                starts: starts(&runs),
-                used: vec![false; runs.iter().map(Vec::len).sum()],
+                messages,
+                used: 0,
+                used_until: 0,
                 kept: VecDeque::new(),
                 dt: Builder::new(if stream.has_dt() { &types[0] } else { &duration }),
                 gap: Builder::new(&duration),
                 columns: values.iter().map(Builder::new).collect(),
                 stream,
-                // A log of one part, as most are, is not copied.
-                entries: if runs.len() == 1 { runs.swap_remove(0) } else { runs.concat() },
                 report,
             });
         }
@@ -198,7 +144,8 @@ impl Rows {
             log,
             builders,
             transforms,
-            ticks: ticks.into_iter(),
+            ticks,
+            at: 0,
             gap: recipe.clock.gap,
             on_equal: recipe.clock.on_equal,
             by_rate: recipe.clock.rate.is_some(),
@@ -208,36 +155,13 @@ impl Rows {
             part: 0,
             run: 0,
             begins_part: false,
+            ahead: 0,
             report,
             ended: false,
             parts: Vec::new(),
             times: Vec::new(),
             bytes: 0,
         })
-    }
-
-    /// Returns the streams with their columns, their messages and the beginnings of their reports.
-    fn found(log: &mut Log, recipe: &Recipe, table: Option<&Schema>) -> Result<Found> {
-        let mut transforms = Transforms::new(log, recipe)?;
-        let mut streams = streams(recipe);
-        let wanted: Vec<(&str, &crate::recipe::Topic)> =
-            streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
-        let found = log.entries(&wanted)?;
-        let mut all = Vec::new();
-        let mut reports = Vec::new();
-        for ((found, without_stamp), stream) in found.into_iter().zip(&streams) {
-            let messages = found.len() as u64 + without_stamp;
-            let runs = runs(found, &stream.settings);
-            let (runs, late) = runs.map_err(|error| error.at(format!("log {}: topic {}", log.name(), stream.topic)))?;
-            let (name, topic) = (stream.name.clone(), stream.topic.clone());
-            reports.push(MatchReport { name, topic, messages, late, without_stamp, ..MatchReport::default() });
-            all.push((stream.topic.as_str(), runs));
-        }
-        let aligned = aligned(all, recipe.clock.topic.is_some());
-        let (runs, cuts) = aligned.map_err(|error| error.at(format!("log {}", log.name())))?;
-        transforms.settle(cuts);
-        find_columns(log, recipe, &mut streams, &runs, table)?;
-        Ok((streams, runs, reports, transforms))
     }
 
     /// Whether an index leads to the messages. If it leads to damage, reading the whole log tells what is left.
@@ -261,8 +185,20 @@ impl Rows {
     }
 
     /// Returns the number of rows that may follow.
-    pub(crate) fn ticks_left(&self) -> u64 {
-        self.ticks.as_slice().iter().filter(|tick| self.is_inside(tick.time)).count() as u64
+    ///
+    /// # Errors
+    /// - Errors of temporary files.
+    pub(crate) fn ticks_left(&self) -> Result<u64> {
+        let (mut at, mut count) = (self.at, 0);
+        while let Some(tick) = self.ticks.next(self.clock(), &mut at)? {
+            count += u64::from(self.is_inside(tick.time));
+        }
+        Ok(count)
+    }
+
+    /// Returns the messages of the clock, if a topic is the clock.
+    fn clock(&self) -> Option<&Runs> {
+        self.builders.first().filter(|builder| builder.stream.matched.is_none()).map(|builder| &builder.messages)
     }
 
     /// Whether the import has rows of this time. Later ticks are left out before.
@@ -290,10 +226,56 @@ impl Rows {
 
     fn fill(&mut self) -> Result<()> {
         while self.times.len() < BATCH_ROWS && self.bytes < BATCH_BYTES {
-            let Some(tick) = self.ticks.next() else { return Ok(()) };
+            self.read_ahead()?;
+            let mut at = self.at;
+            let Some(tick) = self.ticks.next(self.clock(), &mut at)? else { return Ok(()) };
+            self.at = at;
             self.append(tick)?;
         }
         Ok(())
+    }
+
+    /// Fetches the blocks of the next rows together, if files are in a store.
+    fn read_ahead(&mut self) -> Result<()> {
+        if self.ahead > 0 || !self.log.is_remote() {
+            self.ahead = self.ahead.saturating_sub(1);
+            return Ok(());
+        }
+        let mut blocks: BTreeSet<(u32, u32)> = BTreeSet::new();
+        let (mut bytes, mut before, mut at) = (0, self.before, self.at);
+        while self.ahead < BATCH_ROWS
+            && let Some(tick) = self.ticks.next(self.clock(), &mut at)?
+        {
+            let mut more = self.blocks_of(&tick, before)?;
+            more.retain(|block| !blocks.contains(block));
+            let added: u64 = more.iter().map(|block| self.log.left_to_read(*block)).sum();
+            if self.ahead > 0 && bytes + added > AHEAD {
+                break;
+            }
+            (bytes, before) = (bytes + added, Some(tick.time));
+            blocks.append(&mut more);
+            self.ahead += 1;
+        }
+        self.log.fetch(&blocks);
+        // The row that follows is one of them.
+        self.ahead = self.ahead.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Returns the blocks of the messages of a row, as far as these depend on times alone. `before` is the time of the tick before.
+    fn blocks_of(&self, tick: &Tick, before: Option<i64>) -> Result<BTreeSet<(u32, u32)>> {
+        let mut blocks = BTreeSet::new();
+        if !self.is_inside(tick.time) {
+            return Ok(blocks);
+        }
+        let since = Since { before, is_first: before.is_none() };
+        for builder in self.builders.iter().filter(|builder| !builder.stream.is_apart()) {
+            for number in builder.pick(tick, since)?.numbers() {
+                let entry = builder.messages.entries.get(number)?;
+                blocks.insert((entry.file, entry.block));
+            }
+        }
+        Ok(blocks)
     }
 
     fn append(&mut self, tick: Tick) -> Result<()> {
@@ -313,14 +295,7 @@ impl Rows {
         let mut picks: Vec<Pick> = Vec::new();
         let mut any = false;
         for builder in &mut self.builders {
-            let mut pick = match (&builder.stream.matched, tick.message) {
-                (None, Some(message)) => Pick::One(message + builder.run(tick.run).0),
-                (None, None) => Pick::None,
-                (Some(matched), _) => {
-                    let (start, entries) = builder.run(tick.run);
-                    pick(matched, entries, time, since).behind(start)
-                }
-            };
+            let mut pick = builder.pick(&tick, since).map_err(|error| place(error, &self.log, builder))?;
             if builder.stream.policy() == Some(Policy::Slerp)
                 && !builder.has_rotation(&self.log, &pick).map_err(|error| place(error, &self.log, builder))?
             {
@@ -368,7 +343,8 @@ impl Rows {
         let time_of = |name: &str| {
             let at = builders.iter().position(|builder| builder.stream.matched.is_some() && builder.stream.name == name)?;
             match picks.get(at)? {
-                Pick::One(number) => builders[at].entries.get(*number).map(|entry| entry.time),
+                // The row has it already, so it can be read.
+                Pick::One(number) => builders[at].messages.entries.get(*number).ok().map(|entry| entry.time),
                 // A value between two messages is of the time of the row.
                 Pick::Between(..) => Some(time),
                 Pick::None | Pick::All(_) => None,
@@ -423,46 +399,45 @@ impl Iterator for Rows {
     }
 }
 
-/// Returns where each run begins if they lie one behind the other, and the end of the last.
-fn starts(runs: &Runs) -> Vec<usize> {
-    let ends = runs.iter().scan(0, |end, run| {
-        *end += run.len();
-        Some(*end)
-    });
-    [0].into_iter().chain(ends).collect()
-}
-
 impl StreamBuilder {
-    /// Returns the messages of a run, and the number of the first.
-    fn run(&self, run: usize) -> (usize, &[Entry]) {
-        let range = self.starts.get(run).zip(self.starts.get(run + 1));
-        range.map_or((0, &[]), |(start, end)| (*start, &self.entries[*start..*end]))
+    /// Returns the messages of a row.
+    fn pick(&self, tick: &Tick, since: Since) -> Result<Pick> {
+        match (&self.stream.matched, tick.message) {
+            (None, message) => Ok(message.map_or(Pick::None, Pick::One)),
+            (Some(matched), _) => pick(matched, self.messages.run(tick.run), tick.time, since),
+        }
     }
 
     fn reported(&self) -> MatchReport {
-        let skipped = self.used.iter().filter(|used| !**used).count() as u64;
+        let skipped = self.messages.entries.len() as u64 - self.used;
         MatchReport { skipped, ..self.report.clone() }
+    }
+
+    /// Counts the messages of a row. Both ends of what rows get only move on, so those before the end of the last row were in it.
+    fn count(&mut self, numbers: &Range<usize>) {
+        if numbers.is_empty() {
+            return;
+        }
+        let reused = self.used_until.clamp(numbers.start, numbers.end) - numbers.start;
+        self.report.reused += reused as u64;
+        self.used += (numbers.len() - reused) as u64;
+        self.used_until = self.used_until.max(numbers.end);
     }
 
     /// Appends the values of a row, whose messages may have `left` more bytes. Returns the bytes of the values.
     fn append(&mut self, log: &Log, pick: &Pick, time: i64, left: &mut usize) -> Result<usize> {
-        let numbers = match pick {
-            Pick::None => 0..0,
-            Pick::One(number) => *number..number + 1,
-            Pick::Between(a, b) => *a..b + 1,
-            Pick::All(range) => range.clone(),
-        };
+        let numbers = pick.numbers();
         match numbers.is_empty() {
             true => self.report.missing += 1,
             false => self.report.matched += 1,
         }
-        for number in numbers.clone() {
-            self.report.reused += u64::from(std::mem::replace(&mut self.used[number], true));
-        }
+        self.count(&numbers);
         let is_all = self.stream.policy() == Some(Policy::All);
-        let (dt, gap) = difference(pick, &self.entries, time);
+        let (dt, gap) = difference(pick, &self.messages.entries, time)?;
+        let distance = |number: usize| self.messages.entries.get(number).map(|entry| entry.time - time);
+        let all: Vec<i64> = if is_all { numbers.map(distance).collect::<Result<_>>()? } else { Vec::new() };
         let largest = match is_all {
-            true => numbers.clone().map(|number| self.entries[number].time.abs_diff(time)).max(),
+            true => all.iter().map(|dt| dt.unsigned_abs()).max(),
             false => dt.map(i64::unsigned_abs),
         };
         if self.stream.matched.is_some() {
@@ -470,7 +445,7 @@ impl StreamBuilder {
         }
         if self.stream.has_dt() {
             let cell = |ns: Option<i64>| ns.map_or(Cell::Null, |ns| Cell::Fixed(ns.to_le_bytes()));
-            let of_all = || numbers.clone().map(|number| cell(Some(self.entries[number].time - time))).collect();
+            let of_all = || all.iter().map(|dt| cell(Some(*dt))).collect();
             self.dt.append(&if is_all { Cell::List(of_all()) } else { cell(dt) })?;
             if self.stream.is_between() {
                 self.gap.append(&cell(gap))?;
@@ -507,7 +482,7 @@ impl StreamBuilder {
                 &one.cells
             }
             Pick::Between(a, b) => {
-                let weight = weight(&self.entries, *a, *b, time);
+                let weight = weight(&self.messages.entries, *a, *b, time)?;
                 let (a, b) = (self.decoded(log, *a)?, self.decoded(log, *b)?);
                 take(&a).and_then(|()| take(&b))?;
                 let between = self.stream.columns.iter().zip(a.cells.iter().zip(&b.cells));
@@ -552,13 +527,17 @@ impl StreamBuilder {
             || cells.any(|(column, (a, b))| slerp::rotation(&column.ty, a).is_some() && slerp::rotation(&column.ty, b).is_some()))
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.kept.iter().map(|(_, decoded)| decoded.bytes).sum()
+    }
+
     fn decoded(&mut self, log: &Log, number: usize) -> Result<Arc<Decoded>> {
         if let Some((_, decoded)) = self.kept.iter().find(|(kept, _)| *kept == number) {
             return Ok(Arc::clone(decoded));
         }
-        let entry = &self.entries[number];
+        let entry: Entry = self.messages.entries.get(number)?;
         let decode = || {
-            let message = self.decoder.unpacked(&log.message(entry)?)?;
+            let message = self.decoder.unpacked(&log.message(&entry)?)?;
             let value = self.decoder.decode_unpacked(&message)?;
             let cells = self.stream.columns.iter().map(|column| column.cell(&value)).collect::<Result<Vec<Cell>>>()?;
             // Values may be parts of the message.
@@ -567,7 +546,7 @@ impl StreamBuilder {
         };
         let decoded = Arc::new(decode().map_err(|error| error.at(format!("message logged at {}", entry.log_time)))?);
         self.kept.push_back((number, Arc::clone(&decoded)));
-        if self.kept.len() > KEPT {
+        while self.kept.len() > KEPT || (self.kept.len() > 2 && self.kept_bytes() > KEPT_BYTES) {
             self.kept.pop_front();
         }
         Ok(decoded)

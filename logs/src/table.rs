@@ -3,13 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use arrow_array::{Array, cast::AsArray};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tetrys::{
     Error, ErrorKind, Receipt, Result, Schema, Store, StoreOptions, Table, WriteOptions, WritePlan,
@@ -20,12 +19,15 @@ use tetrys::{
 use tokio::task::JoinSet;
 
 use crate::{
+    found::Found,
     input::{Cancel, CancelOnDrop},
     layout::{self, LOG, Stream},
+    limits::{CACHE, MESSAGES, WRITE_MEMORY},
     log::{Log, LogSource, OpenOptions},
     recipe::Recipe,
-    resume::{self, Note, Resumed},
-    rows::{LogReport, Rows},
+    report::{LogReport, Report},
+    resume::{self, FileStamp, Note, Resumed},
+    rows::Rows,
     tf,
 };
 
@@ -45,7 +47,7 @@ pub struct IngestSettings {
     pub open: OpenOptions,
     /// First and last time of rows, in nanoseconds since 1970, inclusive.
     pub span: (Option<i64>, Option<i64>),
-    /// How to store rows.
+    /// How to store rows. The writers of all logs at a time share at most 256 MiB, if [`WriteOptions::write_memory`] is not less.
     pub write: WriteOptions,
     /// Number of logs imported at a time. 0 = `TETRYS_THREADS`, or the number of threads of the machine, at most 4.
     pub workers: usize,
@@ -53,6 +55,9 @@ pub struct IngestSettings {
     pub references: Vec<Table>,
     /// Options of the stores of the tables that the recipe names ([`Match::table`](crate::recipe::Match::table)).
     pub tables: StoreOptions,
+    /// Bytes of memory for the times and the places of the messages of all logs at a time, 64 MiB by default. Beyond that, they lie in
+    /// temporary files. Those of one topic may take as much once more.
+    pub message_memory: usize,
 }
 
 /// The result of an import.
@@ -68,45 +73,16 @@ pub struct Ingested {
     pub present: Vec<String>,
     /// Logs that an import before this one had written when it was interrupted. They were not read again.
     pub resumed: Vec<String>,
+    /// Whether this import went on with the session of one that was interrupted, also before that had written a log.
+    pub went_on: bool,
     /// If `table` is a view, because matches have tables of their own: these tables in the order of the recipe, and last that of the rows.
     pub tables: Vec<Table>,
 }
 
 impl Ingested {
     pub(crate) fn of(table: Table, report: Report) -> Self {
-        let (failed, present, resumed, tables) = Default::default();
-        Self { table, report, failed, present, resumed, tables }
-    }
-}
-
-/// Reports the import of several logs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Report {
-    /// Each log.
-    pub logs: Vec<LogReport>,
-    /// Logs that failed, and why.
-    pub failed: BTreeMap<String, String>,
-    /// Warnings of logs whose rows were there already, and whose messages this import added to the table of a match.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-}
-
-impl Report {
-    /// Returns the report of a table to which logs were added.
-    fn and(mut self, added: &Self) -> Self {
-        let is_again = |log: &str| added.failed.contains_key(log) || added.logs.iter().any(|other| other.log == log);
-        self.logs.retain(|log| !is_again(&log.log));
-        self.failed.retain(|log, _| !is_again(log));
-        self.logs.extend(added.logs.iter().cloned());
-        self.failed.extend(added.failed.clone());
-        self
-    }
-
-    /// Returns what the lineage of a version says of its import.
-    pub(crate) fn lineage(&self) -> [(&'static str, Json); 2] {
-        let source = json!({"kind": "logs", "logs": self.logs.len(), "failed": self.failed.len()});
-        [("source", source), ("matches", totals(self))]
+        let (failed, present, resumed, went_on, tables) = Default::default();
+        Self { table, report, failed, present, resumed, went_on, tables }
     }
 }
 
@@ -114,7 +90,8 @@ impl IngestSettings {
     /// Returns the settings of a recipe, with everything else as it is by default.
     pub fn new(recipe: Recipe) -> Self {
         let (open, write) = (OpenOptions::default(), WriteOptions::default());
-        Self { recipe, open, span: (None, None), write, workers: 0, references: Vec::new(), tables: StoreOptions::from_env() }
+        let (span, workers, references, tables) = ((None, None), 0, Vec::new(), StoreOptions::from_env());
+        Self { recipe, open, span, write, workers, references, tables, message_memory: MESSAGES }
     }
 }
 
@@ -166,11 +143,18 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
     let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
-    let (Resumed { plan, writer, done }, failed) = match found {
-        Some(found) => (found, BTreeMap::new()),
-        None => begun(store.clone(), base, &wanted, settings, &recipe, cancel).await?,
+    let (Resumed { plan, writer, done }, prepared, failed, went_on) = match found {
+        Some(found) => (found, None, BTreeMap::new(), true),
+        None => {
+            let New { writer, prepared, failed } = new(store.clone(), base, &wanted, settings, &recipe, cancel).await?;
+            match resume::find_empty(&store, &wanted, &writer).await? {
+                Some(found) => (found, prepared, failed, true),
+                None => (planned(writer, &wanted).await?, prepared, failed, false),
+            }
+        }
     };
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept };
+    let prepared = Mutex::new(prepared);
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     Ok(Begun::Import(Box::new(import), done, failed))
 }
 
@@ -229,14 +213,15 @@ pub(crate) async fn finish(
     mut failed: BTreeMap<String, Error>,
     resumed: Vec<String>,
 ) -> Result<Ingested> {
-    let Import { store, plan, writer, sources, recipe, earlier, present, kept } = import;
+    let Import { store, plan, writer, sources, recipe, earlier, present, kept, went_on, .. } = import;
     if written.is_empty() {
         // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes.
         let _ = plan.abort(&store).await;
         if let Some(table) = kept {
             let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
             let report = Report { failed: texts, ..Report::default() };
-            return Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) });
+            let failed = failed.into_iter().collect();
+            return Ok(Ingested { failed, present, resumed, went_on, ..Ingested::of(table, report) });
         }
         let first = sources.iter().find_map(|source| failed.remove(&source.name));
         return Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")));
@@ -262,7 +247,7 @@ pub(crate) async fn finish(
     if table.attachment(REPORT).await.is_ok_and(|there| there != text) {
         leave_out(&table, &mut report, &mut failed).await?;
     }
-    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, ..Ingested::of(table, report) })
+    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, went_on, ..Ingested::of(table, report) })
 }
 
 /// Returns all settings that rows depend on, with the sizes and times of the files of definitions.
@@ -275,41 +260,72 @@ async fn identity(settings: &IngestSettings) -> Result<Json> {
     Ok(json!({"recipe": recipe, "span": span, "strict": strict, "msgs": msgs, "write": write, "references": references}))
 }
 
-/// Begins a session, and stores its plan, so that the same import finds it if this one is interrupted. Returns also the logs that
-/// cannot be read, as far as the schema takes it.
-async fn begun(
+/// A session that has stored nothing.
+struct New {
+    writer: TableWriter,
+    /// The first log that can be read, with its number.
+    prepared: Option<(usize, Prepared)>,
+    /// The logs that cannot be read, as far as the schema takes it.
+    failed: BTreeMap<String, Error>,
+}
+
+/// Makes the writer of a session.
+async fn new(
     store: Store,
     base: Option<Table>,
     wanted: &[LogSource],
     settings: &IngestSettings,
     recipe: &Json,
     cancel: &Cancel,
-) -> Result<(Resumed, BTreeMap<String, Error>)> {
-    let (schema, failed) = match &base {
-        Some(table) => (table.schema().clone(), BTreeMap::new()),
+) -> Result<New> {
+    let (schema, failed, prepared) = match &base {
+        Some(table) => (table.schema().clone(), BTreeMap::new(), None),
         None => first_schema(wanted, settings, cancel).await?,
     };
     let target = if base.is_some() { Target::Append } else { Target::New };
+    let memory = settings.write.write_memory.min(WRITE_MEMORY) / at_a_time(settings, wanted.len());
     // A message may serve several rows.
-    let write = settings.write.clone().share_repeats(true);
+    let write = settings.write.clone().share_repeats(true).write_memory(memory);
     let options = IngestOptions { write, references: settings.references.clone(), target, ..IngestOptions::default() };
     let writer = writer(store, base, schema, &options).await?;
     writer.set_property(RECIPE, recipe.clone());
-    let partitions = u32::try_from(wanted.len()).map_err(|_| Error::invalid("over 2^32 logs"))?;
-    let plan = writer.plan(Some(partitions), wanted.iter().map(|source| source.name.clone()).collect()).await?;
-    Ok((Resumed { plan, writer, done: BTreeMap::new() }, failed))
+    Ok(New { writer, prepared, failed })
 }
 
-/// Moves logs that the table does not have from the report to the failed ones: another process was doing the same import, and has
-/// committed it without them.
+/// Stores the plan of a session, so that the same import finds it if this one is interrupted.
+async fn planned(writer: TableWriter, wanted: &[LogSource]) -> Result<Resumed> {
+    let partitions = u32::try_from(wanted.len()).map_err(|_| Error::invalid("over 2^32 logs"))?;
+    let plan = writer.plan(Some(partitions), wanted.iter().map(|source| source.name.clone()).collect()).await?;
+    Ok(Resumed { plan, writer, done: BTreeMap::new() })
+}
+
+/// Returns how many of some logs are imported at a time, at least 1.
+fn at_a_time(settings: &IngestSettings, logs: usize) -> usize {
+    let workers = match settings.workers {
+        0 => threads().min(4),
+        workers => workers,
+    };
+    workers.min(logs).max(1)
+}
+
+/// Moves logs of which the table does not have these rows from the report to the failed ones: another process was doing the same import,
+/// and has committed it without them.
 async fn leave_out(table: &Table, report: &mut Report, failed: &mut BTreeMap<String, Error>) -> Result<()> {
-    let mut there = names_of(table).await?;
-    there.extend(report_of(table).await?.logs.into_iter().map(|log| log.log));
-    let (here, lacking) = std::mem::take(&mut report.logs).into_iter().partition(|log| there.contains(&log.log));
-    report.logs = here;
-    for LogReport { log, .. } in lacking {
-        let why =
-            "another process was doing the same import, and has committed it without this log; the same import again adds it";
+    let (there, reports) = (names_of(table).await?, report_of(table).await?.logs);
+    for own in std::mem::take(&mut report.logs) {
+        let why = match reports.iter().find(|other| other.log == own.log) {
+            Some(other) if !other.is_of_same_rows(&own) => {
+                "another process was importing the same logs with other times or settings, and has committed its rows of this log"
+            }
+            None if !there.contains(&own.log) => {
+                "another process was doing the same import, and has committed it without this log; the same import again adds it"
+            }
+            _ => {
+                report.logs.push(own);
+                continue;
+            }
+        };
+        let LogReport { log, .. } = own;
         report.failed.insert(log.clone(), why.to_owned());
         failed.insert(log, Error::conflict(why));
     }
@@ -326,28 +342,6 @@ pub(crate) async fn report_of(table: &Table) -> Result<Report> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Report::default()),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the sum of the reports of all logs, match by match.
-fn totals(report: &Report) -> Json {
-    let mut totals = serde_json::Map::new();
-    for found in report.logs.iter().flat_map(|log| &log.matches) {
-        let counts = [
-            ("matched", found.matched),
-            ("reused", found.reused),
-            ("skipped", found.skipped),
-            ("missing", found.missing),
-            ("late", found.late + found.without_stamp),
-        ];
-        let total = totals.entry(found.name.clone()).or_insert_with(|| json!({"largest_dt": null}));
-        for (key, count) in counts {
-            let before = total.get(key).and_then(Json::as_u64).unwrap_or(0);
-            total[key] = json!(before + count);
-        }
-        let largest = total["largest_dt"].as_u64().max(found.largest_dt);
-        total["largest_dt"] = json!(largest);
-    }
-    totals.into()
 }
 
 pub(crate) fn check_names(sources: &[LogSource]) -> Result<()> {
@@ -396,25 +390,43 @@ pub(crate) async fn names_of(table: &Table) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Returns the schema of the first messages of each topic, and the logs that cannot be read, as far as that takes: a log without
-/// messages of a topic does not say what its pictures or points are.
+/// A log whose messages were found for the schema of the table, so that its import does not look for them again.
+pub(crate) struct Prepared {
+    /// Those of its files, before they were read.
+    stamps: Vec<FileStamp>,
+    found: Found,
+}
+
+/// Returns the schema of the first messages of each topic, the logs that cannot be read, and the first one that can, as far as that takes:
+/// a log without messages of a topic does not say what its pictures or points are.
 async fn first_schema(
     sources: &[LogSource],
     settings: &IngestSettings,
     cancel: &Cancel,
-) -> Result<(Schema, BTreeMap<String, Error>)> {
-    let mut failed = BTreeMap::new();
+) -> Result<(Schema, BTreeMap<String, Error>, Option<(usize, Prepared)>)> {
+    let (mut failed, mut first) = (BTreeMap::new(), None);
     let mut all: Vec<Stream> = Vec::new();
-    for source in sources {
+    for (number, source) in sources.iter().enumerate() {
         let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
         let name = source.name.clone();
-        let found = blocking(move || {
+        let prepared = blocking(move || {
+            let stamps = resume::stamps(&source, &settings.open)?;
             let log = Log::open_with(&source, &settings.open, &cancel)?;
-            Ok(Rows::new(log, &settings.recipe, settings.span, None)?.streams())
+            let found = Found::of(log, &settings.recipe, settings.message_memory)?.with_columns(&settings.recipe, None)?;
+            found.ticks(&settings.recipe, settings.span.1)?;
+            Ok(Prepared { stamps, found })
         });
-        match found.await {
-            Ok(found) if all.is_empty() => all = found,
-            Ok(found) => all.iter_mut().zip(found).filter(|(known, _)| known.is_silent).for_each(|(known, found)| *known = found),
+        match prepared.await {
+            Ok(prepared) => {
+                let found = prepared.found.streams.clone();
+                match all.is_empty() {
+                    true => all = found,
+                    false => {
+                        all.iter_mut().zip(found).filter(|(known, _)| known.is_silent).for_each(|(known, found)| *known = found)
+                    }
+                }
+                first.get_or_insert((number, prepared));
+            }
             Err(error) => drop(failed.insert(name, error)),
         }
         if !all.is_empty() && all.iter().all(|stream| !stream.is_silent) {
@@ -422,14 +434,14 @@ async fn first_schema(
         }
     }
     if let Some((topic, why)) = all.iter().find_map(|stream| Some((&stream.topic, stream.unknown.as_ref()?))) {
-        let first = sources.iter().find_map(|source| failed.get(&source.name));
-        let failure = first.map(|error| format!("; a log could not be read: {error}")).unwrap_or_default();
+        let failure = sources.iter().find_map(|source| failed.get(&source.name));
+        let failure = failure.map(|error| format!("; a log could not be read: {error}")).unwrap_or_default();
         return Err(Error::invalid(format!(
             "topic {topic}: no log has a message that says which columns there are: {why}{failure}"
         )));
     }
     match all.is_empty() {
-        false => Ok((layout::schema(&all, &settings.recipe)?, failed)),
+        false => Ok((layout::schema(&all, &settings.recipe)?, failed, first)),
         true => {
             let first = sources.iter().find_map(|source| failed.remove(&source.name));
             Err(first.unwrap_or_else(|| Error::invalid("expected logs, found none")))
@@ -473,6 +485,17 @@ pub(crate) struct Import {
     pub(crate) present: Vec<String>,
     /// The table that is the result if no log can be imported. `None`: that is an error.
     pub(crate) kept: Option<Table>,
+    /// A log whose messages are found already, by its number.
+    pub(crate) prepared: Mutex<Option<(usize, Prepared)>>,
+    /// Whether the session is that of an import that was interrupted.
+    pub(crate) went_on: bool,
+}
+
+impl Import {
+    fn take_prepared(&self, number: usize) -> Option<Prepared> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        prepared.take_if(|(of, _)| *of == number).map(|(_, prepared)| prepared)
+    }
 }
 
 /// The receipt and the report of each log that is written, by its number.
@@ -481,7 +504,7 @@ pub(crate) type Written = BTreeMap<usize, (Receipt, LogReport)>;
 /// Writes one partition for each log that is not done. Puts those that fail into `failed`. Returns all that are written.
 async fn write(
     import: Import,
-    work: Work,
+    mut work: Work,
     mut done: Written,
     failed: &mut BTreeMap<String, Error>,
     progress: impl Fn(u64) + Send + Sync + 'static,
@@ -491,10 +514,9 @@ async fn write(
     if rows > 0 {
         progress(rows);
     }
-    let workers = match work.settings.workers {
-        0 => threads().min(4),
-        workers => workers,
-    };
+    let workers = at_a_time(&work.settings, todo.len());
+    work.settings.workers = workers;
+    work.settings.message_memory /= workers;
     let (import, work, todo) = (Arc::new(import), Arc::new(work), Arc::new(todo));
     let (next, rows, progress) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(rows)), Arc::new(progress));
     // If the caller is dropped, the set ends the jobs.
@@ -507,7 +529,8 @@ async fn write(
             loop {
                 let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { return found };
                 let report = |more| progress(rows.fetch_add(more, Ordering::Relaxed) + more);
-                let written = write_log(&import.writer, &import.sources[*number], *number, &work, report).await;
+                let prepared = import.take_prepared(*number);
+                let written = write_log(&import.writer, &import.sources[*number], *number, &work, prepared, report).await;
                 found.push((*number, written));
             }
         });
@@ -531,7 +554,8 @@ async fn write(
     Ok((import, done))
 }
 
-/// Writes a log as the partition of its number. `progress` receives the number of rows of each batch.
+/// Writes a log as the partition of its number. Looks for its messages unless they are found (`prepared`). `progress` receives the number
+/// of rows of each batch.
 ///
 /// # Errors
 /// - Errors of the log and of the stores.
@@ -540,6 +564,7 @@ pub(crate) async fn write_log(
     source: &LogSource,
     number: usize,
     work: &Work,
+    prepared: Option<Prepared>,
     progress: impl Fn(u64),
 ) -> Result<(Receipt, LogReport)> {
     let Work { settings, identity, cancel } = work;
@@ -547,23 +572,33 @@ pub(crate) async fn write_log(
     let number = u32::try_from(number).map_err(|_| Error::invalid("over 2^32 logs"))?;
     let schema = writer.schema().clone();
     let (settings, cancel, name) = (settings.clone(), cancel.clone(), source.name.clone());
-    let (of, options) = (source.clone(), settings.open.clone());
+    let (of, options, cache) = (source.clone(), settings.open.clone(), CACHE / settings.workers.max(1));
     // Before the files are read: if they change meanwhile, they are read again.
-    let stamps = blocking(move || resume::stamps(&of, &options)).await?;
-    let open = move |scanned: bool| {
-        let mut log = Log::open_with(&source, &settings.open, &cancel)?;
-        if scanned {
-            log.scan()?;
-        }
-        let rows = Rows::new(log, &settings.recipe, settings.span, Some(&schema))?;
+    let (stamps, found) = match prepared {
+        Some(Prepared { stamps, found }) => (stamps, Some(found)),
+        None => (blocking(move || resume::stamps(&of, &options)).await?, None),
+    };
+    let open = move |scanned: bool, found: Option<Found>| {
+        let mut found = match found {
+            Some(found) => found,
+            None => {
+                let mut log = Log::open_with(&source, &settings.open, &cancel)?;
+                if scanned {
+                    log.scan()?;
+                }
+                Found::of(log, &settings.recipe, settings.message_memory)?
+            }
+        };
+        found.log.bound_cache(cache);
+        let rows = Rows::of(found, &settings.recipe, settings.span, Some(&schema))?;
         check_types(&rows, &schema)?;
-        match rows.ticks_left() > MAX_ROWS {
-            true => Err(Error::invalid(format!("log {}: {} rows, at most {MAX_ROWS}", source.name, rows.ticks_left()))),
-            false => Ok(rows),
+        match rows.ticks_left()? {
+            left if left > MAX_ROWS => Err(Error::invalid(format!("log {}: {left} rows, at most {MAX_ROWS}", source.name))),
+            _ => Ok(rows),
         }
     };
     let first = open.clone();
-    let mut rows = blocking(move || first(false)).await?;
+    let mut rows = blocking(move || first(false, found)).await?;
     let mut partition = writer.partition_at(number)?.label(name.clone());
     let (mut written, mut counted) = (0, 0);
     loop {
@@ -575,7 +610,7 @@ pub(crate) async fn write_log(
             // The index led to damage. The whole log tells what is left, and its rows begin anew.
             Err(error) if error.kind() == ErrorKind::Corrupt && rows.is_indexed() => {
                 let again = open.clone();
-                rows = blocking(move || again(true)).await?;
+                rows = blocking(move || again(true, None)).await?;
                 partition = writer.partition_at(number)?.label(name.clone());
                 written = 0;
                 continue;

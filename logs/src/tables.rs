@@ -27,8 +27,8 @@ use crate::{
     layout::{LOG, PART, TIME},
     log::LogSource,
     recipe::{Bound, Clock, Match, Policy, Recipe, Topic},
-    rows::LogReport,
-    table::{self, IngestSettings, Ingested, RECIPE, Report, check_names, check_recipe},
+    report::{LogReport, Report},
+    table::{self, IngestSettings, Ingested, RECIPE, check_names, check_recipe},
 };
 
 /// Imports logs into the table in `store`, which may exist: then only logs are imported whose names it does not have. `progress`
@@ -72,9 +72,9 @@ pub async fn ingest(
         all.add(table::ingest(&left, part.store, &part.settings, true, report).await?);
     }
     let view = view(&store, settings, &all.tables, &all.report).await?;
-    let Imported { tables, report, failed, present, resumed } = all;
+    let Imported { tables, report, failed, present, resumed, went_on } = all;
     let present = present.unwrap_or_default();
-    Ok(Ingested { table: view, report, failed: failed.into_iter().collect(), present, resumed, tables })
+    Ok(Ingested { table: view, report, failed: failed.into_iter().collect(), present, resumed, went_on, tables })
 }
 
 /// One of the tables that an import writes.
@@ -178,6 +178,8 @@ struct Imported {
     present: Option<Vec<String>>,
     /// Those of the newest table.
     resumed: Vec<String>,
+    /// Whether that of one of the tables went on with another.
+    went_on: bool,
 }
 
 impl Imported {
@@ -204,6 +206,7 @@ impl Imported {
             None => made.present,
         });
         self.resumed = made.resumed;
+        self.went_on |= made.went_on;
     }
 }
 

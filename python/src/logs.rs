@@ -55,14 +55,14 @@ impl Settings {
             };
             text.as_ref().map(|text| parse_time(text).ok_or_else(|| wrong(text))).transpose()
         };
+        let settings = IngestSettings::new(recipe.py()?);
         Ok(IngestSettings {
-            recipe: recipe.py()?,
             open: OpenOptions { strict: self.strict, store: options_of(source).1, msgs: self.msgs.clone() },
             span: (time(&self.start).py()?, time(&self.end).py()?),
             write: options.write()?,
             workers: self.workers,
-            references: Vec::new(),
             tables: options_of(place.clone()).1,
+            ..settings
         })
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tetrys::{Error, Result};
 
 use super::records::Header;
-use crate::limits::MAX_BYTES;
+use crate::{limits::MAX_BYTES, unpack::unpack};
 
 /// The records of a chunk.
 pub(super) struct Opened {
@@ -63,12 +63,4 @@ pub(super) fn open(header: Header<'_>, stored: &Bytes, cut: bool) -> Result<Open
         }
         None => Ok(Opened { data, checked }),
     }
-}
-
-/// Reads what a decoder gives until it ends or fails. A stated size is only a claim, so memory grows with what is found.
-fn unpack(mut decoder: impl Read, size: u64, stored: usize) -> (Bytes, Option<std::io::Error>) {
-    let claimed = usize::try_from(size).unwrap_or(usize::MAX);
-    let mut data = Vec::with_capacity(claimed.min(stored.saturating_mul(16)).saturating_add(1));
-    let failed = decoder.read_to_end(&mut data).err();
-    (data.into(), failed)
 }

@@ -20,6 +20,8 @@ use crate::{
 
 /// Bytes of a chunk that are read for its header.
 const CHUNK_HEAD: u64 = 256;
+/// Bytes at the end of an indexed chunk that are read ahead: usually its index.
+const INDEX: u64 = 4 << 10;
 
 /// A ROS 1 bag.
 ///
@@ -332,17 +334,39 @@ impl BagFile {
         Ok((head, bytes.slice_ref(data)))
     }
 
+    /// Returns the range of a block.
+    pub(crate) fn range(&self, block: usize) -> (u64, u64) {
+        let Block { start, len, .. } = self.blocks[block];
+        (start, len.min(MAX_READ))
+    }
+
+    /// Returns the ranges in which the index of a chunk probably is: that of the header, which says where the index begins, and the end.
+    pub(crate) fn index_parts(&self, block: usize) -> Vec<(u64, u64)> {
+        let Block { start, len, is_indexed: true, .. } = self.blocks[block] else { return Vec::new() };
+        let end = len.min(INDEX);
+        vec![(start, len.min(CHUNK_HEAD)), (start + len - end, end)]
+    }
+
+    /// Returns the range of the index of a chunk, if there is one. Reads the header of the chunk.
+    ///
+    /// # Errors
+    /// - Errors of the file system or the store.
+    pub(crate) fn index_range(&self, block: usize) -> Result<Option<(u64, u64)>> {
+        let Block { start, len, is_indexed: true, .. } = self.blocks[block] else { return Ok(None) };
+        let first = self.input.read(start, len.min(CHUNK_HEAD))?;
+        let Ok((.., end)) = chunk_of(&first) else { return Ok(None) };
+        let left = len.checked_sub(end as u64).filter(|left| *left <= MAX_READ);
+        Ok(left.map(|left| (start + end as u64, left)))
+    }
+
     /// Returns the log time and the offset of each message of these channels in a chunk, if the index has them: without reading
     /// the chunk.
     ///
     /// # Errors
     /// - Errors of the file system or the store.
     pub(crate) fn index_of(&self, block: usize, wanted: &dyn Fn(u16) -> bool) -> Result<Option<Vec<(u16, u64, u64)>>> {
-        let Block { start, len, is_indexed: true, .. } = self.blocks[block] else { return Ok(None) };
-        let first = self.input.read(start, len.min(CHUNK_HEAD))?;
-        let Ok((.., end)) = chunk_of(&first) else { return Ok(None) };
-        let Some(left) = len.checked_sub(end as u64).filter(|left| *left <= MAX_READ) else { return Ok(None) };
-        let section = self.input.read(start + end as u64, left)?;
+        let Some((start, len)) = self.index_range(block)? else { return Ok(None) };
+        let section = self.input.read(start, len)?;
         let mut found = Vec::new();
         let parsed = records::each(&section, |_, header, data| {
             if header.op()? == op::INDEX {

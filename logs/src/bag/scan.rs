@@ -15,10 +15,11 @@ use super::{
     index::Head,
     records::{self, Header, LENGTH, op},
 };
-use crate::input::{Input, MAX_READ};
+use crate::{
+    input::{Input, MAX_READ},
+    window::Window,
+};
 
-/// Bytes that are read at a time.
-const WINDOW: u64 = 4 << 20;
 /// Messages outside of chunks are read together up to this many bytes.
 const PLAIN: u64 = 4 << 20;
 /// Maximum bytes of a header.
@@ -64,7 +65,7 @@ pub(super) fn scan(input: &Input, strict: bool, head: &Head, mut scan: Scan) -> 
 }
 
 fn read(input: &Input, strict: bool, head: &Head, scan: &mut Scan) -> Result<()> {
-    let mut window = Window { input, buffer: Bytes::new(), start: 0 };
+    let mut window = Window::new(input);
     let size = input.size();
     let (mut at, mut data_end) = (head.end, head.end);
     while at < size {
@@ -229,24 +230,7 @@ impl Scan {
     }
 }
 
-/// Reads ranges in order through a window.
-struct Window<'a> {
-    input: &'a Input,
-    buffer: Bytes,
-    start: u64,
-}
-
 impl Window<'_> {
-    fn get(&mut self, at: u64, len: u64) -> Result<Bytes> {
-        let inside = at >= self.start && at + len <= self.start + self.buffer.len() as u64;
-        if !inside {
-            let ahead = len.max(WINDOW).min(self.input.size() - at);
-            (self.buffer, self.start) = (self.input.read(at, ahead)?, at);
-        }
-        let from = usize::try_from(at - self.start).unwrap_or(usize::MAX);
-        Ok(self.buffer.slice(from..from + usize::try_from(len).unwrap_or(usize::MAX)))
-    }
-
     /// Whether a chunk begins at `at`.
     fn is_chunk(&mut self, at: u64) -> Result<bool> {
         match self.record(at) {

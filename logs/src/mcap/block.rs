@@ -26,6 +26,12 @@ impl Block {
         Self { start, len, kind, index: None }
     }
 
+    /// Returns the range of the message indexes of a chunk, if the index of the file says that there are some.
+    pub(crate) fn index_range(&self) -> Option<(u64, u64)> {
+        let index = self.index.as_ref().filter(|index| index.message_index_len > 0)?;
+        Some((self.start.saturating_add(self.len), index.message_index_len))
+    }
+
     /// Whether the block may have messages of these channels, as far as the index says.
     pub(crate) fn may_have(&self, channels: &dyn Fn(u16) -> bool) -> bool {
         match &self.index {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tetrys::{Error, Result};
 
 use super::records::{self, ChunkHead};
-use crate::limits::MAX_BYTES;
+use crate::{limits::MAX_BYTES, unpack::unpack};
 
 /// The records of a chunk.
 pub(crate) struct Opened {
@@ -48,14 +48,16 @@ pub(crate) fn open(body: &Bytes, cut: bool) -> Result<Opened> {
         "zstd" => {
             let decoder = zstd::stream::read::Decoder::with_buffer(&stored[..]);
             let decoder = decoder.map_err(|error| Error::corrupt(format!("zstd: {error}")))?;
-            unpack(decoder.take(limit), size, stored.len())
+            unpack(decoder.take(limit), uncompressed_size, stored.len())
         }
-        "lz4" => unpack(lz4_flex::frame::FrameDecoder::new(&stored[..]).take(limit), size, stored.len()),
+        "lz4" => unpack(lz4_flex::frame::FrameDecoder::new(&stored[..]).take(limit), uncompressed_size, stored.len()),
         other => {
             let other = other.escape_debug();
             return Err(Error::unsupported(format!("a chunk with compression `{other}`: expected none, `lz4` or `zstd`")));
         }
     };
+    // A frame may be followed by padding, which no decoder takes for a frame.
+    let failed = failed.filter(|_| data.len() < size);
     if cut {
         // Only the length of the record may be wrong: then the chunk is all there, and its CRC tells.
         if data.len() == size && crc != 0 && crc32fast::hash(&data) != crc {
@@ -79,13 +81,4 @@ pub(crate) fn open(body: &Bytes, cut: bool) -> Result<Opened> {
         Some(fault) => Err(fault),
         None => Ok(Opened { data, checked: crc != 0, fault: None }),
     }
-}
-
-/// Reads what a decoder gives until it ends or fails. A stated size is only a claim, so memory grows with what is found.
-fn unpack(mut decoder: impl Read, size: usize, stored: usize) -> (Bytes, Option<std::io::Error>) {
-    let mut data = Vec::with_capacity(size.min(stored.saturating_mul(16)).saturating_add(1));
-    let failed = decoder.read_to_end(&mut data).err();
-    // A frame may be followed by padding, which no decoder takes for a frame.
-    let failed = failed.filter(|_| data.len() < size);
-    (data.into(), failed)
 }

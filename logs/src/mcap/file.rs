@@ -266,9 +266,8 @@ impl McapFile {
     /// # Errors
     /// - Errors of the file system or the store.
     pub(crate) fn index_of(&self, block: &Block, wanted: &dyn Fn(u16) -> bool) -> Result<Option<Vec<(u16, u64, u64)>>> {
-        let Some(index) = block.index.as_ref().filter(|index| index.message_index_len > 0) else { return Ok(None) };
-        let start = block.start.saturating_add(block.len);
-        let Ok(section) = self.input.read(start, index.message_index_len) else { return Ok(None) };
+        let Some((start, len)) = block.index_range() else { return Ok(None) };
+        let Ok(section) = self.input.read(start, len) else { return Ok(None) };
         let mut found = Vec::new();
         let parsed = each(&section, |_, opcode, body| {
             if opcode == op::MESSAGE_INDEX {

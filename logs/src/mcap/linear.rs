@@ -11,10 +11,11 @@ use super::{
     records::{self, Channel, HEAD, MAGIC, MessageHead, Schema, op},
     summary::each,
 };
-use crate::input::{Input, MAX_READ};
+use crate::{
+    input::{Input, MAX_READ},
+    window::{WINDOW, Window},
+};
 
-/// Bytes that are read at a time.
-const WINDOW: u64 = 4 << 20;
 /// Messages outside of chunks are read together up to this many bytes.
 const PLAIN: u64 = 4 << 20;
 
@@ -57,7 +58,7 @@ pub(super) fn scan(input: &Input, strict: bool, scan: Scan) -> Result<Scan> {
 }
 
 fn read(input: &Input, strict: bool, mut scan: Scan) -> Result<Scan> {
-    let mut reader = Reader { input, buffer: Bytes::new(), start: 0, hasher: crc32fast::Hasher::new() };
+    let mut reader = Reader { window: Window::new(input), hasher: crc32fast::Hasher::new() };
     let size = input.size();
     let magic = reader.get(0, (MAGIC.len() as u64).min(size))?;
     if magic != MAGIC[..] {
@@ -188,23 +189,15 @@ impl Scan {
     }
 }
 
-/// Reads ranges in order through a window.
+/// Reads ranges in order through a window, and computes the CRC of the data.
 struct Reader<'a> {
-    input: &'a Input,
-    buffer: Bytes,
-    start: u64,
+    window: Window<'a>,
     hasher: crc32fast::Hasher,
 }
 
 impl Reader<'_> {
     fn get(&mut self, at: u64, len: u64) -> Result<Bytes> {
-        let inside = at >= self.start && at + len <= self.start + self.buffer.len() as u64;
-        if !inside {
-            let ahead = len.max(WINDOW).min(self.input.size() - at);
-            (self.buffer, self.start) = (self.input.read(at, ahead)?, at);
-        }
-        let from = usize::try_from(at - self.start).unwrap_or(usize::MAX);
-        Ok(self.buffer.slice(from..from + usize::try_from(len).unwrap_or(usize::MAX)))
+        self.window.get(at, len)
     }
 
     /// Whether the record at `at` is no record, is an end, or leads past `next`.
@@ -218,7 +211,7 @@ impl Reader<'_> {
 
     /// Whether a chunk of `len` bytes begins at `at`.
     fn is_chunk(&mut self, at: u64, len: u64) -> Result<bool> {
-        if at.checked_add(len).is_none_or(|end| end > self.input.size()) || len < HEAD as u64 {
+        if at.checked_add(len).is_none_or(|end| end > self.window.input.size()) || len < HEAD as u64 {
             return Ok(false);
         }
         Ok(records::head(&self.get(at, HEAD as u64)?)? == (op::CHUNK, len - HEAD as u64))
@@ -227,12 +220,8 @@ impl Reader<'_> {
     /// Adds a range to the CRC of the data.
     fn hash(&mut self, mut at: u64, end: u64) -> Result<()> {
         while at < end {
-            let buffered_until = self.start + self.buffer.len() as u64;
-            let len = if at >= self.start && at < buffered_until {
-                (end - at).min(buffered_until - at)
-            } else {
-                (end - at).min(WINDOW)
-            };
+            let there = self.window.bytes_from(at);
+            let len = (end - at).min(if there > 0 { there } else { WINDOW });
             let bytes = self.get(at, len)?;
             self.hasher.update(&bytes);
             at += len;

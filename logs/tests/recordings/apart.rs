@@ -534,6 +534,6 @@ async fn in_turns(rng: &mut Rng, of: &Case, store: &Store, settings: &IngestSett
         report = made.report;
     }
     let table = cluster::view(store, settings, &tables, &report).await.unwrap();
-    let (failed, present, resumed) = Default::default();
-    Ingested { table, report, failed, present, resumed, tables }
+    let (failed, present, resumed, went_on) = Default::default();
+    Ingested { table, report, failed, present, resumed, went_on, tables }
 }

@@ -5,8 +5,9 @@ use arrow_array::{
     cast::AsArray,
     types::{DurationNanosecondType, Float64Type, Int64Type, TimestampNanosecondType, UInt32Type},
 };
-use tetrys::{Store, Table};
-use tetrys_logs::{IngestSettings, LogSource, Recipe, ingest};
+use tetrys::{Store, StoreOptions, Table};
+use tetrys_logs::{IngestSettings, LogSource, OpenOptions, Recipe, ingest};
+use tetrys_s3_server::Server;
 
 use crate::{
     common::{Rng, full, random},
@@ -141,7 +142,7 @@ fn topic(name: &str) -> Topic {
     }
 }
 
-async fn one_case(rng: &mut Rng) {
+async fn one_case(rng: &mut Rng, server: &Server) {
     let topics = rng.below(3) + 2;
     let jumpy = rng.below(2) == 0;
     let lateness = [0, 20, 100, 1_000_000][rng.below(4)];
@@ -260,12 +261,25 @@ async fn one_case(rng: &mut Rng) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("drive.mcap");
     let names: Vec<Topic> = (0..topics).map(|number| topic(&format!("/t{number}"))).collect();
-    std::fs::write(&file, write(&names, &messages, &parts)).unwrap();
+    let (bytes, is_remote) = (write(&names, &messages, &parts), rng.below(4) == 0);
+    let (source, options) = match is_remote {
+        true => {
+            server.put("data", "logs/drive.mcap", bytes);
+            ("s3://data/logs/drive.mcap", StoreOptions::only(server.options()))
+        }
+        false => {
+            std::fs::write(&file, bytes).unwrap();
+            (file.to_str().unwrap(), StoreOptions::default())
+        }
+    };
     let url = folder.path().join("table").display().to_string();
     let context = format!("{recipe}\n{parts:?}\n{span:?}");
     let parsed = Recipe::parse(&recipe).unwrap_or_else(|error| panic!("{error}\n{context}"));
-    let logs = [LogSource::of(file.to_str().unwrap()).unwrap()];
-    let settings = IngestSettings { span, ..IngestSettings::new(parsed) };
+    let logs = [LogSource::of(source).unwrap()];
+    let open = OpenOptions { store: options, ..OpenOptions::default() };
+    let mut settings = IngestSettings { span, open, ..IngestSettings::new(parsed) };
+    // In bytes: none, a few messages, or many of each topic in memory.
+    settings.message_memory = [0, 1_000, settings.message_memory][rng.below(3)];
     let made = ingest(&logs, Store::open(&url).unwrap(), &settings, |_| {}).await;
     let made = made.unwrap_or_else(|error| panic!("{error}\n{context}"));
     let names: Vec<(String, bool)> = (!by_rate)
@@ -336,8 +350,10 @@ async fn read(table: &Table, names: &[(String, bool)]) -> Vec<Row> {
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_random_logs_equal_a_plain_matching_of_all_messages() {
     let mut rng = random();
+    let server = Server::start();
+    server.create_bucket("data");
     let cases = if full() { 5000 } else { 200 };
     for _ in 0..cases {
-        one_case(&mut rng).await;
+        one_case(&mut rng, &server).await;
     }
 }

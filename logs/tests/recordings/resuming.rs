@@ -182,6 +182,37 @@ async fn a_written_log_is_taken_over_by_its_receipt_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_was_interrupted_before_its_first_log_goes_on_in_its_session_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (logs, _, store) = written_logs(folder.path(), &[20_000, 300]);
+    let settings = settings(&StoreOptions::default());
+    let open = |name: &str| Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+    let whole = ingest(&logs, open("whole"), &settings, |_| {}).await.unwrap();
+    assert!(!whole.went_on);
+    assert!(!dropped_after(1, &logs, &store, &settings).await, "the import was done before it was interrupted");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(written(&store, &logs).await.is_empty(), "a log was written before the import was interrupted");
+    assert!(!store.list("sessions").await.unwrap().is_empty());
+    // An import with other options of storing, or of other columns, has a session of its own, and leaves this one.
+    let other = IngestSettings { write: settings.write.clone().segment_rows(1_000), ..settings.clone() };
+    let copy = folder.path().join("copy");
+    copied(&folder.path().join("table"), &copy);
+    let made = ingest(&logs, open("copy"), &other, |_| {}).await.unwrap();
+    assert!(!made.went_on && !open("copy").list("sessions").await.unwrap().is_empty());
+
+    let made = ingest(&logs, store.clone(), &settings, |_| {}).await.unwrap();
+    assert!(made.went_on && made.resumed.is_empty() && made.failed.is_empty());
+    assert_eq!(content(&made.table).await, content(&whole.table).await);
+    assert!(store.list("sessions").await.unwrap().is_empty(), "the session is over");
+    let chunks = |store: Store| async move { store.list("chunks").await.unwrap().len() };
+    assert_eq!(
+        chunks(store).await,
+        chunks(open("whole")).await,
+        "chunks of the import that was interrupted are used, or none are there"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_log_whose_file_has_changed_is_read_again() {
     for is_longer in [true, false] {
         let folder = tempfile::tempdir().unwrap();

@@ -85,13 +85,12 @@ impl Logs {
             Err(error) => return Err(error.into()),
         };
         let settings = IngestSettings {
-            recipe,
             open: OpenOptions { strict: self.strict, store: crate::opening::options(), msgs: self.msgs },
             span: (self.from, self.to),
             write: self.storing.options(base.as_ref()),
             workers: self.workers.map_or(0, usize::from),
-            references: Vec::new(),
             tables: crate::opening::options(),
+            ..IngestSettings::new(recipe)
         };
         let bar = progress::rows("ingest", 0, self.quiet);
         let moved = bar.clone();
@@ -114,6 +113,7 @@ impl Logs {
             json["report"] = serde_json::to_value(&ingested.report).unwrap_or_default();
             json["present"] = ingested.present.clone().into();
             json["resumed"] = ingested.resumed.clone().into();
+            json["went_on"] = ingested.went_on.into();
             json["tables"] = ingested.tables.iter().map(json_of).collect();
             write_json(out, &json)?;
         } else if !self.quiet {
@@ -126,6 +126,9 @@ impl Logs {
             writeln!(out, "{description} in {}", text::time(started.elapsed()))?;
             if !ingested.present.is_empty() {
                 writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
+            }
+            if ingested.went_on && ingested.resumed.is_empty() {
+                writeln!(out, "went on with an import that was interrupted before it had written a log")?;
             }
             if !ingested.resumed.is_empty() {
                 let logs = text::counted(ingested.resumed.len() as u64, "log");
