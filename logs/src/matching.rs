@@ -78,7 +78,7 @@ impl Run<'_> {
 /// # Errors
 /// - `Invalid`: a message is too late, or the clock of the topic jumps back.
 /// - Errors of temporary files.
-pub(crate) fn runs(arrived: Sorter, topic: &Topic, bound: usize) -> Result<(Runs, u64)> {
+pub(crate) fn runs(received: Sorter, topic: &Topic, bound: usize) -> Result<(Runs, u64)> {
     let drops = topic.on_late == Some(OnLate::Drop);
     let jump = match topic.jump {
         Some(Jump::Error(ns)) => Bound::At(ns),
@@ -88,11 +88,11 @@ pub(crate) fn runs(arrived: Sorter, topic: &Topic, bound: usize) -> Result<(Runs
         None => ONE_SECOND,
     };
     let lateness = topic.max_lateness.unwrap_or(ONE_SECOND);
-    let mut arrived = arrived.sorted()?;
+    let mut received = received.sorted()?;
     let mut sorter = Sorter::new(Entry::by_time, bound);
     let (mut lengths, mut firsts) = (vec![0], vec![None]);
     let (mut latest, mut before, mut late_ones) = (i64::MIN, None::<i64>, 0);
-    while let Some(entry) = arrived.next()? {
+    while let Some(entry) = received.next()? {
         let back = before.map_or(0, |before| before.saturating_sub(entry.time));
         if topic.jump == Some(Jump::Split) && !ONE_SECOND.allows(back) {
             lengths.push(0);
@@ -445,7 +445,7 @@ mod tests {
     use crate::recipe::Recipe;
 
     /// Three thousand messages, whose times step back by 20 s behind each thousand, and otherwise by at most 30 ms.
-    fn arrived(bound: usize, seed: u64) -> Sorter {
+    fn received(bound: usize, seed: u64) -> Sorter {
         let (mut sorter, mut state) = (Sorter::new(Entry::by_arrival, bound), seed);
         for number in 0..3_000_u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -483,8 +483,8 @@ mod tests {
         };
         let sorts = Topic { jump: Some(Jump::None), max_lateness: Some(Bound::None), ..Topic::default() };
         let of = |bound: usize| {
-            let (clock, late) = runs(arrived(bound, 1), &splits, bound).unwrap();
-            let (other, none) = runs(arrived(bound, 2), &sorts, bound).unwrap();
+            let (clock, late) = runs(received(bound, 1), &splits, bound).unwrap();
+            let (other, none) = runs(received(bound, 2), &sorts, bound).unwrap();
             assert!(late > 100 && none == 0, "{late} of the clock, {none} of the other are late");
             aligned(vec![("/clock", clock), ("/other", other)], true, bound).unwrap()
         };
