@@ -348,7 +348,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn step_text(&self) -> String {
+    fn summary(&self) -> String {
         format!("{} cuts, {} states of the disk", self.cuts.load(Ordering::Relaxed), self.states.load(Ordering::Relaxed))
     }
 }
