@@ -638,7 +638,8 @@ fn every_example_is_a_program_of_the_package_that_has_no_unstable_feature() {
 
 /// Returns the names of the targets of a kind that a manifest lists.
 fn targets(manifest: &str, kind: &str) -> BTreeSet<String> {
-    let tables = manifest.split(&format!("[[{kind}]]")).skip(1);
+    let header = format!("[[{kind}]]");
+    let tables = manifest.split(&header).skip(1);
     tables.filter_map(|table| table.split('"').nth(1)).map(str::to_owned).collect()
 }
 
