@@ -162,7 +162,9 @@ pub use read::{Edge, Explain, Offsets, Pick, ReadSplit, SplitSize, TimeOffsets, 
 pub use recipe::Recipe;
 pub use schema::{ColumnType, Schema, SchemaBuilder, TimeUnit};
 pub use store::{Store, StoreOptions};
-pub use table::{GroupReplacer, Row, RowLoader, Rows, Table, TableUrl, TableWriter, Tensor, Ticket, Windows, WritePlan};
+pub use table::{
+    GroupReplacer, Row, RowLoader, Rows, RowsWriter, Table, TableUrl, TableWriter, Tensor, Ticket, Windows, WritePlan,
+};
 #[cfg(feature = "frame")]
 pub use table::{Index, IndexExplain, IndexRequest, SavedView, TableMerge, TableSplit, ViewOptions, ViewTarget};
 pub use write::{IndexTails, PartitionWriter, Receipt, WriteOptions};

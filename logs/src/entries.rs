@@ -376,8 +376,8 @@ mod tests {
     #[test]
     fn messages_are_sorted_and_found_in_any_memory() {
         let all = messages(5_000);
-        let cases: [(fn(&Entry) -> Entry, usize); 3] = [(Entry::by_arrival, 1_700), (Entry::by_time, 3), (Entry::by_time, 5_000)];
-        for (key, bound) in cases {
+        let keys: [fn(&Entry) -> Entry; 3] = [Entry::by_arrival, Entry::by_time, Entry::by_time];
+        for (key, bound) in keys.into_iter().zip([1_700, 3, 5_000]) {
             let mut sorter = Sorter::new(key, bound);
             all.iter().for_each(|entry| sorter.push(*entry).unwrap());
             assert_eq!(sorter.len(), all.len());

@@ -134,8 +134,8 @@ impl LoaderOptions {
     /// # Errors
     /// - `Invalid`: the value of the variable is not a number.
     pub fn shared_prefetch() -> Result<u64> {
-        let processes = setting(PROCESSES, "the number of processes of this machine", |text| text.trim().parse::<u64>().ok())?;
-        Ok(share_of_prefetch(processes.unwrap_or(1)))
+        let processes = setting(PROCESSES, "the number of processes of this machine", |text| text.trim().parse::<i64>().ok())?;
+        Ok(share_of_prefetch(processes.map_or(1, |processes| u64::try_from(processes).unwrap_or(1))))
     }
 
     /// Reads the columns that match `pattern` as a window around each sample. Columns without a window are read at the sample

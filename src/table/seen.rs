@@ -69,8 +69,8 @@ pub(super) fn seen_columns(manifest: &Manifest) -> Vec<usize> {
     places.map(|(place, _)| place).collect()
 }
 
-/// Returns the names of the index columns that the user of a table sees. Those of a view hide the group columns of these names, which
-/// older writers left there. Follows `format-spec/views.md#members`.
+/// Returns the names of the index columns that the user of a table sees. Older writers left group columns of
+/// these names in views: the index columns hide them. Follows `format-spec/views.md#members`.
 pub(super) fn seen_index_names(manifest: &Manifest) -> HashSet<&str> {
     let index: Vec<&Column> = manifest.schema.index().collect();
     let seen = seen_columns(manifest).into_iter().filter_map(|place| index.get(place).copied());

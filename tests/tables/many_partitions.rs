@@ -160,6 +160,26 @@ fn rows_that_a_partition_refuses_are_refused_and_cannot_be_finished() {
     });
 }
 
+#[test]
+fn after_a_write_was_dropped_the_rows_cannot_be_finished() {
+    use futures::FutureExt;
+    let schema = Schema::builder().index("log", "i64").group("x", [("x", "i64")]).sequence_by(["log"]).build().unwrap();
+    // Another thread looks for the starts of so many rows.
+    let column = || Arc::new(Int64Array::from_iter_values((0..5_000).map(|row| row / 100))) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("log", column()), ("x", column())]).unwrap();
+    block_on(async {
+        let writer = Table::create_in(memory().1, schema, WriteOptions::default()).await.unwrap();
+        let mut rows = writer.rows_up_to(8).unwrap();
+        // Polled once, and dropped.
+        if let Some(done) = rows.write(&writer, &batch).now_or_never() {
+            return done.unwrap();
+        }
+        let error = rows.write(&writer, &batch).await.unwrap_err();
+        assert!(error.to_string().contains("an earlier write failed"), "{error}");
+        assert_eq!(rows.finish().await.unwrap_err().kind(), ErrorKind::Invalid);
+    });
+}
+
 #[cfg(feature = "frame")]
 #[test]
 fn frames_are_cut_as_batches_are() {

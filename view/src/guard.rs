@@ -97,7 +97,7 @@ impl Guard {
         }
         let headers_found = headers.get_all(AUTHORIZATION).iter().collect::<Vec<_>>();
         let token = match headers_found.as_slice() {
-            [headers_found] => headers_found.as_bytes().strip_prefix(b"Bearer "),
+            [header] => header.as_bytes().strip_prefix(b"Bearer "),
             _ => None,
         };
         match token {

@@ -191,7 +191,8 @@ impl Disk {
                 Read::by_ref(&mut file).take(length).read_to_end(&mut pieces).ok()?;
                 let content = frame.content(part, header, wanted, pieces);
                 let now = machine::time_of_day();
-                if found.modified().is_ok_and(|used| now.duration_since(used).is_ok_and(|since| since > TOUCH)) {
+                let is_old = |used| used < self.space.opened() || now.duration_since(used).is_ok_and(|since| since > TOUCH);
+                if found.modified().is_ok_and(is_old) {
                     let _ = file.set_modified(now);
                 }
                 content

@@ -101,6 +101,11 @@ impl Space {
         Ok(None)
     }
 
+    /// Returns the time of day when this process opened the cache. Entries that were not used since then are evicted first.
+    pub(super) fn opened(&self) -> SystemTime {
+        self.opened
+    }
+
     /// Whether a file of `cost` bytes is not added because the cache is full of recently used entries.
     fn leaves_out(&self, cost: u64) -> bool {
         let mut not_added = self.not_added.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,6 +149,10 @@ impl Space {
             return Ok(false);
         };
         let mut not_added = self.not_added.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread found the cache full while this one waited.
+        if not_added.is_some_and(|left| left > 0) {
+            return Ok(false);
+        }
         // Bytes were counted down to 0: now the least recently used entries go, however recently that was.
         let keep_recent = not_added.is_none();
         match self.make_room(room, keep_recent) {
@@ -175,8 +184,8 @@ impl Space {
             return Room::Made;
         }
         let recent = machine::time_of_day().checked_sub(RECENT).map_or(self.opened, |day| day.max(self.opened));
-        // Evicts a little more, so that the next lease does not start with an eviction.
-        let enough = room - room / 16;
+        // Evicts a little more, so that the next lease does not start with an eviction. Recently used entries make room for one lease.
+        let enough = if keep_recent { room - room / 16 } else { room };
         cache_files.sort_unstable_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
         for entry in cache_files {
             if sum <= enough {

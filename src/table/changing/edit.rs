@@ -192,16 +192,16 @@ async fn shrink_groups(session: &mut Session, base: &Table, manifest: &mut Manif
     let before = base.schema().groups_by_name();
     let mut written = Vec::new();
     for (number, group) in manifest.schema.groups().iter().enumerate() {
-        let unchanged = *before
+        let of_base = *before
             .get(group.name.as_str())
             .ok_or_else(|| Error::internal(format!("column group `{}` from nowhere", group.name)))?;
-        if base.schema().groups()[unchanged].columns == group.columns {
+        if base.schema().groups()[of_base].columns == group.columns {
             continue;
         }
         let preset = base.manifest().preset.parse().unwrap_or_default();
         let options = WriteOptions { preset, ..WriteOptions::default() };
         let mut rows = GroupRows::new(session, base, manifest.schema.clone(), number, options).await?;
-        let columns = base.manifest().segments.iter().flat_map(|segment| &segment.groups[unchanged].columns);
+        let columns = base.manifest().segments.iter().flat_map(|segment| &segment.groups[of_base].columns);
         let row_bytes = columns.map(|column| column.logical).sum::<u64>() / base.rows().max(1);
         let batch_rows = usize::try_from((COPIED / row_bytes.max(1)).clamp(1, 1 << 14)).unwrap_or(1);
         let mut batches = std::pin::pin!(RowLoader::of_group_columns(base, &group.columns).scan(batch_rows));

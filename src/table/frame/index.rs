@@ -344,9 +344,8 @@ impl Index {
                         source.table.url()
                     )));
                 }
-                let taken = |name: &String| {
-                    sources.iter().flat_map(|existing| existing.columns.iter()).any(|(existing, _)| existing == name)
-                };
+                let taken =
+                    |name: &String| sources.iter().flat_map(|source| source.columns.iter()).any(|(known, _)| known == name);
                 if let Some((name, _)) = source.columns.iter().find(|(name, _)| taken(name)) {
                     return Err(Error::invalid(format!("column `{name}` is in two tables: merge the indexes instead")));
                 }

@@ -170,7 +170,7 @@ impl WritePlan {
         let mut most: Option<(usize, Self)> = None;
         for plan in plans {
             let done = plan.found(store).await?.len();
-            if most.as_ref().is_none_or(|(existing, _)| *existing < done) {
+            if most.as_ref().is_none_or(|(highest, _)| *highest < done) {
                 most = Some((done, plan));
             }
         }

@@ -137,32 +137,32 @@ impl Sides {
             let mut groups: BTreeMap<&str, GroupSegment> = BTreeMap::new();
             for (number, group) in base.schema.groups().iter().enumerate() {
                 // The base gets their group, so a group counts as changed by us exactly where ours differs from theirs.
-                let existing = self.group_of(&self.theirs, &group.name).and_then(|place| whole.groups.get(place));
-                groups.insert(&group.name, existing.unwrap_or(&part[0].groups[number]).clone());
+                let of_theirs = self.group_of(&self.theirs, &group.name).and_then(|place| whole.groups.get(place));
+                groups.insert(&group.name, of_theirs.unwrap_or(&part[0].groups[number]).clone());
             }
             let mut mine = Vec::new();
             for (number, group) in ours.schema.groups().iter().enumerate() {
-                let existing = self.group_of(&self.base, &group.name);
-                let is_as_it_was = existing.is_some_and(|existing| {
-                    part.iter().zip(&changed).all(|(before, now)| before.groups.get(existing) == now.groups.get(number))
+                let of_base = self.group_of(&self.base, &group.name);
+                let is_as_it_was = of_base.is_some_and(|of_base| {
+                    part.iter().zip(&changed).all(|(before, now)| before.groups.get(of_base) == now.groups.get(number))
                 });
                 if is_as_it_was && let Some(unchanged) = groups.get(group.name.as_str()) {
                     mine.push(unchanged.clone());
                     continue;
                 }
                 let place = self.group_of(&self.theirs, &group.name);
-                let tail = match (existing, place) {
-                    (Some(existing), Some(place)) => self.behind(&part, existing, whole, place).await?,
+                let tail = match (of_base, place) {
+                    (Some(of_base), Some(place)) => self.behind(&part, of_base, whole, place).await?,
                     _ => None,
                 };
                 let mut joined = self.ours.joined(&changed, number).await?;
                 match tail {
-                    Some(tail) if existing.is_some_and(|existing| base.schema.groups()[existing].columns == group.columns) => {
+                    Some(tail) if of_base.is_some_and(|of_base| base.schema.groups()[of_base].columns == group.columns) => {
                         append(&mut joined, tail);
                     }
                     Some(_) if rest == 0 => {}
                     // The appended rows have no values for a group that we added, or whose columns we changed.
-                    None if existing.is_none() && rest == 0 => {}
+                    None if of_base.is_none() && rest == 0 => {}
                     _ => return Err(conflict(&group.name)),
                 }
                 mine.push(self.ours.put_group(self.ours.store(), joined).await?);
@@ -189,10 +189,10 @@ impl Sides {
             let mut tails = Vec::new();
             let mut kept: Vec<Vec<GroupSegment>> = vec![Vec::new(); part.len()];
             for (place, group) in theirs.schema.groups().iter().enumerate() {
-                let Some(existing) = self.group_of(&self.base, &group.name) else { return Ok(None) };
-                let Some(tail) = self.behind(&part, existing, whole, place).await? else { return Ok(None) };
+                let Some(of_base) = self.group_of(&self.base, &group.name) else { return Ok(None) };
+                let Some(tail) = self.behind(&part, of_base, whole, place).await? else { return Ok(None) };
                 tails.push(tail);
-                kept.iter_mut().zip(&part).for_each(|(groups, segment)| groups.push(segment.groups[existing].clone()));
+                kept.iter_mut().zip(&part).for_each(|(groups, segment)| groups.push(segment.groups[of_base].clone()));
             }
             segments.extend(kept.into_iter().zip(&part).map(|(groups, segment)| Segment { groups, ..(*segment).clone() }));
             if rows == whole.rows {
@@ -222,8 +222,8 @@ impl Sides {
 
     /// Returns the blocks of a column group that `theirs` appended: the blocks of a merged segment after those of the base's
     /// segments. `None` if the merged segment does not begin with exactly the base's blocks.
-    async fn behind(&self, part: &[&Segment], existing: usize, whole: &Segment, place: usize) -> Result<Option<WrittenGroup>> {
-        let (before, now) = (self.base.joined(part, existing).await?, self.theirs.joined(&[whole], place).await?);
+    async fn behind(&self, part: &[&Segment], of_base: usize, whole: &Segment, place: usize) -> Result<Option<WrittenGroup>> {
+        let (before, now) = (self.base.joined(part, of_base).await?, self.theirs.joined(&[whole], place).await?);
         let numbered = |stores: &[ForeignTable], owner: u32| stores.get((owner as usize).wrapping_sub(1)).map(place_of);
         let (base, theirs) = (&self.base.manifest().stores, &self.theirs.manifest().stores);
         let is_same = now.runs.len() >= before.runs.len()

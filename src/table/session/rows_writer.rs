@@ -32,6 +32,8 @@ pub struct RowsWriter {
     /// Key of the sequence of the last row. `None` without rows, and without columns that define sequences.
     last: Option<SequenceKey>,
     receipts: Vec<Receipt>,
+    /// Whether a write is running, has failed, or was dropped.
+    is_broken: bool,
 }
 
 impl TableWriter {
@@ -71,7 +73,7 @@ impl TableWriter {
         if !(1..=MAX_SEGMENT_ROWS).contains(&most) {
             return Err(Error::invalid(format!("rows of a partition: expected 1 to {MAX_SEGMENT_ROWS}, found {most}")));
         }
-        Ok(RowsWriter { most, partition: Some(self.partition()?), rows: 0, last: None, receipts: Vec::new() })
+        Ok(RowsWriter { most, partition: Some(self.partition()?), rows: 0, last: None, receipts: Vec::new(), is_broken: false })
     }
 }
 
@@ -79,10 +81,19 @@ impl RowsWriter {
     /// Appends rows, as [`PartitionWriter::write`] does. `writer` is the session that made this.
     ///
     /// # Errors
-    /// The rows cannot be finished after an error.
+    /// The rows cannot be finished after an error, or after the future was dropped.
     /// - Those of [`PartitionWriter::write`], without the limit on the rows of a partition.
     /// - Those of [`TableWriter::partition`].
     pub async fn write(&mut self, writer: &TableWriter, batch: &RecordBatch) -> Result<()> {
+        if std::mem::replace(&mut self.is_broken, true) {
+            return Err(failed());
+        }
+        self.append(writer, batch).await?;
+        self.is_broken = false;
+        Ok(())
+    }
+
+    async fn append(&mut self, writer: &TableWriter, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
         let starts = match self.rows.saturating_add(rows as u64) > self.half() {
             true => starts_of(writer.schema(), batch, self.last.clone()).await?,
@@ -116,6 +127,9 @@ impl RowsWriter {
     /// # Errors
     /// Those of [`PartitionWriter::finish`].
     pub async fn finish(mut self) -> Result<Vec<Receipt>> {
+        if self.is_broken {
+            return Err(failed());
+        }
         self.end().await?;
         Ok(self.receipts)
     }

@@ -92,7 +92,7 @@ pub(super) fn picture(title: &str, maps: &[GroupMap], rows: &Range<u64>, tint: T
     let line = |number: usize| bottom + (2 + number) * (LETTER + 6);
     match tint {
         Tint::Groups => {}
-        Tint::Lit(title_text) => canvas.text(MARGIN, line(0), &cut(title_text, most), LIT),
+        Tint::Lit(description) => canvas.text(MARGIN, line(0), &cut(description, most), LIT),
         Tint::Owners(owners) => {
             for (number, entry) in owners.entries().iter().enumerate() {
                 canvas.fill(MARGIN, line(number), 2 * LETTER, LETTER, entry.colour);

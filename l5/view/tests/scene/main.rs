@@ -619,6 +619,6 @@ fn a_frame_takes_as_many_requests_for_payload_in_a_table_of_a_million_rows() {
         }
         let payload = |counted: &[(usize, usize)]| counted.iter().take(3).map(|(of_chunks, _)| *of_chunks).collect::<Vec<_>>();
         assert_eq!(payload(&counts[0]), payload(&counts[1]), "of ten thousand rows and of a million: {counts:?}");
-        assert_eq!(counts[1], counts[2], "of one version and of a hundred");
+        assert_eq!(payload(&counts[1]), payload(&counts[2]), "of one version and of a hundred: {counts:?}");
     });
 }

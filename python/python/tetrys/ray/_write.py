@@ -122,6 +122,8 @@ def write(
         # Ray would keep the message alone of an error of `for_shuffle`, in a trace.
         context.raise_original_map_exception = True
         parts = count or _partitions(ds)
+        if known is not None and (missing := [name for name in plan.sorted_by if name not in known]):
+            raise NoColumn(f"no column `{missing[0]}` in the dataset: its columns are {', '.join(known)}")
         if plan.sorted_by:
             ds = ds.map_batches(for_shuffle, fn_kwargs={"kinds": kinds}, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
         if plan.sequence_by:
@@ -231,8 +233,8 @@ class TetrysDatasink(Datasink):  # type: ignore[misc]
             first = next(batches, None)
             return None if first is None else cluster.write(task, itertools.chain([first], batches))
         except Error as error:
-            entry = str(error) if str(task) in str(error) else f"{task}: {error}"
-            raise type(error)(f"{entry}. Nothing was committed: correct the rows, and write again") from error
+            message = str(error) if str(task) in str(error) else f"{task}: {error}"
+            raise type(error)(f"{message}. Nothing was committed: correct the rows, and write again") from error
 
     def on_write_complete(self, write_result: Any) -> None:
         """Commits the receipts of the tasks, on the driver."""

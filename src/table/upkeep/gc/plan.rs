@@ -593,7 +593,7 @@ fn choose(versions: &mut [Version], newest: &Table, keep: usize, pinned: &BTreeS
 
 /// Whether a version was made by this operation.
 fn is_made_by(manifest: &Manifest, operation: &str) -> bool {
-    manifest.lineage.get("operation").is_some_and(|entry| entry == operation)
+    manifest.lineage.get("operation").is_some_and(|name| name == operation)
 }
 
 /// Whether the version `now` repeats the one before: a garbage collection made it, or it is an empty version, and the two differ in
