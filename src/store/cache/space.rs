@@ -220,3 +220,37 @@ impl Drop for Space {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn of_what_a_full_cache_leaves_out_one_byte_in_32_is_added() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = folder::prepare(home.path()).unwrap();
+        folder::make_shard(&folder.join("abc")).unwrap();
+        let space = Space::new(&folder, 256 * MIB);
+        let mut number = 0;
+        let mut added = |times: u64| {
+            let add = |_: &u64| {
+                number += 1;
+                let Some(turn) = space.take(MIB).unwrap() else { return false };
+                // An entry without content: only its size counts here.
+                File::create_new(&turn.new).unwrap().set_len(MIB).unwrap();
+                let entry = folder.join("abc").join(format!("{number:032x}-00000-100000"));
+                std::fs::rename(&turn.new, entry).unwrap();
+                true
+            };
+            (0..times).filter(add).count()
+        };
+        // A lease of 4 MiB, then 124 that are left out.
+        let first = added(300);
+        assert!((250..=264).contains(&first), "{first} fill the cache");
+        let later = added(6_400);
+        assert!((190..=210).contains(&later), "{later} of 6400");
+        assert!(folder::scan(&folder).iter().map(|entry| entry.cost).sum::<u64>() <= 256 * MIB);
+    }
+}
