@@ -218,8 +218,8 @@ pub(crate) async fn find_empty(store: &Store, logs: &[LogSource], fresh: &TableW
 fn essence(ticket: &Ticket) -> Option<(Json, Vec<Json>)> {
     let mut record: Json = serde_json::from_str(&ticket.to_json()).ok()?;
     let plan: Json = serde_json::from_str(record.get("plan")?.as_str()?).ok()?;
-    // The memory depends on the number of workers, and the others on the time.
-    let other = ["tetrys_session", "plan", "write_memory", "append_to", "since", "partitions", "url"];
+    // The memory depends on the number of workers, and the others on the time: a new table has a salt if something was there before.
+    let other = ["tetrys_session", "plan", "write_memory", "append_to", "since", "salted", "partitions", "url"];
     other.iter().for_each(|key| drop(record.as_object_mut().and_then(|record| record.remove(*key))));
     let of_table = ["schema", "preset", "cuts", "properties", "stores"];
     Some((record, of_table.iter().map(|key| plan.get(*key).cloned().unwrap_or_default()).collect()))
