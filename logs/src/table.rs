@@ -146,7 +146,7 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
     let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
-    let (Resumed { plan, writer, done }, prepared, failed, went_on) = match found {
+    let (Resumed { plan, mut writer, done }, prepared, failed, went_on) = match found {
         Some(found) => (found, None, BTreeMap::new(), true),
         None => {
             // Before the files are read: if they change meanwhile, another import is not taken for this one.
@@ -169,7 +169,7 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
         }
     };
     // The ticket has the share of the process that began the session, which may have had another number of workers.
-    let writer = writer.with_write_memory(write_memory(settings, wanted.len().saturating_sub(done.len())));
+    writer.set_write_memory(write_memory(settings, wanted.len().saturating_sub(done.len())));
     let prepared = Mutex::new(prepared);
     let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     Ok(Begun::Import(Box::new(import), done, failed))

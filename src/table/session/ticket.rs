@@ -285,10 +285,8 @@ impl TableWriter {
     /// Sets [`WriteOptions::write_memory`] for the partitions that this process starts from now on. A ticket has that of the process
     /// which started the session; a process that joins may have other memory, or another number of partitions at a time. The rows that
     /// are stored do not depend on it.
-    #[must_use]
-    pub fn with_write_memory(mut self, write_memory: usize) -> Self {
+    pub fn set_write_memory(&mut self, write_memory: usize) {
         self.options.write_memory = write_memory;
-        self
     }
 
     /// Finds the stored blocks that the partitions of this process can reuse: those of the session's references, and of the
