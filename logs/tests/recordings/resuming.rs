@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     path::{Path, PathBuf},
+    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -17,7 +18,6 @@ use arrow_array::RecordBatch;
 use serde_json::Value;
 use tetrys::{ErrorKind, Store, StoreOptions, Table, table::Cuts};
 use tetrys_logs::{IngestSettings, Ingested, LogSource, OpenOptions, REPORT, Recipe, ingest};
-use tokio::task::JoinHandle;
 
 use crate::{
     bag_writing::{self, BagParts},
@@ -65,7 +65,7 @@ pub(crate) async fn dropped_after(rows: u64, logs: &[LogSource], store: &Store, 
 
 /// An import that waits where it first reports progress.
 struct Waiting {
-    import: JoinHandle<tetrys::Result<Ingested>>,
+    import: Pin<Box<dyn Future<Output = tetrys::Result<Ingested>>>>,
     /// The import goes on when this is dropped.
     gate: Sender<()>,
 }
@@ -82,22 +82,25 @@ impl Waiting {
             let _ = closed.lock().unwrap().recv();
         };
         let (logs, store, settings) = (logs.to_vec(), store.clone(), settings.clone());
-        let import = tokio::spawn(async move { ingest(&logs, store, &settings, progress).await });
-        let waits = tokio::task::spawn_blocking(move || is_reached.recv()).await.unwrap();
-        assert!(waits.is_ok(), "the import ended before it had written a batch");
+        let mut import: Pin<Box<dyn Future<Output = tetrys::Result<Ingested>>>> =
+            Box::pin(async move { ingest(&logs, store, &settings, progress).await });
+        // The worker of the import blocks its thread, so the import itself need not be polled while it waits.
+        tokio::select! {
+            made = &mut import => panic!("the import ended before it had written a batch: {made:?}"),
+            reached = tokio::task::spawn_blocking(move || is_reached.recv()) => reached.unwrap().unwrap(),
+        }
         Self { import, gate }
     }
 
     /// Lets the import go on to its end.
     async fn finish(self) -> tetrys::Result<Ingested> {
         drop(self.gate);
-        self.import.await.unwrap()
+        self.import.await
     }
 
     /// Drops the import, as Ctrl-C does.
-    async fn interrupt(self) {
-        self.import.abort();
-        assert!(self.import.await.unwrap_err().is_cancelled());
+    fn interrupt(self) {
+        drop(self.import);
         drop(self.gate);
     }
 }
@@ -253,7 +256,7 @@ async fn an_import_that_was_interrupted_before_its_first_log_goes_on_in_its_sess
     let expected = content(&whole.table).await;
 
     let store = open("table");
-    Waiting::start(&logs, &store, &settings).await.interrupt().await;
+    Waiting::start(&logs, &store, &settings).await.interrupt();
     assert!(written(&store, &logs).await.is_empty(), "a log was written before the import was interrupted");
     let stored = chunks(&store).await;
     assert!(stored.len() > 10, "{} chunks were stored before the import was interrupted", stored.len());
