@@ -2,7 +2,7 @@
 
 /// Longest gap between two ranges of one request. With 64 requests under way that take 30 ms each, one more costs half a millisecond; a
 /// link of 90 MB/s transfers 45 kB in that time.
-const GAP: u64 = 64 << 10;
+pub(crate) const GAP: u64 = 64 << 10;
 /// Longest range of one request, unless it is that of one block. A store splits longer ones.
 const LONGEST: u64 = 12 << 20;
 

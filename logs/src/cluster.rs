@@ -50,13 +50,14 @@ pub struct BegunImport {
     pub left: Vec<(u32, LogSource)>,
 }
 
-/// Begins the import of logs into a table, or goes on with one that was interrupted.
+/// Begins the import of logs into a table, or goes on with one that was interrupted after it had written a log.
 ///
 /// # Errors
 /// Those of [`ingest`](crate::ingest).
 pub async fn begin(sources: &[LogSource], store: Store, settings: &IngestSettings) -> Result<BegunImport> {
     let (work, _guard) = Work::of(&alone(settings)).await?;
-    Ok(match table::begin(sources, store, &work, true).await? {
+    // Whether a plan was adopted is unknown where the import is finished, so an empty session is never adopted.
+    Ok(match table::begin(sources, store, &work, true, false).await? {
         Begun::Present(_) => BegunImport { plan: None, done: Vec::new(), left: Vec::new() },
         Begun::Import(import, done, _) => {
             let left = (0_u32..).zip(import.sources).filter(|(number, _)| !done.contains_key(&(*number as usize))).collect();

@@ -32,7 +32,9 @@ pub(crate) struct Entry {
 const WIDTH: usize = 38;
 /// Messages that are read from a temporary file at a time.
 const PAGE: usize = 1024;
-/// Pages of a list that are kept.
+/// Messages of a run that are read at a time at least, while runs are merged.
+pub(crate) const LEAST: usize = 64;
+/// Maximum pages of a list that are kept.
 const PAGES: usize = 16;
 
 impl Entry {
@@ -78,7 +80,8 @@ impl Entry {
     }
 }
 
-/// Sorts messages. Beyond the bound of memory, sorted runs of them lie in a temporary file, and are merged.
+/// Sorts messages. Beyond the bound of memory, sorted runs of them lie in a temporary file, and are merged. If they are so many that a
+/// page of each exceeds the bound, groups of them are merged into longer runs first.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     key: fn(&Entry) -> Entry,
@@ -137,17 +140,29 @@ impl Sorter {
             self.entries.sort_unstable_by_key(self.key);
             return Ok(Sorted::Memory(self.entries.into_iter()));
         };
-        let mut end = 0;
-        let reader = |len: usize| {
-            end += len;
-            Reader { next: end - len, end, page: Vec::new().into_iter() }
-        };
-        let readers = std::mem::take(&mut self.runs).into_iter().map(reader).collect();
-        let mut merged = Merged { file, key: self.key, readers, heap: BinaryHeap::new() };
-        for number in 0..merged.readers.len() {
-            merged.advance(number)?;
+        Ok(Sorted::Merged(self.merged(file)?.0))
+    }
+
+    /// Merges the runs in the file. Returns also how often all of them were merged into longer ones before, each time in a new file.
+    fn merged(self, file: File) -> Result<(Merged, usize)> {
+        let Self { key, bound, entries, mut runs, .. } = self;
+        drop(entries);
+        let (mut file, mut levels) = (Arc::new(file), 0);
+        let most = (bound / LEAST).max(2);
+        while runs.len() > most {
+            let longer = tempfile::tempfile().map_err(failed)?;
+            let (mut first, mut lengths) = (0, Vec::new());
+            for group in runs.chunks(most) {
+                let mut merged = Merged::of(Arc::clone(&file), first, group, key, bound)?;
+                append(&longer, std::iter::from_fn(|| merged.next().transpose()))?;
+                let len: usize = group.iter().sum();
+                first += len;
+                lengths.push(len);
+            }
+            (file, runs) = (Arc::new(longer), lengths);
+            levels += 1;
         }
-        Ok(Sorted::Merged(merged))
+        Ok((Merged::of(file, 0, &runs, key, bound)?, levels))
     }
 
     /// Returns the messages by their numbers in their order.
@@ -155,14 +170,14 @@ impl Sorter {
     /// # Errors
     /// - Errors of the temporary files.
     pub(crate) fn list(self) -> Result<Entries> {
-        let len = self.len();
+        let (len, most) = (self.len(), (self.bound / PAGE).clamp(1, PAGES));
         match self.sorted()? {
             Sorted::Memory(entries) => Ok(Entries::Memory(entries.collect())),
             mut sorted => {
                 let file = tempfile::tempfile().map_err(failed)?;
                 append(&file, std::iter::from_fn(|| sorted.next().transpose()))?;
                 let (near, pages) = (AtomicUsize::new(0), Mutex::default());
-                Ok(Entries::File(Pages { file, len, near, pages }))
+                Ok(Entries::File(Pages { file, len, near, most, pages }))
             }
         }
     }
@@ -183,11 +198,7 @@ impl Sorted {
     pub(crate) fn next(&mut self) -> Result<Option<Entry>> {
         match self {
             Self::Memory(entries) => Ok(entries.next()),
-            Self::Merged(merged) => {
-                let Some(Reverse((_, number, entry))) = merged.heap.pop() else { return Ok(None) };
-                merged.advance(number)?;
-                Ok(Some(entry))
-            }
+            Self::Merged(merged) => merged.next(),
         }
     }
 }
@@ -195,8 +206,10 @@ impl Sorted {
 /// Merges the sorted runs of a temporary file.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    file: File,
+    file: Arc<File>,
     key: fn(&Entry) -> Entry,
+    /// Messages of a run that are read at a time.
+    page: usize,
     readers: Vec<Reader>,
     /// The next message of each run: its key, the number of the run, and the message.
     heap: BinaryHeap<Reverse<(Entry, usize, Entry)>>,
@@ -211,10 +224,32 @@ struct Reader {
 }
 
 impl Merged {
+    /// Merges runs of these lengths, of which the first one begins at message `first` of the file. About `bound` messages are in memory.
+    fn of(file: Arc<File>, first: usize, runs: &[usize], key: fn(&Entry) -> Entry, bound: usize) -> Result<Self> {
+        let page = (bound / runs.len().max(1)).clamp(1, PAGE);
+        let mut end = first;
+        let reader = |len: &usize| {
+            end += *len;
+            Reader { next: end - *len, end, page: Vec::new().into_iter() }
+        };
+        let readers = runs.iter().map(reader).collect();
+        let mut merged = Self { file, key, page, readers, heap: BinaryHeap::new() };
+        for number in 0..merged.readers.len() {
+            merged.advance(number)?;
+        }
+        Ok(merged)
+    }
+
+    fn next(&mut self) -> Result<Option<Entry>> {
+        let Some(Reverse((_, number, entry))) = self.heap.pop() else { return Ok(None) };
+        self.advance(number)?;
+        Ok(Some(entry))
+    }
+
     fn advance(&mut self, number: usize) -> Result<()> {
         let Some(reader) = self.readers.get_mut(number) else { return Ok(()) };
         if reader.page.as_slice().is_empty() && reader.next < reader.end {
-            let page = read(&self.file, reader.next, PAGE.min(reader.end - reader.next))?;
+            let page = read(&self.file, reader.next, self.page.min(reader.end - reader.next))?;
             reader.next += page.len();
             reader.page = page.into_iter();
         }
@@ -239,6 +274,8 @@ pub(crate) struct Pages {
     len: usize,
     /// The answer of the last search.
     near: AtomicUsize,
+    /// Maximum pages that are kept.
+    most: usize,
     /// The pages that were read last, by their numbers.
     pages: Mutex<VecDeque<(usize, Arc<Vec<Entry>>)>>,
 }
@@ -328,12 +365,12 @@ impl Pages {
         let first = wanted * PAGE;
         let page = Arc::new(read(&self.file, first, PAGE.min(self.len - first))?);
         pages.push_front((wanted, Arc::clone(&page)));
-        pages.truncate(PAGES);
+        pages.truncate(self.most);
         Ok(page.get(at).copied())
     }
 }
 
-/// Appends messages to a file that was only written so far.
+/// Appends messages to a file that was only written so far. They may be read from another file.
 fn append(file: &File, entries: impl Iterator<Item = Result<Entry>>) -> Result<()> {
     let mut out = BufWriter::with_capacity(PAGE * WIDTH, file);
     for entry in entries {
@@ -349,8 +386,13 @@ fn read(mut file: &File, first: usize, len: usize) -> Result<Vec<Entry>> {
     Ok(bytes.as_chunks::<WIDTH>().0.iter().map(Entry::of_bytes).collect())
 }
 
+/// Returns the error of a temporary file. A file that is too short says nothing about the log.
 fn failed(error: io::Error) -> Error {
-    Error::from(error).at("a temporary file of the messages of a log")
+    let folder = std::env::temp_dir();
+    Error::unavailable(format!(
+        "{}: a temporary file for the messages of a log: {error}; free space there, or set TMPDIR",
+        folder.display()
+    ))
 }
 
 #[cfg(test)]
@@ -394,6 +436,43 @@ mod tests {
                     assert_eq!(found, range.start + expected[range].partition_point(before), "{number}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn many_runs_are_merged_in_several_levels_and_give_the_order_of_one() {
+        let all = messages(5_000);
+        let mut expected = all.clone();
+        expected.sort_by_key(Entry::by_time);
+        // With 3 messages in memory there are 1,667 runs, of which 2 are merged at a time; with 200, 25 and 3; with 1,700, 3 and 26.
+        for (bound, expected_levels) in [(3, 10), (200, 2), (1_700, 0)] {
+            let mut sorter = Sorter::new(Entry::by_time, bound);
+            all.iter().for_each(|entry| sorter.push(*entry).unwrap());
+            sorter.spill().unwrap();
+            let file = sorter.file.take().unwrap();
+            let (mut merged, levels) = sorter.merged(file).unwrap();
+            assert_eq!(levels, expected_levels, "{bound}");
+            assert!(merged.readers.len() * merged.page <= bound.max(2), "{bound}: {} of {}", merged.readers.len(), merged.page);
+            let found: Vec<Entry> = std::iter::from_fn(|| merged.next().unwrap()).collect();
+            assert!(found == expected, "{bound}");
+        }
+    }
+
+    #[test]
+    fn a_list_with_more_pages_than_it_keeps_gives_messages_in_any_order() {
+        let all = messages(20 * PAGE as u64 + 7);
+        let mut expected = all.clone();
+        expected.sort_by_key(Entry::by_time);
+        for (bound, kept) in [(17 * PAGE, PAGES), (2 * PAGE + 1, 2), (LEAST, 1)] {
+            let mut sorter = Sorter::new(Entry::by_time, bound);
+            all.iter().for_each(|entry| sorter.push(*entry).unwrap());
+            let entries = sorter.list().unwrap();
+            // Each step leads to another page, and later steps back to each.
+            for number in (0..2_500).map(|at| at * 7_919 % all.len()) {
+                assert_eq!(entries.get(number).unwrap(), expected[number], "{bound}: message {number}");
+            }
+            let Entries::File(pages) = &entries else { panic!("{bound}: all messages are in memory") };
+            assert_eq!(pages.pages.lock().unwrap().len(), kept, "{bound}");
         }
     }
 

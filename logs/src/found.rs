@@ -3,7 +3,7 @@
 use tetrys::{Error, ErrorKind, Result, Schema};
 
 use crate::{
-    entries::Entry,
+    entries::{Entry, LEAST},
     layout::{Stream, find_columns, streams},
     log::Log,
     matching::{Runs, Ticks, aligned, runs},
@@ -88,7 +88,7 @@ fn messages(log: &mut Log, recipe: &Recipe, memory: usize) -> Result<Messages> {
     let mut transforms = Transforms::new(log, recipe)?;
     let streams = streams(recipe);
     let wanted: Vec<(&str, &Topic)> = streams.iter().map(|stream| (stream.topic.as_str(), &stream.settings)).collect();
-    let bound = memory / size_of::<Entry>() / streams.len().max(1);
+    let bound = (memory / size_of::<Entry>() / streams.len().max(1)).max(4 * LEAST);
     let found = log.entries(&wanted, bound)?;
     let place = |error: Error| error.at(format!("log {}", log.name()));
     let (mut all, mut reports) = (Vec::new(), Vec::new());

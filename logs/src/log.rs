@@ -3,13 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
 use tetrys::{Error, ErrorKind, Result, StoreOptions};
 
 use crate::{
+    ahead::GAP,
     decoder::{Decoder, Described},
     definitions::Definitions,
     entries::{Entry, Sorter},
@@ -419,22 +420,23 @@ impl Log {
         if !file.input().is_remote() {
             return u32::MAX;
         }
-        let (mut ranges, mut indexed, mut bytes, mut end) = (Vec::new(), Vec::new(), 0, file.blocks());
+        let (mut ranges, mut indexed, mut left, mut end) = (Vec::new(), Vec::new(), AHEAD, file.blocks());
         for block in from..file.blocks() {
             let parts = match reads(block) {
                 Some(true) if !self.cache.has((number, block)) => vec![file.range(block)],
                 Some(false) => file.index_parts(block),
                 _ => continue,
             };
-            let more: u64 = parts.iter().map(|(_, len)| *len).sum();
+            // A gap before a range may be fetched with it.
+            let more = parts.iter().fold(0_u64, |sum, (_, len)| sum.saturating_add(len.saturating_add(GAP)));
             if more > AHEAD {
                 continue;
             }
-            bytes += more;
-            if bytes > AHEAD || ranges.len() >= MANY {
+            if more > left || ranges.len() >= MANY {
                 end = block;
                 break;
             }
+            left -= more;
             if parts.len() > 1 {
                 indexed.push(block);
             }
@@ -442,8 +444,14 @@ impl Log {
         }
         file.input().read_ahead(&ranges);
         // Where the indexes of chunks of a bag begin is known now.
-        let indexes = indexed.into_iter().filter_map(|block| file.index_range(block));
-        let indexes: Vec<(u64, u64)> = indexes.filter(|range| range.1 <= AHEAD && !ranges.contains(range)).collect();
+        let mut indexes = Vec::new();
+        for range in indexed.into_iter().filter_map(|block| file.index_range(block)) {
+            let more = range.1.saturating_add(GAP);
+            if more <= left && !ranges.contains(&range) {
+                left -= more;
+                indexes.push(range);
+            }
+        }
         if !indexes.is_empty() {
             ranges.extend(indexes);
             file.input().read_ahead(&ranges);
@@ -456,11 +464,11 @@ impl Log {
         self.files.iter().any(|file| file.input().is_remote())
     }
 
-    /// Returns how many bytes must be read for a block.
+    /// Returns how many bytes must be read for a block, with a gap before it, which may be fetched with it.
     pub(crate) fn left_to_read(&self, (file, block): (u32, u32)) -> u64 {
         match self.cache.has((file, block)) {
             true => 0,
-            false => self.files[file as usize].range(block).1,
+            false => self.files[file as usize].range(block).1.saturating_add(GAP),
         }
     }
 
@@ -469,15 +477,16 @@ impl Log {
         let mut left = AHEAD;
         for (number, file) in (0_u32..).zip(&self.files) {
             let of_file = blocks.range((number, 0)..=(number, u32::MAX)).filter(|block| !self.cache.has(**block));
-            let fits = |(_, len): &(u64, u64)| left.checked_sub(*len).inspect(|rest| left = *rest).is_some();
+            let fits = |(_, len): &(u64, u64)| left.checked_sub(len.saturating_add(GAP)).inspect(|rest| left = *rest).is_some();
             let ranges: Vec<(u64, u64)> = of_file.map(|(_, block)| file.range(*block)).filter(fits).collect();
             file.input().read_ahead(&ranges);
         }
     }
 
-    /// Bounds the bytes of the blocks that the log keeps.
+    /// Bounds the bytes of the blocks that the log keeps, and drops those beyond at once.
     pub(crate) fn bound_cache(&mut self, bytes: usize) {
         self.cache.bound = bytes;
+        self.cache.lock().evict(bytes);
     }
 
     fn block(&self, file: u32, block: u32) -> Result<Bytes> {
@@ -534,12 +543,12 @@ const MANY: usize = 64;
 struct BlockCache {
     /// Maximum bytes, but for those of the last block.
     bound: usize,
-    entries: Mutex<Entries>,
+    blocks: Mutex<Blocks>,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
-    blocks: HashMap<(u32, u32), Bytes>,
+struct Blocks {
+    by_place: HashMap<(u32, u32), Bytes>,
     /// The block that was used last is at the end.
     order: VecDeque<(u32, u32)>,
     bytes: usize,
@@ -547,37 +556,46 @@ struct Entries {
 
 impl Default for BlockCache {
     fn default() -> Self {
-        Self { bound: CACHE, entries: Mutex::default() }
+        Self { bound: CACHE, blocks: Mutex::default() }
     }
 }
 
 impl BlockCache {
+    fn lock(&self) -> MutexGuard<'_, Blocks> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn has(&self, key: (u32, u32)) -> bool {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).blocks.contains_key(&key)
+        self.lock().by_place.contains_key(&key)
     }
 
     fn get(&self, key: (u32, u32)) -> Option<Bytes> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = entries.blocks.get(&key).cloned()?;
-        if entries.order.back() != Some(&key) {
-            entries.order.retain(|other| *other != key);
-            entries.order.push_back(key);
+        let mut blocks = self.lock();
+        let found = blocks.by_place.get(&key).cloned()?;
+        if blocks.order.back() != Some(&key) {
+            blocks.order.retain(|other| *other != key);
+            blocks.order.push_back(key);
         }
         Some(found)
     }
 
     fn put(&self, key: (u32, u32), bytes: Bytes) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let Entries { blocks, order, bytes: total } = &mut *entries;
-        *total += bytes.len();
-        if let Some(old) = blocks.insert(key, bytes) {
-            *total -= old.len();
-        } else {
-            order.push_back(key);
+        let mut blocks = self.lock();
+        blocks.bytes += bytes.len();
+        match blocks.by_place.insert(key, bytes) {
+            Some(old) => blocks.bytes -= old.len(),
+            None => blocks.order.push_back(key),
         }
-        while *total > self.bound && order.len() > 1 {
-            if let Some(old) = order.pop_front().and_then(|oldest| blocks.remove(&oldest)) {
-                *total -= old.len();
+        blocks.evict(self.bound);
+    }
+}
+
+impl Blocks {
+    /// Drops the blocks that were used longest ago beyond a bound of bytes, but for the last one.
+    fn evict(&mut self, bound: usize) {
+        while self.bytes > bound && self.order.len() > 1 {
+            if let Some(old) = self.order.pop_front().and_then(|oldest| self.by_place.remove(&oldest)) {
+                self.bytes -= old.len();
             }
         }
     }

@@ -2,13 +2,19 @@
 //!
 //! The plan of the session names the logs. The receipt of each finished log says what it was made of: the settings, and the sizes and
 //! times of its files. Only a log of which all of this is still so is taken over, with its report; nothing of it is read again. Of an
-//! import that had finished no log, only the session is taken over, so that it and its chunks do not stay.
+//! import that had finished no log, only the session is taken over, so that it and its chunks do not stay: if a digest in its plan says
+//! that its settings and files are these.
 
-use std::{collections::BTreeMap, time::UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hasher},
+    time::UNIX_EPOCH,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tetrys::{Error, ErrorKind, Receipt, Result, Store, Table, Ticket, WritePlan, extension::blocking, table::TableWriter};
+use tokio::task::JoinSet;
 
 use crate::{
     definitions::Definitions,
@@ -17,6 +23,9 @@ use crate::{
     report::LogReport,
     sqlite,
 };
+
+/// Tasks that look at the files of logs at a time.
+const STAMPS: usize = 16;
 
 /// The note in the receipt of a log.
 #[derive(Debug, Deserialize, Serialize)]
@@ -90,6 +99,32 @@ pub(crate) fn stamps(source: &LogSource, options: &OpenOptions) -> Result<Vec<Fi
     Ok(stamps)
 }
 
+/// Returns a digest of the settings of an import and of the sizes and times of its files. The digests of two builds of this crate may
+/// differ: then a session of the other build is not adopted.
+///
+/// # Errors
+/// - `Unavailable`: the runtime shuts down.
+pub(crate) async fn digest(logs: &[LogSource], options: &OpenOptions, settings: &Json) -> Result<String> {
+    let failed = |error: &dyn std::fmt::Display| Error::internal(format!("a digest of logs: {error}"));
+    let mut jobs = JoinSet::new();
+    // A store takes a request for each file.
+    for (number, some) in logs.chunks(logs.len().div_ceil(STAMPS).max(1)).enumerate() {
+        let (some, options) = (some.to_vec(), options.clone());
+        // A file that is missing has no stamps; reading it says why.
+        let stamps_of_some = move || Ok(some.iter().map(|log| stamps(log, &options).ok()).collect::<Vec<_>>());
+        jobs.spawn(async move { (number, blocking(stamps_of_some).await) });
+    }
+    let mut all = BTreeMap::new();
+    while let Some(job) = jobs.join_next().await {
+        let (number, stamps) = job.map_err(|error| failed(&error))?;
+        all.insert(number, stamps?);
+    }
+    let text = serde_json::to_string(&(settings, all)).map_err(|error| failed(&error))?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
 fn stamp_of(url: &str, options: &OpenOptions) -> Result<FileStamp> {
     let input = Input::opened(url, &options.store)?;
     let since = |time: std::time::SystemTime| time.duration_since(UNIX_EPOCH).ok();
@@ -149,8 +184,8 @@ async fn plans(store: &Store, logs: &[LogSource]) -> Result<Vec<WritePlan>> {
 }
 
 /// Returns the session of an import of these logs that was interrupted before a log was written, if it would make the same table as
-/// `fresh`, a session that has stored nothing. The process of that import may still be at work: then both write all logs, and the first
-/// one commits.
+/// `fresh`, a session that has stored nothing: their tickets have the same properties, also the digest of settings and files. The process
+/// of that import may still be at work: then both write all logs, and the first one commits.
 ///
 /// # Errors
 /// - Errors of the store.
@@ -183,8 +218,8 @@ pub(crate) async fn find_empty(store: &Store, logs: &[LogSource], fresh: &TableW
 fn essence(ticket: &Ticket) -> Option<(Json, Vec<Json>)> {
     let mut record: Json = serde_json::from_str(&ticket.to_json()).ok()?;
     let plan: Json = serde_json::from_str(record.get("plan")?.as_str()?).ok()?;
-    // The memory depends on the number of workers, and the others on the time.
-    let other = ["tetrys_session", "plan", "write_memory", "append_to", "since", "partitions", "url"];
+    // The memory depends on the number of workers, and the others on the time: a new table has a salt if something was there before.
+    let other = ["tetrys_session", "plan", "write_memory", "append_to", "since", "salted", "partitions", "url"];
     other.iter().for_each(|key| drop(record.as_object_mut().and_then(|record| record.remove(*key))));
     let of_table = ["schema", "preset", "cuts", "properties", "stores"];
     Some((record, of_table.iter().map(|key| plan.get(*key).cloned().unwrap_or_default()).collect()))

@@ -242,10 +242,14 @@ impl Rows {
             return Ok(());
         }
         let mut blocks: BTreeSet<(u32, u32)> = BTreeSet::new();
-        let (mut bytes, mut before, mut at) = (0, self.before, self.at);
+        let (mut bytes, mut before, mut run, mut at) = (0, self.before, self.run, self.at);
         while self.ahead < BATCH_ROWS
             && let Some(tick) = self.ticks.next(self.clock(), &mut at)?
         {
+            if run != tick.run {
+                // Nothing before a jump belongs to what comes behind it.
+                (run, before) = (tick.run, None);
+            }
             let mut more = self.blocks_of(&tick, before)?;
             more.retain(|block| !blocks.contains(block));
             let added: u64 = more.iter().map(|block| self.log.left_to_read(*block)).sum();

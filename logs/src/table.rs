@@ -35,6 +35,8 @@ use crate::{
 pub const RECIPE: &str = "logs.recipe";
 /// Attachment of the table: what became of all of its logs, as JSON. [`Ingested::report`] has those of one import.
 pub const REPORT: &str = "logs.report.json";
+/// Property of a session that has a plan: a digest of what its import is made of. The committed table does not have it.
+const MADE_OF: &str = "logs.made_of";
 /// Rows of a partition.
 const MAX_ROWS: u64 = 4 << 20;
 
@@ -108,7 +110,7 @@ pub(crate) async fn ingest(
     progress: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Ingested> {
     let (work, _guard) = Work::of(settings).await?;
-    let (import, done, mut failed) = match begin(sources, store, &work, is_part).await? {
+    let (import, done, mut failed) = match begin(sources, store, &work, is_part, true).await? {
         Begun::Present(ingested) => return Ok(ingested),
         Begun::Import(import, done, failed) => (*import, done, failed),
     };
@@ -126,11 +128,12 @@ pub(crate) enum Begun {
 }
 
 /// Finds out which logs the table lacks, and the session in which they are written: a new one, or that of the same import if it was
-/// interrupted. `is_part` is that of [`ingest`].
+/// interrupted. `is_part` is that of [`ingest`]. Only with `adopts`, that may be a session in which no log is written: the process that
+/// began it may still be at work, so the caller must not abort it.
 ///
 /// # Errors
 /// Those of [`crate::ingest`].
-pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_part: bool) -> Result<Begun> {
+pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_part: bool, adopts: bool) -> Result<Begun> {
     check_names(sources)?;
     let Work { settings, identity, cancel } = work;
     let recipe = settings.recipe.to_json()?;
@@ -143,16 +146,30 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
     let found = resume::find(&store, base.as_ref(), &wanted, &settings.open, identity).await?;
-    let (Resumed { plan, writer, done }, prepared, failed, went_on) = match found {
+    let (Resumed { plan, mut writer, done }, prepared, failed, went_on) = match found {
         Some(found) => (found, None, BTreeMap::new(), true),
         None => {
+            // Before the files are read: if they change meanwhile, another import is not taken for this one.
+            let digest = match adopts {
+                true => Some(resume::digest(&wanted, &settings.open, identity).await?),
+                false => None,
+            };
             let New { writer, prepared, failed } = new(store.clone(), base, &wanted, settings, &recipe, cancel).await?;
-            match resume::find_empty(&store, &wanted, &writer).await? {
+            let found = match digest {
+                Some(digest) => {
+                    writer.set_property(MADE_OF, digest);
+                    resume::find_empty(&store, &wanted, &writer).await?
+                }
+                None => None,
+            };
+            match found {
                 Some(found) => (found, prepared, failed, true),
                 None => (planned(writer, &wanted).await?, prepared, failed, false),
             }
         }
     };
+    // The ticket has the share of the process that began the session, which may have had another number of workers.
+    writer.set_write_memory(write_memory(settings, wanted.len().saturating_sub(done.len())));
     let prepared = Mutex::new(prepared);
     let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
     Ok(Begun::Import(Box::new(import), done, failed))
@@ -215,8 +232,11 @@ pub(crate) async fn finish(
 ) -> Result<Ingested> {
     let Import { store, plan, writer, sources, recipe, earlier, present, kept, went_on, .. } = import;
     if written.is_empty() {
-        // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes.
-        let _ = plan.abort(&store).await;
+        // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes. But the process that
+        // began a session before this import may still be at work in it.
+        if !went_on {
+            let _ = plan.abort(&store).await;
+        }
         if let Some(table) = kept {
             let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
             let report = Report { failed: texts, ..Report::default() };
@@ -230,6 +250,7 @@ pub(crate) async fn finish(
     let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
     let mut report = Report { logs, failed: texts, warnings: Vec::new() };
     writer.set_property(RECIPE, recipe);
+    writer.remove_property(MADE_OF);
     for (key, value) in report.lineage() {
         writer.set_lineage(key, value);
     }
@@ -283,7 +304,7 @@ async fn new(
         None => first_schema(wanted, settings, cancel).await?,
     };
     let target = if base.is_some() { Target::Append } else { Target::New };
-    let memory = settings.write.write_memory.min(WRITE_MEMORY) / at_a_time(settings, wanted.len());
+    let memory = write_memory(settings, wanted.len());
     // A message may serve several rows.
     let write = settings.write.clone().share_repeats(true).write_memory(memory);
     let options = IngestOptions { write, references: settings.references.clone(), target, ..IngestOptions::default() };
@@ -306,6 +327,11 @@ fn at_a_time(settings: &IngestSettings, logs: usize) -> usize {
         workers => workers,
     };
     workers.min(logs).max(1)
+}
+
+/// Returns the bytes of memory of the writer of each log, if so many logs are to be written.
+fn write_memory(settings: &IngestSettings, logs: usize) -> usize {
+    settings.write.write_memory.min(WRITE_MEMORY) / at_a_time(settings, logs)
 }
 
 /// Moves logs of which the table does not have these rows from the report to the failed ones: another process was doing the same import,
@@ -406,13 +432,17 @@ async fn first_schema(
 ) -> Result<(Schema, BTreeMap<String, Error>, Option<(usize, Prepared)>)> {
     let (mut failed, mut first) = (BTreeMap::new(), None);
     let mut all: Vec<Stream> = Vec::new();
+    // The log that is kept has the share of a worker from the start: the other workers have theirs.
+    let workers = at_a_time(settings, sources.len());
+    let (memory, cache) = (settings.message_memory / workers, CACHE / workers);
     for (number, source) in sources.iter().enumerate() {
         let (source, settings, cancel) = (source.clone(), settings.clone(), cancel.clone());
         let name = source.name.clone();
         let prepared = blocking(move || {
             let stamps = resume::stamps(&source, &settings.open)?;
-            let log = Log::open_with(&source, &settings.open, &cancel)?;
-            let found = Found::of(log, &settings.recipe, settings.message_memory)?.with_columns(&settings.recipe, None)?;
+            let mut log = Log::open_with(&source, &settings.open, &cancel)?;
+            log.bound_cache(cache);
+            let found = Found::of(log, &settings.recipe, memory)?.with_columns(&settings.recipe, None)?;
             found.ticks(&settings.recipe, settings.span.1)?;
             Ok(Prepared { stamps, found })
         });
@@ -583,12 +613,14 @@ pub(crate) async fn write_log(
             Some(found) => found,
             None => {
                 let mut log = Log::open_with(&source, &settings.open, &cancel)?;
+                log.bound_cache(cache);
                 if scanned {
                     log.scan()?;
                 }
                 Found::of(log, &settings.recipe, settings.message_memory)?
             }
         };
+        // A log that was found before may have had another share.
         found.log.bound_cache(cache);
         let rows = Rows::of(found, &settings.recipe, settings.span, Some(&schema))?;
         check_types(&rows, &schema)?;

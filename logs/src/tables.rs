@@ -178,7 +178,7 @@ struct Imported {
     present: Option<Vec<String>>,
     /// Those of the newest table.
     resumed: Vec<String>,
-    /// Whether that of one of the tables went on with another.
+    /// Whether the import of one of the tables went on with the session of another import.
     went_on: bool,
 }
 

@@ -84,13 +84,13 @@ const SHOWN: usize = 100;
 
 /// Returns one line for each property of a table.
 pub(super) fn properties_text(properties: &BTreeMap<String, Value>) -> String {
-    let value_text = |value: &Value| {
-        let value_text = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let shortened = |value: &Value| {
+        let whole = text::printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         // A property may hold a whole document; --json prints it in full.
-        if value_text.chars().count() > SHOWN { value_text.chars().take(SHOWN).chain("..".chars()).collect() } else { value_text }
+        if whole.chars().count() > SHOWN { whole.chars().take(SHOWN).chain("..".chars()).collect() } else { whole }
     };
     let lines: Vec<_> =
-        properties.iter().map(|(key, value)| vec!["property".to_owned(), text::printable(key), value_text(value)]).collect();
+        properties.iter().map(|(key, value)| vec!["property".to_owned(), text::printable(key), shortened(value)]).collect();
     text::table(&["", "", ""], &lines)
 }
 

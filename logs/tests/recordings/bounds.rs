@@ -75,11 +75,11 @@ fn a_chunk_has_at_most_512_mib() {
             Ok::<_, tetrys::Error>(file.warnings().join("; "))
         };
         // The claim is wrong in any case.
-        let error_text = [read(false).unwrap_or_else(|error| error.to_string()), read(true).unwrap_err().to_string()];
+        let messages = [read(false).unwrap_or_else(|error| error.to_string()), read(true).unwrap_err().to_string()];
         let expected = format!("a chunk of {claimed} bytes, decompressed: expected at most {BOUND}");
         assert!(
-            error_text.iter().all(|error_text| error_text.contains(&expected) == is_refused && error_text.contains("drive.mcap")),
-            "{error_text:?}"
+            messages.iter().all(|message| message.contains(&expected) == is_refused && message.contains("drive.mcap")),
+            "{messages:?}"
         );
     }
 }

@@ -278,7 +278,7 @@ async fn one_case(rng: &mut Rng, server: &Server) {
     let logs = [LogSource::of(source).unwrap()];
     let open = OpenOptions { store: options, ..OpenOptions::default() };
     let mut settings = IngestSettings { span, open, ..IngestSettings::new(parsed) };
-    // In bytes: none, a few messages, or many of each topic in memory.
+    // In bytes. The least that counts are 256 messages of each topic.
     settings.message_memory = [0, 1_000, settings.message_memory][rng.below(3)];
     let made = ingest(&logs, Store::open(&url).unwrap(), &settings, |_| {}).await;
     let made = made.unwrap_or_else(|error| panic!("{error}\n{context}"));

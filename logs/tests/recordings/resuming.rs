@@ -5,16 +5,18 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     path::{Path, PathBuf},
+    pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, Sender, channel},
     },
     time::{Duration, SystemTime},
 };
 
 use arrow_array::RecordBatch;
 use serde_json::Value;
-use tetrys::{ErrorKind, Store, StoreOptions, Table};
+use tetrys::{ErrorKind, Store, StoreOptions, Table, table::Cuts};
 use tetrys_logs::{IngestSettings, Ingested, LogSource, OpenOptions, REPORT, Recipe, ingest};
 
 use crate::{
@@ -58,6 +60,48 @@ pub(crate) async fn dropped_after(rows: u64, logs: &[LogSource], store: &Store, 
     tokio::select! {
         made = import => made.map(|_| true).unwrap(),
         () = enough => false,
+    }
+}
+
+/// An import that waits where it first reports progress.
+struct Waiting {
+    import: Pin<Box<dyn Future<Output = tetrys::Result<Ingested>>>>,
+    /// The import goes on when this is dropped.
+    gate: Sender<()>,
+}
+
+impl Waiting {
+    /// Starts an import, and returns when it has written its first batch, and waits.
+    async fn start(logs: &[LogSource], store: &Store, settings: &IngestSettings) -> Self {
+        let (reached, is_reached): (Sender<()>, Receiver<()>) = channel();
+        let (gate, closed): (Sender<()>, Receiver<()>) = channel();
+        let closed = Mutex::new(closed);
+        let progress = move |_: u64| {
+            let _ = reached.send(());
+            // Nothing is ever sent: this returns when the other end is dropped.
+            let _ = closed.lock().unwrap().recv();
+        };
+        let (logs, store, settings) = (logs.to_vec(), store.clone(), settings.clone());
+        let mut import: Pin<Box<dyn Future<Output = tetrys::Result<Ingested>>>> =
+            Box::pin(async move { ingest(&logs, store, &settings, progress).await });
+        // The worker of the import blocks its thread, so the import itself need not be polled while it waits.
+        tokio::select! {
+            made = &mut import => panic!("the import ended before it had written a batch: {made:?}"),
+            reached = tokio::task::spawn_blocking(move || is_reached.recv()) => reached.unwrap().unwrap(),
+        }
+        Self { import, gate }
+    }
+
+    /// Lets the import go on to its end.
+    async fn finish(self) -> tetrys::Result<Ingested> {
+        drop(self.gate);
+        self.import.await
+    }
+
+    /// Drops the import, as Ctrl-C does.
+    fn interrupt(self) {
+        drop(self.import);
+        drop(self.gate);
     }
 }
 
@@ -181,35 +225,96 @@ async fn a_written_log_is_taken_over_by_its_receipt_alone() {
     assert_eq!(content(&made.table).await, content(&whole.table).await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// The names of the chunks of a table.
+async fn chunks(store: &Store) -> BTreeSet<String> {
+    store.list("chunks").await.unwrap().into_iter().map(|(name, _)| name).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_import_that_was_interrupted_before_its_first_log_goes_on_in_its_session_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (logs, _, store) = written_logs(folder.path(), &[20_000, 300]);
-    let settings = settings(&StoreOptions::default());
-    let open = |name: &str| Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
-    let whole = ingest(&logs, open("whole"), &settings, |_| {}).await.unwrap();
+    let (folder, mut rng) = (tempfile::tempdir().unwrap(), random());
+    let path = |name: &str| folder.path().join(name);
+    let open = |name: &str| Store::open(path(name).to_str().unwrap()).unwrap();
+    let mut logs = Vec::new();
+    for (name, count) in [("log0.mcap", 3_000_u64), ("log1.mcap", 300)] {
+        let message = |at: u64, bytes: Vec<u8>| Message { topic: 0, log_time: 100 + at, publish_time: 0, data: bytes };
+        let mut bytes = || (0..1_000).map(|_| rng.below(256) as u8).collect::<Vec<u8>>();
+        let messages: Vec<Message> =
+            (0..count).map(|at| message(at, [&1_000_u32.to_le_bytes()[..], &bytes()].concat())).collect();
+        std::fs::write(path(name), write(&[topic("/a", "here/Data", "uint8[] data")], &messages, &Parts::default())).unwrap();
+        logs.push(LogSource::of(path(name).to_str().unwrap()).unwrap());
+    }
+    // A batch has over a hundred chunks, so that most of them are stored before it is written. Few messages are in memory.
+    let cuts =
+        Cuts { block_min: 1_000, block_target: 2_000, block_max: 4_000, chunk_min: 2_000, chunk_target: 4_000, chunk_max: 8_000 };
+    let recipe = Recipe::parse("[clock]\ntopic = \"/a\"\nname = \"a\"\ntime = \"log\"\n").unwrap();
+    let settings = IngestSettings { recipe, message_memory: 0, ..settings(&StoreOptions::default()) };
+    let settings = IngestSettings { write: settings.write.clone().cuts(cuts), ..settings };
+    let whole = IngestSettings { message_memory: 64 << 20, ..settings.clone() };
+    let whole = ingest(&logs, open("whole"), &whole, |_| {}).await.unwrap();
     assert!(!whole.went_on);
-    assert!(!dropped_after(1, &logs, &store, &settings).await, "the import was done before it was interrupted");
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let expected = content(&whole.table).await;
+
+    let store = open("table");
+    Waiting::start(&logs, &store, &settings).await.interrupt();
     assert!(written(&store, &logs).await.is_empty(), "a log was written before the import was interrupted");
-    assert!(!store.list("sessions").await.unwrap().is_empty());
-    // An import with other options of storing, or of other columns, has a session of its own, and leaves this one.
-    let other = IngestSettings { write: settings.write.clone().segment_rows(1_000), ..settings.clone() };
-    let copy = folder.path().join("copy");
-    copied(&folder.path().join("table"), &copy);
-    let made = ingest(&logs, open("copy"), &other, |_| {}).await.unwrap();
-    assert!(!made.went_on && !open("copy").list("sessions").await.unwrap().is_empty());
+    let stored = chunks(&store).await;
+    assert!(stored.len() > 10, "{} chunks were stored before the import was interrupted", stored.len());
+    // Imports with other options of storing, other times, or other rules have sessions of their own, and leave this one.
+    let others = [
+        (IngestSettings { write: settings.write.clone().segment_rows(1_000), ..settings.clone() }, false),
+        (IngestSettings { span: (Some(0), None), ..settings.clone() }, false),
+        (IngestSettings { open: OpenOptions { strict: true, ..settings.open.clone() }, ..settings.clone() }, false),
+        (settings.clone(), true),
+    ];
+    copied(&path("table"), &path("changed"));
+    for (number, (other, goes_on)) in others.into_iter().enumerate() {
+        let name = format!("copy{number}");
+        copied(&path("table"), &path(&name));
+        let made = ingest(&logs, open(&name), &other, |_| {}).await.unwrap();
+        assert_eq!(made.went_on, goes_on, "{number}");
+        assert_eq!(open(&name).list("sessions").await.unwrap().is_empty(), goes_on, "{number}");
+        assert!(!made.table.properties().contains_key("logs.made_of"), "{number}");
+    }
 
     let made = ingest(&logs, store.clone(), &settings, |_| {}).await.unwrap();
     assert!(made.went_on && made.resumed.is_empty() && made.failed.is_empty());
-    assert_eq!(content(&made.table).await, content(&whole.table).await);
+    assert_eq!(content(&made.table).await, expected);
     assert!(store.list("sessions").await.unwrap().is_empty(), "the session is over");
-    let chunks = |store: Store| async move { store.list("chunks").await.unwrap().len() };
-    assert_eq!(
-        chunks(store).await,
-        chunks(open("whole")).await,
-        "chunks of the import that was interrupted are used, or none are there"
-    );
+    let after = chunks(&store).await;
+    assert!(stored.is_subset(&after) && after == chunks(&open("whole")).await, "chunks of the interrupted import are used");
+
+    // So do imports of files that have changed.
+    let later = SystemTime::now() + Duration::from_secs(5);
+    File::options().write(true).open(path("log1.mcap")).unwrap().set_modified(later).unwrap();
+    let made = ingest(&logs, open("changed"), &settings, |_| {}).await.unwrap();
+    assert!(!made.went_on && !open("changed").list("sessions").await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_import_that_fails_leaves_the_session_of_one_that_is_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let (logs, paths, store) = written_logs(folder.path(), &[50, 2_000]);
+    let settings = settings(&StoreOptions::default());
+    // The table says which columns there are, so that an import of a log that cannot be read begins a session.
+    ingest(&logs[..1], store.clone(), &settings, |_| {}).await.unwrap();
+    let waiting = Waiting::start(&logs, &store, &settings).await;
+    // A file that is missing, with the name of the log that is being imported.
+    let missing = LogSource::of(folder.path().join("typo/log1.mcap").to_str().unwrap()).unwrap();
+    let error = ingest(&[missing], store.clone(), &settings, |_| {}).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    // A damaged file in the place of the first, which the waiting import has open. Size and time are as before, so this import goes on in
+    // the same session.
+    let (damaged, modified) = (folder.path().join("damaged"), paths[1].metadata().unwrap().modified().unwrap());
+    std::fs::write(&damaged, vec![0_u8; recording(1, 2_000).len()]).unwrap();
+    File::options().write(true).open(&damaged).unwrap().set_modified(modified).unwrap();
+    std::fs::rename(&damaged, &paths[1]).unwrap();
+    let error = ingest(&logs, store.clone(), &settings, |_| {}).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+
+    let made = waiting.finish().await.unwrap();
+    assert!(made.failed.is_empty() && !made.went_on, "{:?}", made.failed);
+    assert_eq!((made.table.version(), made.table.rows()), (2, 2_050));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -282,7 +387,7 @@ async fn an_interrupted_import_of_ros_1_bags_goes_on_until_a_definition_changes(
     }
 }
 
-/// Copies a folder.
+/// Copies a folder. An object that is just being stored has another name by the time it is copied, and is left out.
 fn copied(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -290,7 +395,10 @@ fn copied(from: &Path, to: &Path) {
         let target = to.join(entry.file_name());
         match entry.file_type().unwrap().is_dir() {
             true => copied(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+            false => match std::fs::copy(entry.path(), target) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            },
         }
     }
 }

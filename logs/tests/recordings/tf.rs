@@ -47,12 +47,12 @@ fn tf(topic: usize, log_time: u64, transforms: &[StampedTransform]) -> Message {
         data.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
         data.extend(text.as_bytes());
     };
-    for transforms in transforms {
+    for transform in transforms {
         data.extend([0; 8]);
-        data.extend(transforms.stamp.to_le_bytes());
-        text(&mut data, &transforms.parent);
-        text(&mut data, &transforms.child);
-        transforms.translation.iter().chain(&transforms.rotation).for_each(|number| data.extend(number.to_le_bytes()));
+        data.extend(transform.stamp.to_le_bytes());
+        text(&mut data, &transform.parent);
+        text(&mut data, &transform.child);
+        transform.translation.iter().chain(&transform.rotation).for_each(|number| data.extend(number.to_le_bytes()));
     }
     Message { topic, log_time, publish_time: 0, data }
 }

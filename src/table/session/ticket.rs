@@ -282,6 +282,13 @@ impl TableWriter {
         Ok(writer)
     }
 
+    /// Sets [`WriteOptions::write_memory`] for the partitions that this process starts from now on. A ticket has that of the process
+    /// which started the session; a process that joins may have other memory, or another number of partitions at a time. The rows that
+    /// are stored do not depend on it.
+    pub fn set_write_memory(&mut self, write_memory: usize) {
+        self.options.write_memory = write_memory;
+    }
+
     /// Finds the stored blocks that the partitions of this process can reuse: those of the session's references, and of the
     /// table itself, as [`Reuse`] says. A process that only commits does not need them.
     ///

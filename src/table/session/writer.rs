@@ -319,6 +319,11 @@ impl TableWriter {
         self.extras().properties.insert(key.into(), value.into());
     }
 
+    /// Removes a property that was set in this session. One that the table had before stays.
+    pub fn remove_property(&self, key: &str) {
+        self.extras().properties.remove(key);
+    }
+
     /// Sets a lineage entry of the version, such as the name of a source file.
     pub fn set_lineage(&self, key: impl Into<String>, value: impl Into<Value>) {
         self.extras().lineage.insert(key.into(), value.into());

@@ -128,7 +128,7 @@ impl Logs {
                 writeln!(out, "{} already there", text::counted(ingested.present.len() as u64, "log"))?;
             }
             if ingested.went_on && ingested.resumed.is_empty() {
-                writeln!(out, "went on with an import that was interrupted before it had written a log")?;
+                writeln!(out, "went on with the session of an earlier import")?;
             }
             if !ingested.resumed.is_empty() {
                 let logs = text::counted(ingested.resumed.len() as u64, "log");
