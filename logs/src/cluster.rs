@@ -102,7 +102,7 @@ pub async fn finish(
     let Before { base, earlier, .. } = before(&store, &recipe).await?;
     let labels = plan.map(WritePlan::labels).unwrap_or_default();
     let here: Vec<LogSource> = sources.iter().filter(|source| !labels.contains(&source.name)).cloned().collect();
-    let different = same::different(&here, &earlier, settings).await;
+    let different = same::different(&here, &earlier, settings.span, &settings.open).await;
     let present = here.into_iter().map(|log| log.name).filter(|name| !different.contains_key(name)).collect();
     let Some(plan) = plan else {
         let table = base.ok_or_else(|| Error::invalid(format!("{}: expected a table with all logs, found none", store.url())))?;

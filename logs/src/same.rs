@@ -11,9 +11,7 @@ use tokio::task::JoinSet;
 use crate::{
     log::{LogSource, OpenOptions},
     report::{LogReport, Report},
-    resume,
-    table::IngestSettings,
-    times,
+    resume, times,
 };
 
 /// First and last time of rows, in nanoseconds since 1970.
@@ -43,20 +41,21 @@ pub(crate) fn span_text(span: Span) -> String {
     format!("{} and {}", text(span.0, "the start"), text(span.1, "the end"))
 }
 
-/// Returns an error for each of these logs that the table has from another file, or with other times. `report` is that of the table.
+/// Returns an error for each of these logs that the table has from another file, or with other times. `report` is that of the table, and `span` has the times
+/// of the import.
 /// Files that are not there any more, and logs of tables that do not say what they were made of, are taken for the same.
-pub(crate) async fn different(here: &[LogSource], report: &Report, settings: &IngestSettings) -> BTreeMap<String, Error> {
+pub(crate) async fn different(here: &[LogSource], report: &Report, span: Span, options: &OpenOptions) -> BTreeMap<String, Error> {
     let known: HashMap<&str, &LogReport> = report.logs.iter().map(|log| (log.log.as_str(), log)).collect();
     let (mut found, mut looked_up) = (BTreeMap::new(), Vec::new());
     for log in here {
         let Some(report) = known.get(log.name.as_str()) else { continue };
         match (report.span, report.bytes) {
-            (Some(span), _) if span != settings.span => {
+            (Some(then), _) if then != span => {
                 let why = format!(
                     "the table has its rows between {}, and these are between {}; its rows stay as they are: import it into another \
                      table, or delete its rows first",
-                    span_text(span),
-                    span_text(settings.span)
+                    span_text(then),
+                    span_text(span)
                 );
                 found.insert(log.name.clone(), Error::exists(why));
             }
@@ -67,7 +66,7 @@ pub(crate) async fn different(here: &[LogSource], report: &Report, settings: &In
     for some in looked_up.chunks(AT_A_TIME) {
         let mut jobs = JoinSet::new();
         for (log, then) in some.iter().cloned() {
-            let options = settings.open.clone();
+            let options = options.clone();
             jobs.spawn(async move { (log.name.clone(), then, blocking(move || bytes_of(&log, &options)).await) });
         }
         while let Some(job) = jobs.join_next().await {

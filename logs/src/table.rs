@@ -137,7 +137,7 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let Before { base, earlier, present } = before(&store, &recipe).await?;
     let (here, wanted): (Vec<&LogSource>, Vec<&LogSource>) = sources.iter().partition(|source| present.contains(&source.name));
     let here: Vec<LogSource> = here.into_iter().cloned().collect();
-    let different = same::different(&here, &earlier, settings).await;
+    let different = same::different(&here, &earlier, settings.span, &settings.open).await;
     let present: Vec<String> = here.into_iter().map(|log| log.name).filter(|name| !different.contains_key(name)).collect();
     if let (true, Some(table)) = (wanted.is_empty(), base.clone()) {
         let failed = different.into_iter().collect();

@@ -305,7 +305,7 @@ fn an_interrupted_import_of_logs_makes_no_table_and_the_same_command_makes_it_la
         // A shell says 128 and the signal: 130 after Ctrl-C.
         assert_eq!(output.status.signal(), Some(signal), "{}", output.status);
         let printed = String::from_utf8(output.stderr).unwrap();
-        let expected = "interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which";
+        let expected = "interrupted: run the same command again to go on: logs that are written are not read again.";
         assert!(printed.contains(expected), "{printed}");
         tetrys(folder, &format!("info table{signal}")).fails(1);
         fs::write(folder.join("sync.toml"), crate::logs::RECIPE).unwrap();

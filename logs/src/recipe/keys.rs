@@ -142,6 +142,7 @@ mod tests {
             let is_of_rate = ["rate", "start", "end"].contains(&key);
             assert!(is_of_rate || text.contains(&format!("\n{key} = ")), "{key}");
         }
-        Recipe::parse(&format!("[clock]\nrate = \"1Hz\"\nstart = \"any\"\nend = \"any\"\n[[match]]\nname = \"a\"\ntopic = \"/a\"\n{topic}policy = \"all\"\n")).unwrap();
+        let matched = "[[match]]\nname = \"a\"\ntopic = \"/a\"\ntime = \"log\"\npolicy = \"all\"\n";
+        Recipe::parse(&format!("[clock]\nrate = \"1Hz\"\nstart = \"any\"\nend = \"any\"\n{matched}")).unwrap();
     }
 }

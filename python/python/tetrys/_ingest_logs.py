@@ -270,7 +270,9 @@ def _warn(report: str, failed: Iterable[tuple[str, str]], level: int) -> None:
     for warning in of_logs + parsed.get("warnings", []):
         warnings.warn(warning, stacklevel=level)
     for name, error in failed:
-        warnings.warn(f"log {name} failed and is not in the table: {error}", stacklevel=level)
+        is_there = "its rows stay as they are" in error
+        message = f"log {name}: {error}" if is_there else f"log {name} failed and is not in the table: {error}"
+        warnings.warn(message, stacklevel=level)
 
 
 def _recipe_of(recipe: object) -> tuple[str, bool]:
