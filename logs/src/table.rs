@@ -641,7 +641,7 @@ pub(crate) async fn write_log(
         progress(written.saturating_sub(counted).min(batch.num_rows() as u64));
         counted = counted.max(written);
     }
-    let report = sparse::checked(&rows, span)?;
+    let report = blocking(move || sparse::checked(&rows, span)).await?;
     let report = LogReport { bytes: resume::bytes(&stamps), span: Some(span), ..report };
     partition.note(Note::text(identity, stamps, &report)?);
     Ok((partition.finish().await?, report))

@@ -88,7 +88,7 @@ impl Guard {
             [headers_found] => headers_found.as_bytes().strip_prefix(b"Bearer "),
             _ => None,
         };
-        if !token.is_some_and(|token| is_same(token, self.token.as_bytes())) {
+        if token.is_none_or(|token| !is_same(token, self.token.as_bytes())) {
             return Err(refusal(
                 StatusCode::UNAUTHORIZED,
                 "the token is missing, or belongs to an earlier run: open the address of the viewer",

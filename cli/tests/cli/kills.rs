@@ -327,7 +327,9 @@ fn an_import_of_logs_that_is_killed_again_and_again_makes_the_table_of_one_that_
     let names: Vec<String> = (0..8).map(|log| format!("log{log}.mcap")).collect();
     names.iter().for_each(|name| crate::logs::recording(&folder.join(name)));
     let clock = "topic = \"/a\"\nname = \"a\"\ntime = \"stamp\"";
-    fs::write(folder.join("sync.toml"), crate::logs::RECIPE.replace(clock, "rate = \"1000Hz\"")).unwrap();
+    // Each row has a message.
+    let recipe = crate::logs::RECIPE.replace(clock, "rate = \"1000Hz\"").replace("50ms", "200ms");
+    fs::write(folder.join("sync.toml"), recipe).unwrap();
     let arguments = |table: &str| format!("ingest logs {} {table} --recipe sync.toml --workers 2 --json", names.join(" "));
     let whole = tetrys(folder, &arguments("whole")).json();
     assert_eq!(whole["resumed"].as_array().unwrap().len(), 0);

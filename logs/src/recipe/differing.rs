@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-/// Returns the first key in which a recipe differs from that of a table, with both values. Both are the JSON of
-/// [`Recipe::to_json`](super::Recipe::to_json).
+/// Returns the first key in which a recipe differs from that of a table, with both values. Both are recipes as JSON.
 pub(crate) fn difference(recipe: &Json, of_table: &Json) -> Option<String> {
     let (path, here, there) = first("", Some(recipe), Some(of_table))?;
     let shown = |value: Option<&Json>| value.map_or_else(|| "missing".to_owned(), Json::to_string);

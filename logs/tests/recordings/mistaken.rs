@@ -1,4 +1,4 @@
-//! What a newcomer gets wrong: another file of the same name, times outside of the log, a tolerance that is too small, no messages.
+//! Mistakes of newcomers: another file of the same name, times outside of the log, a tolerance that is too small, no messages.
 
 use std::path::Path;
 
