@@ -37,6 +37,7 @@ impl Outcome {
 }
 
 const ERROR: u8 = 1;
+const MISUSE: u8 = 2;
 const DAMAGE: u8 = 3;
 const DIFFERS: u8 = 4;
 const FINDINGS: u8 = 5;
@@ -62,6 +63,8 @@ pub(crate) enum Failure {
     NobodyListens,
     /// An error of the table or of the request.
     Table(Error),
+    /// Wrong use of the command line that clap does not know.
+    Misuse(String),
     /// An error of the input. `Corrupt` here means bad input, not a damaged table, so the exit code is 1.
     Input(Error),
 }
@@ -71,6 +74,7 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         let (error, code) = match self {
             Self::NobodyListens => return ExitCode::SUCCESS,
+            Self::Misuse(message) => (Error::invalid(message), MISUSE),
             Self::Table(error) if error.kind() == ErrorKind::Corrupt => (error, DAMAGE),
             Self::Table(error) | Self::Input(error) => (error, ERROR),
         };

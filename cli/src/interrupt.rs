@@ -58,7 +58,7 @@ fn remove_all() {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, _commits: bool) -> T {
+pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, _message: Option<&'static str>) -> T {
     work.await
 }
 
@@ -88,11 +88,11 @@ mod unix {
     /// The message of an interrupted command to the signal thread: the first when it notices, the second when it is dropped.
     struct Noticed;
 
-    /// Runs a command. After SIGINT, SIGTERM or SIGHUP, drops it, removes what is staged, and ends the process by that signal. Of a
-    /// command that `commits` a version, a message says how to find out whether it did.
-    pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, commits: bool) -> T {
+    /// Runs a command. After SIGINT, SIGTERM or SIGHUP, drops it, removes what is staged, prints `message`, and ends the process by that
+    /// signal.
+    pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>, message: Option<&'static str>) -> T {
         // Without a listener, signals end the process at once.
-        let Some((interrupted, notices)) = listen(commits) else { return work.await };
+        let Some((interrupted, notices)) = listen(message) else { return work.await };
         {
             let mut work = std::pin::pin!(work);
             tokio::select! {
@@ -107,15 +107,15 @@ mod unix {
     }
 
     /// Starts the thread that waits for signals.
-    fn listen(commits: bool) -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
+    fn listen(message: Option<&'static str>) -> Option<(oneshot::Receiver<()>, Sender<Noticed>)> {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal))).ok()?;
         let ((interrupt, interrupted), (notices, noticed)) = (oneshot::channel(), channel());
         let wait = move || {
             if let Some(signal) = signals.forever().next() {
                 wait_for_drop(interrupt, &noticed);
                 super::remove_all();
-                if commits {
-                    say("interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which");
+                if let Some(message) = message {
+                    say(message);
                 }
                 let _ = emulate_default_handler(signal);
             }

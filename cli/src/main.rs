@@ -98,8 +98,8 @@ fn execute(command: Command) -> Result<Outcome, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| tetrys::Error::from(error).at("starting threads"))?;
     let mut out = BufWriter::new(safe::Safe::new(std::io::stdout()));
-    let commits = command.commits();
-    let outcome = runtime.block_on(interrupt::unless_interrupted(command.run(&mut out), commits))?;
+    let message = command.interrupted();
+    let outcome = runtime.block_on(interrupt::unless_interrupted(command.run(&mut out), message))?;
     out.flush()?;
     Ok(outcome)
 }

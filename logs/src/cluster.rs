@@ -33,7 +33,7 @@ use tetrys::{Error, Receipt, Result, Store, TableWriter, Ticket, WritePlan};
 use crate::{
     log::LogSource,
     report::Report,
-    resume,
+    resume, same,
     table::{self, Before, Begun, Import, IngestSettings, Ingested, Work, before, check_names},
 };
 
@@ -99,12 +99,16 @@ pub async fn finish(
 ) -> Result<Ingested> {
     check_names(sources)?;
     let recipe = settings.recipe.to_json()?;
+    same::check_span(settings.span)?;
     let Before { base, earlier, .. } = before(&store, &recipe).await?;
     let labels = plan.map(WritePlan::labels).unwrap_or_default();
-    let present = sources.iter().map(|source| source.name.clone()).filter(|name| !labels.contains(name)).collect();
+    let here: Vec<LogSource> = sources.iter().filter(|source| !labels.contains(&source.name)).cloned().collect();
+    let different = same::different(&here, &earlier, settings.span, &settings.open).await;
+    let present = here.into_iter().map(|log| log.name).filter(|name| !different.contains_key(name)).collect();
     let Some(plan) = plan else {
         let table = base.ok_or_else(|| Error::invalid(format!("{}: expected a table with all logs, found none", store.url())))?;
-        return Ok(Ingested { present, ..Ingested::of(table, Report::default()) });
+        let failed = different.into_iter().collect();
+        return Ok(Ingested { present, failed, ..Ingested::of(table, Report::default()) });
     };
     let of_label = |label: &String| {
         let found = sources.iter().find(|source| source.name == *label).cloned();
@@ -130,6 +134,6 @@ pub async fn finish(
         }
     }
     let (plan, kept, prepared, went_on) = (plan.clone(), base, Mutex::default(), false);
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, different, kept, prepared, went_on };
     table::finish(import, written, failed, Vec::new()).await
 }

@@ -82,6 +82,8 @@ pub struct TopicReport {
     pub time: String,
     /// Median time between two messages, in nanoseconds.
     pub period: Option<i64>,
+    /// Time between two messages that 99 of 100 do not exceed, by log time, in nanoseconds.
+    pub usual_gap: Option<i64>,
 }
 
 /// Times of the messages of a topic in the order of the files.
@@ -202,6 +204,7 @@ fn report(log: &Log, name: &str, seen: Seen) -> Result<(TopicReport, Option<(i64
     gaps.sort_unstable();
     report.longest_gap = gaps.last().copied();
     report.period = gaps.get(gaps.len() / 2).copied();
+    report.usual_gap = gaps.get((gaps.len() * 99).div_ceil(100).saturating_sub(1)).copied();
     let span = logged.first().copied().zip(logged.last().copied());
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = |(first, last): (i64, i64)| (last > first).then(|| (logged.len() - 1) as f64 * 1e9 / (last - first) as f64);
@@ -231,6 +234,7 @@ pub fn plan(infos: &[LogInfo]) -> Result<String> {
     let clock = clock.ok_or_else(|| Error::invalid(format!("log {}: no topic with messages that can be decoded", first.log)))?;
     let mut text = format!(
         "# One row for each message of the clock. `nearest` and `linear` see messages after the row; they need future = true.\n\
+         # `tetrys help recipe` has all keys and their meanings.\n\
          [clock]\ntopic = {}\nname = {}\ntime = \"{}\"\n",
         quoted(&clock.topic),
         quoted(&name_of(&clock.topic)),
@@ -242,9 +246,7 @@ pub fn plan(infos: &[LogInfo]) -> Result<String> {
         while names.contains(&name) {
             name.push('_');
         }
-        // Twice the usual time between two messages, in whole milliseconds.
-        let tolerance = topic.period.map(|period| period.saturating_mul(2).div_euclid(1_000_000).max(1) * 1_000_000);
-        let tolerance = tolerance.map_or_else(|| "none".to_owned(), written);
+        let tolerance = tolerance(infos, topic).map_or_else(|| "none".to_owned(), written);
         let hertz = topic.rate.map(|rate| format!(", {rate:.1} Hz")).unwrap_or_default();
         let video = match is_video(&topic.schema) {
             true => "# Encoded video: a decoder needs all frames. table = \"URL\" keeps them, in a table of their own.\n",
@@ -261,6 +263,18 @@ pub fn plan(infos: &[LogInfo]) -> Result<String> {
         names.push(name);
     }
     Ok(text)
+}
+
+/// Returns a tolerance that fits in all logs: twice the median time between two messages, or the time that 99 of 100 do not exceed if that
+/// is more, as of messages in bursts. In whole milliseconds.
+fn tolerance(infos: &[LogInfo], topic: &TopicReport) -> Option<i64> {
+    let of = |info: &LogInfo| {
+        let found = info.topics.iter().find(|other| other.topic == topic.topic)?;
+        let twice = found.period?.saturating_mul(2).div_euclid(1_000_000);
+        let usual = found.usual_gap.map_or(0, |gap| gap.div_euclid(1_000_000) + i64::from(gap % 1_000_000 != 0));
+        Some(twice.max(usual).max(1).saturating_mul(1_000_000))
+    };
+    infos.iter().filter_map(of).max()
 }
 
 /// Returns the time that fits in all logs.

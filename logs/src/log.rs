@@ -138,6 +138,9 @@ impl Log {
         let Folder { files, warnings } = source.expanded(options.strict)?;
         let open = |url: &String| {
             let input = Input::open_with(url, &options.store, cancel)?;
+            if input.size() == 0 {
+                return Err(Error::corrupt(format!("{url}: the file is empty")));
+            }
             let input = if sqlite::is_bag(url) { sqlite::converted(&input)? } else { input };
             Recording::open(input, options.strict)
         };
@@ -232,7 +235,8 @@ impl Log {
         let mut warnings = [self.left_out.clone(), self.warnings.clone()].concat();
         let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).len();
         if unchecked > 0 {
-            warnings.push(format!("log {}: {unchecked} chunks without a CRC: damage in them is not found", self.name));
+            let chunks = if unchecked == 1 { "chunk" } else { "chunks" };
+            warnings.push(format!("log {}: {unchecked} {chunks} without a CRC: damage in them cannot be detected", self.name));
         }
         warnings
     }
@@ -246,6 +250,13 @@ impl Log {
     pub(crate) fn topic(&self, name: &str) -> Result<&TopicInfo> {
         let topic = self.topics.get(name).ok_or_else(|| {
             let topics = self.topics.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            if topics.is_empty() {
+                let why: String = self.warnings().iter().map(|warning| format!("; {warning}")).collect();
+                return Error::not_found(format!(
+                    "log {}: no topic {name}: the log has no messages that can be read{why}",
+                    self.name
+                ));
+            }
             Error::not_found(format!("log {}: no topic {name}; there are: {topics}", self.name))
         })?;
         match &topic.conflict {

@@ -1,11 +1,15 @@
 //! Recipes: which messages become which rows. TOML, or the same as JSON, to checked settings.
 
 mod apart;
+mod differing;
+mod keys;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tetrys::{Error, Result};
+
+pub(crate) use differing::difference;
 
 /// Which clock makes rows, and which messages each row gets.
 ///
@@ -517,7 +521,8 @@ impl Recipe {
     /// # Errors
     /// - `Invalid`: the text is no TOML, or a key or a value is wrong. The message names it.
     pub fn parse(text: &str) -> Result<Self> {
-        let recipe: Self = toml::from_str(text).map_err(|error| Error::invalid(error.to_string().trim_end()))?;
+        keys::check(text)?;
+        let recipe: Self = toml::from_str(text).map_err(|error| keys::error(text, &error))?;
         recipe.checked()
     }
 

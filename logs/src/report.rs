@@ -51,6 +51,12 @@ pub struct LogReport {
     pub transforms: Vec<TfReport>,
     /// Sentences about what is missing or damaged.
     pub warnings: Vec<String>,
+    /// Bytes of its files, from which another file of this name is told apart. `None`: the import did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// First and last time of rows of the import, in nanoseconds since 1970. `None`: the import did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<(Option<i64>, Option<i64>)>,
 }
 
 impl LogReport {

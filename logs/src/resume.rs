@@ -125,6 +125,12 @@ pub(crate) async fn digest(logs: &[LogSource], options: &OpenOptions, settings: 
     Ok(format!("{:016x}", hasher.finish()))
 }
 
+/// Returns the bytes of the files of a log. `None`: a write-ahead log is beside one, which later moves into it.
+pub(crate) fn bytes(stamps: &[FileStamp]) -> Option<u64> {
+    let is_moving = stamps.iter().any(|stamp| stamp.file.ends_with("-wal"));
+    (!is_moving).then(|| stamps.iter().map(|stamp| stamp.bytes).sum())
+}
+
 fn stamp_of(url: &str, options: &OpenOptions) -> Result<FileStamp> {
     let input = Input::opened(url, &options.store)?;
     let since = |time: std::time::SystemTime| time.duration_since(UNIX_EPOCH).ok();

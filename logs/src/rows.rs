@@ -13,13 +13,13 @@ use tetrys::{ColumnType, Error, Result, Schema, TimeUnit, schema::Primitive};
 use crate::{
     cells::{Builder, Cell, stack},
     decoder::Decoder,
-    entries::Entry,
+    entries::{Entries, Entry},
     found::{Found, Messages},
     layout::{LOG, PART, Stream, TIME},
     limits::{AHEAD, MAX_BYTES, MESSAGES},
     log::Log,
     matching::{Pick, Runs, Since, Tick, Ticks, difference, pick, weight},
-    recipe::{Bound, Missing, OnEqual, Policy, Recipe},
+    recipe::{Bound, Match, Missing, OnEqual, Policy, Recipe},
     report::{LogReport, MatchReport},
     slerp,
     tf::{TfReport, Transforms},
@@ -177,6 +177,18 @@ impl Rows {
     /// Returns what became of the transforms so far.
     pub(crate) fn transforms(&self) -> impl Iterator<Item = &TfReport> {
         self.transforms.reports()
+    }
+
+    /// Returns each match with its counts so far and its messages.
+    pub(crate) fn matches(&self) -> impl Iterator<Item = (&Match, MatchReport, &Entries)> {
+        let all = self.builders.iter().filter_map(|builder| builder.stream.matched.as_ref().map(|matched| (matched, builder)));
+        all.map(|(matched, builder)| (matched, builder.reported(), &builder.messages.entries))
+    }
+
+    /// Returns the messages that ticks depend on: those of the clock, or of all matches if there is a rate.
+    pub(crate) fn of_ticks(&self) -> impl Iterator<Item = &Entries> {
+        let wanted = if self.by_rate { self.builders.len() } else { 1 };
+        self.builders.iter().take(wanted).map(|builder| &builder.messages.entries)
     }
 
     /// Returns why the messages of a topic stay bytes, if they do.

@@ -24,11 +24,11 @@ use crate::{
     layout::{self, LOG, Stream},
     limits::{CACHE, MESSAGES, WRITE_MEMORY},
     log::{Log, LogSource, OpenOptions},
-    recipe::Recipe,
+    recipe::{Recipe, difference},
     report::{LogReport, Report},
     resume::{self, FileStamp, Note, Resumed},
     rows::Rows,
-    tf,
+    same, sparse, tf,
 };
 
 /// Property of the table: the recipe that its rows were made with.
@@ -69,7 +69,7 @@ pub struct Ingested {
     pub table: Table,
     /// The report of each log that this import added.
     pub report: Report,
-    /// Logs that failed, and why. The table has nothing of them.
+    /// Logs that failed, and why. The table has nothing of them, or (`Exists`) rows of another file, or of other times.
     pub failed: Vec<(String, Error)>,
     /// Logs that the table had already.
     pub present: Vec<String>,
@@ -139,9 +139,12 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     let recipe = settings.recipe.to_json()?;
     let Before { base, earlier, present } = before(&store, &recipe).await?;
     let (here, wanted): (Vec<&LogSource>, Vec<&LogSource>) = sources.iter().partition(|source| present.contains(&source.name));
-    let present: Vec<String> = here.into_iter().map(|source| source.name.clone()).collect();
+    let here: Vec<LogSource> = here.into_iter().cloned().collect();
+    let different = same::different(&here, &earlier, settings.span, &settings.open).await;
+    let present: Vec<String> = here.into_iter().map(|log| log.name).filter(|name| !different.contains_key(name)).collect();
     if let (true, Some(table)) = (wanted.is_empty(), base.clone()) {
-        return Ok(Begun::Present(Ingested { present, ..Ingested::of(table, Report::default()) }));
+        let failed = different.into_iter().collect();
+        return Ok(Begun::Present(Ingested { present, failed, ..Ingested::of(table, Report::default()) }));
     }
     let wanted: Vec<LogSource> = wanted.into_iter().cloned().collect();
     let kept = base.clone().filter(|_| is_part);
@@ -171,7 +174,7 @@ pub(crate) async fn begin(sources: &[LogSource], store: Store, work: &Work, is_p
     // The ticket has the share of the process that began the session, which may have had another number of workers.
     writer.set_write_memory(write_memory(settings, wanted.len().saturating_sub(done.len())));
     let prepared = Mutex::new(prepared);
-    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, kept, prepared, went_on };
+    let import = Import { store, plan, writer, sources: wanted, recipe, earlier, present, different, kept, prepared, went_on };
     Ok(Begun::Import(Box::new(import), done, failed))
 }
 
@@ -216,8 +219,17 @@ pub(crate) fn check_recipe(table: &Table, recipe: &Json) -> Result<()> {
     if own == Some(recipe) {
         return Ok(());
     }
-    let which = if own.is_some() { "with another recipe" } else { "without a recipe" };
-    Err(Error::invalid(format!("{}: the table was made {which}; logs are added with the recipe that it has", table.url())))
+    let url = table.url();
+    let Some(own) = own else {
+        return Err(Error::invalid(format!(
+            "{url}: the table was made without a recipe; logs are added with the recipe that a table has: name another table"
+        )));
+    };
+    let differing = difference(recipe, own).unwrap_or_default();
+    Err(Error::invalid(format!(
+        "{url}: the table was made with another recipe: {differing}. Logs are added with the recipe that it has, which is the property \
+         {RECIPE} in `tetrys info {url} --json`; or name another table"
+    )))
 }
 
 /// Commits the logs that are written. The others, which have failed, are in no version.
@@ -230,7 +242,7 @@ pub(crate) async fn finish(
     mut failed: BTreeMap<String, Error>,
     resumed: Vec<String>,
 ) -> Result<Ingested> {
-    let Import { store, plan, writer, sources, recipe, earlier, present, kept, went_on, .. } = import;
+    let Import { store, plan, writer, sources, recipe, earlier, present, different, kept, went_on, .. } = import;
     if written.is_empty() {
         // Nothing was written, so there is nothing to go on with. A failure leaves files that a collection deletes. But the process that
         // began a session before this import may still be at work in it.
@@ -240,7 +252,7 @@ pub(crate) async fn finish(
         if let Some(table) = kept {
             let texts = failed.iter().map(|(name, error)| (name.clone(), error.to_string())).collect();
             let report = Report { failed: texts, ..Report::default() };
-            let failed = failed.into_iter().collect();
+            let failed = failed.into_iter().chain(different).collect();
             return Ok(Ingested { failed, present, resumed, went_on, ..Ingested::of(table, report) });
         }
         let first = sources.iter().find_map(|source| failed.remove(&source.name));
@@ -268,7 +280,8 @@ pub(crate) async fn finish(
     if table.attachment(REPORT).await.is_ok_and(|there| there != text) {
         leave_out(&table, &mut report, &mut failed).await?;
     }
-    Ok(Ingested { failed: failed.into_iter().collect(), present, resumed, went_on, ..Ingested::of(table, report) })
+    let failed = failed.into_iter().chain(different).collect();
+    Ok(Ingested { failed, present, resumed, went_on, ..Ingested::of(table, report) })
 }
 
 /// Returns all settings that rows depend on, with the sizes and times of the files of definitions.
@@ -493,7 +506,9 @@ impl Work {
     ///
     /// # Errors
     /// - `NotFound`: a folder of definitions is missing.
+    /// - `Invalid`: the first time of rows is behind the last.
     pub(crate) async fn of(settings: &IngestSettings) -> Result<(Self, CancelOnDrop)> {
+        same::check_span(settings.span)?;
         // Work that blocks a thread ends when the caller drops its future.
         let cancel = Cancel::default();
         let guard = cancel.on_drop();
@@ -513,6 +528,8 @@ pub(crate) struct Import {
     pub(crate) earlier: Report,
     /// The logs that the table has.
     pub(crate) present: Vec<String>,
+    /// The logs that the table has from another file or with other times, and an error for each.
+    pub(crate) different: BTreeMap<String, Error>,
     /// The table that is the result if no log can be imported. `None`: that is an error.
     pub(crate) kept: Option<Table>,
     /// A log whose messages are found already, by its number.
@@ -603,6 +620,7 @@ pub(crate) async fn write_log(
     let schema = writer.schema().clone();
     let (settings, cancel, name) = (settings.clone(), cancel.clone(), source.name.clone());
     let (of, options, cache) = (source.clone(), settings.open.clone(), CACHE / settings.workers.max(1));
+    let span = settings.span;
     // Before the files are read: if they change meanwhile, they are read again.
     let (stamps, found) = match prepared {
         Some(Prepared { stamps, found }) => (stamps, Some(found)),
@@ -655,7 +673,8 @@ pub(crate) async fn write_log(
         progress(written.saturating_sub(counted).min(batch.num_rows() as u64));
         counted = counted.max(written);
     }
-    let report = rows.report();
+    let report = blocking(move || sparse::checked(&rows, span)).await?;
+    let report = LogReport { bytes: resume::bytes(&stamps), span: Some(span), ..report };
     partition.note(Note::text(identity, stamps, &report)?);
     Ok((partition.finish().await?, report))
 }

@@ -28,6 +28,7 @@ use crate::{
     log::LogSource,
     recipe::{Bound, Clock, Match, Policy, Recipe, Topic},
     report::{LogReport, Report},
+    same,
     table::{self, IngestSettings, Ingested, RECIPE, check_names, check_recipe},
 };
 
@@ -91,9 +92,10 @@ pub struct ImportPart {
 ///
 /// # Errors
 /// - `Invalid`: two of the tables, or one of them and the view, have the same URL, or one is in the folder of the other; or the URL of
-///   the table has no neighbours.
+///   the table has no neighbours; or the first time of rows is behind the last.
 /// - Errors of opening a store.
 pub fn parts(store: &Store, settings: &IngestSettings) -> Result<Vec<ImportPart>> {
+    same::check_span(settings.span)?;
     if !has_view(&settings.recipe) {
         return Ok(vec![ImportPart { store: store.clone(), settings: settings.clone() }]);
     }

@@ -1,4 +1,4 @@
-//! Times as text: RFC 3339 with nanoseconds.
+//! Times as text: RFC 3339 with nanoseconds. Both ways.
 
 /// Parses a time: RFC 3339 (`2026-05-01T12:00:00.5Z`), or a number of nanoseconds since 1970. `None` if it is neither.
 ///
@@ -58,9 +58,41 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
+/// Writes a time: `1970-01-01T00:00:01.5Z`.
+pub(crate) fn text(ns: i64) -> String {
+    let (seconds, fraction) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // The inverse of [`parse`]: years begin in March.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let of_era_years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * of_era_years + of_era_years / 4 - of_era_years / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = era * 400 + of_era_years + i64::from(month <= 2);
+    let fraction = match fraction {
+        0 => String::new(),
+        fraction => format!(".{fraction:09}").trim_end_matches('0').to_owned(),
+    };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        assert_eq!(text(0), "1970-01-01T00:00:00Z");
+        assert_eq!(text(1_490_149_580_103_843_113), "2017-03-22T02:26:20.103843113Z");
+        assert_eq!(text(-1_500_000_000), "1969-12-31T23:59:58.5Z");
+        for days in [-30_000_i64, -719, 58, 59, 60, 364, 365, 10_956, 10_957, 11_016, 20_000, 47_541, 47_542] {
+            let ns = days * 86_400_000_000_000 + 3_723_000_000_001;
+            assert_eq!(parse(&text(ns)), Some(ns), "{}", text(ns));
+        }
+    }
 
     #[test]
     fn times_are_read_to_the_nanosecond() {

@@ -82,6 +82,18 @@ impl Guard {
 
     /// Checks a request for data: it has the token, and the page of this server sent it.
     pub(crate) fn check_data(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        // The token first: who opens an address of data without it needs the page, whatever the browser says of the site.
+        let headers_found = headers.get_all(AUTHORIZATION).iter().collect::<Vec<_>>();
+        let token = match headers_found.as_slice() {
+            [header] => header.as_bytes().strip_prefix(b"Bearer "),
+            _ => None,
+        };
+        if token.is_none_or(|token| !is_same(token, self.token.as_bytes())) {
+            return Err(refusal(
+                StatusCode::UNAUTHORIZED,
+                "the token is missing, or belongs to an earlier run: open the address of the viewer",
+            ));
+        }
         let site = headers.get_all("sec-fetch-site").iter().collect::<Vec<_>>();
         let is_from_here = match site.as_slice() {
             [site] => site.as_bytes() == b"same-origin",
@@ -89,22 +101,11 @@ impl Guard {
             [] => self.allowed.contains(&host(headers)?),
             _ => false,
         };
-        if !is_from_here {
-            return Err(refusal(
+        match is_from_here {
+            true => Ok(()),
+            false => Err(refusal(
                 StatusCode::FORBIDDEN,
                 "Sec-Fetch-Site: expected same-origin: only the page of this server gets data",
-            ));
-        }
-        let headers_found = headers.get_all(AUTHORIZATION).iter().collect::<Vec<_>>();
-        let token = match headers_found.as_slice() {
-            [header] => header.as_bytes().strip_prefix(b"Bearer "),
-            _ => None,
-        };
-        match token {
-            Some(token) if is_same(token, self.token.as_bytes()) => Ok(()),
-            _ => Err(refusal(
-                StatusCode::UNAUTHORIZED,
-                "the token is missing, or belongs to an earlier run: open the address of the viewer",
             )),
         }
     }
@@ -216,6 +217,8 @@ mod tests {
             assert_eq!(checked(&[local, here, ("authorization", header)]), Err(401), "{header}");
         }
         assert_eq!(checked(&[local, here]), Err(401));
+        // A tab that was opened at an address of data has no token either.
+        assert_eq!(checked(&[local, ("sec-fetch-site", "none")]), Err(401));
         assert_eq!(checked(&[local, here, token, token]), Err(401));
         // Without HTTPS, browsers do not name the site to hosts that are not of the loopback interface.
         assert_eq!(checked(&[("host", "gpu7:9000"), token]), Ok(()));

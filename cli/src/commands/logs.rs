@@ -21,7 +21,7 @@ pub(crate) enum Logs {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Reads all messages. DELAY is log time - stamp: the smallest, the median and the largest. BACK counts stamps that are before the one before. A topic whose messages stay bytes is named below the table, with the reason.
+    after_help = "Reads all messages. DELAY is log time - stamp: the smallest, the median and the largest. BACK counts stamps that are before the one before, and EQUAL those that equal it. TIME is the time that a recipe should use: stamp, if all stamps are there, few step back and they are near the log time; else log. A topic whose messages stay bytes is named below the table, with the reason.
 
 Examples:
   tetrys logs info monday.mcap
@@ -44,7 +44,7 @@ pub(crate) struct Info {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The clock is the topic with the most bytes, and each other topic that all logs have gives its last message. Each topic gets its time: stamp, if all stamps are there, few step back and they are near the log time; else log. Edit the recipe before you use it.
+    after_help = "The clock is the topic with the most bytes, and each other topic that all logs have gives its last message. Each topic gets its time: stamp, if all stamps are there, few step back and they are near the log time; else log. Of messages in bursts, the tolerance is the time between two messages that 99 of 100 do not exceed. Edit the recipe before you use it; `tetrys help recipe` has all keys.
 
 Examples:
   tetrys logs plan monday.mcap
@@ -65,6 +65,30 @@ pub(crate) struct Plan {
 /// Parses a time: RFC 3339, or nanoseconds since 1970.
 pub(crate) fn time(text: &str) -> Result<i64, String> {
     parse_time(text).ok_or_else(|| "expected a time such as 2026-05-01T12:00:00Z, or nanoseconds since 1970".to_owned())
+}
+
+/// Whether a path or URL ends as those of logs do.
+pub(crate) fn is_log(url: &str) -> bool {
+    let lower = url.to_ascii_lowercase();
+    let name = lower.strip_suffix(".zstd").or_else(|| lower.strip_suffix(".zst")).unwrap_or(&lower);
+    [".mcap", ".db3", ".bag", ".bag.active"].iter().any(|end| name.ends_with(end))
+}
+
+/// The end of a warning about chunks whose damage nobody finds. It is true of all logs of some recorders.
+const UNCHECKED: &str = "without a CRC: damage in them cannot be detected";
+
+/// Prints warnings about logs: one for all logs with chunks without a CRC, and none of these if `quiet`.
+pub(crate) fn warn<'a>(warnings: impl IntoIterator<Item = &'a String>, quiet: bool) {
+    let (unchecked, others): (Vec<_>, Vec<_>) = warnings.into_iter().partition(|warning| warning.ends_with(UNCHECKED));
+    for warning in others {
+        say(format_args!("warning: {}", text::printable(warning)));
+    }
+    match unchecked.as_slice() {
+        _ if quiet => {}
+        [] => {}
+        [warning] => say(format_args!("warning: {}", text::printable(warning))),
+        many => say(format_args!("warning: {} have chunks {UNCHECKED}", text::counted(many.len() as u64, "log"))),
+    }
 }
 
 impl Logs {
@@ -99,11 +123,9 @@ async fn read(logs: &[String], strict: bool, msgs: Vec<String>) -> Result<Vec<Lo
     let mut infos = Vec::new();
     for url in logs {
         let found = info(&LogSource::of(url)?, &options).await.map_err(Failure::Input)?;
-        for warning in &found.warnings {
-            say(format_args!("warning: {}", text::printable(warning)));
-        }
         infos.push(found);
     }
+    warn(infos.iter().flat_map(|info| &info.warnings), false);
     Ok(infos)
 }
 

@@ -174,11 +174,27 @@ Examples:
     Man(completions::Man),
     /// URLs, credentials, and references to other tables: the options that every command has
     Stores(topics::Stores),
+    /// Recipes of `tetrys ingest logs`: the clock, the matches, and what each key means
+    Recipe(topics::Recipe),
 }
 
 impl Command {
+    /// Returns the message of this command if it is interrupted: how to find out what it did, or how to go on.
+    pub(crate) fn interrupted(&self) -> Option<&'static str> {
+        match self {
+            Self::Ingest(ingest::Ingest::Logs(_)) => Some(
+                "interrupted: run the same command again to go on: logs that are written are not read again. Nothing of them is in the \
+                 table yet, unless the import was just done",
+            ),
+            _ if self.commits() => {
+                Some("interrupted: the table has its old version or the new one; `tetrys versions TABLE` shows which")
+            }
+            _ => None,
+        }
+    }
+
     /// Whether this command commits a version of a table, so that one that is interrupted may or may not have done so.
-    pub(crate) fn commits(&self) -> bool {
+    fn commits(&self) -> bool {
         matches!(
             self,
             Self::Ingest(_)
@@ -248,6 +264,7 @@ impl Command {
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
             Self::Stores(command) => command.run(out),
+            Self::Recipe(command) => command.run(out),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -14,6 +14,7 @@ use tetrys_l5_view::{SceneMap, with_scene};
 use tetrys_view::{Options, Server, Source};
 
 use crate::{
+    commands::logs::is_log,
     failure::{Failure, Outcome, say},
     numbers::whole,
     opening, text,
@@ -62,7 +63,34 @@ fn address(text: &str) -> Result<IpAddr, String> {
 }
 
 impl View {
+    /// Checks what clap does not check.
+    ///
+    /// # Errors
+    /// - `Misuse`: a host has no port, the address needs --allow-host, or a table is a log.
+    fn check(&self) -> Result<(), Failure> {
+        let is_port = |port: &str| port.parse::<u16>().is_ok();
+        let is_host = |host: &str| host.rsplit_once(':').is_some_and(|(name, port)| !name.is_empty() && is_port(port));
+        if let Some(host) = self.allow_host.iter().find(|host| !is_host(host)) {
+            let host = text::printable(host);
+            return Err(Failure::Misuse(format!("--allow-host: expected HOST:PORT, such as gpu7:8000, found {host}")));
+        }
+        if let Some(bind) = self.bind.filter(|bind| !bind.is_loopback() && self.allow_host.is_empty()) {
+            return Err(Failure::Misuse(format!(
+                "--bind {bind} is not the loopback interface: name with --allow-host the hosts and ports that browsers will use, as in \
+                 `tetrys view TABLE --bind {bind} --port 8000 --allow-host gpu7:8000`"
+            )));
+        }
+        match self.tables.iter().find(|table| is_log(table) && Path::new(table).is_file()) {
+            Some(log) => Err(Failure::Misuse(format!(
+                "{}: this is a log: `tetrys logs info` shows it, and `tetrys ingest logs` makes a table of it",
+                text::printable(log)
+            ))),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
+        self.check()?;
         opening::named(&self.tables);
         let read = |file: &PathBuf| SceneMap::read(file, self.l5_meta.as_deref());
         let map = self.l5_map.as_ref().map(read).transpose().map_err(Failure::Input)?;

@@ -15,7 +15,7 @@ use crate::binary::tetrys;
 #[test]
 fn every_help_is_what_was_reviewed() {
     let mut found = String::new();
-    let topics = [vec!["help".to_owned(), "stores".to_owned()]];
+    let topics = ["stores", "recipe"].map(|topic| vec!["help".to_owned(), topic.to_owned()]);
     for command in commands().into_iter().chain(topics) {
         found.push_str(&format!("$ tetrys {}\n", asked(&command).join(" ")));
         found.push_str(&help(&command));

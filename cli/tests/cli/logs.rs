@@ -140,3 +140,65 @@ fn wrong_arguments_are_refused_before_anything_is_written() {
     // A folder with recordings is one log.
     assert!(tetrys(folder.path(), "ingest logs other table --recipe sync.toml").ok().contains("20 rows, 1 sequence"));
 }
+
+#[test]
+fn another_file_of_a_name_and_other_times_are_named_and_the_exit_code_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let monday = folder.path().join("monday.mcap");
+    recording(&monday);
+    fs::write(folder.path().join("sync.toml"), RECIPE).unwrap();
+    let whole = fs::read(&monday).unwrap();
+    fs::write(&monday, &whole[..whole.len() - 30]).unwrap();
+    // A warning says where the file is cut.
+    assert_eq!(tetrys(folder.path(), "ingest logs monday.mcap table --recipe sync.toml").code, 0);
+    fs::write(&monday, &whole).unwrap();
+    let ran = tetrys(folder.path(), "ingest logs monday.mcap table --recipe sync.toml");
+    let (error, out) = (ran.err, ran.out);
+    assert!(ran.code == 1 && !out.contains("already there"), "{out}");
+    assert!(error.contains("warning: log monday: this is not the file that was imported: "), "{error}");
+    assert!(error.contains("1 log was not imported: the table has rows of another file"), "{error}");
+    let ran = tetrys(folder.path(), "ingest logs monday.mcap table --recipe sync.toml --json");
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(ran.code == 1 && json["different"]["monday"].as_str().unwrap().contains("its rows stay as they are"), "{json}");
+    let error = tetrys(folder.path(), "ingest logs monday.mcap late --recipe sync.toml --from 2030-01-01T00:00:00Z").fails(1);
+    assert!(
+        error.contains("log monday: no row between 2030-01-01T00:00:00Z and the end: its messages are from 2026-"),
+        "{error}"
+    );
+    let error = tetrys(folder.path(), "ingest logs monday.mcap late --recipe sync.toml --from 5 --to 4").fails(1);
+    assert!(error.contains("found 1970-01-01T00:00:00.000000005Z and 1970-01-01T00:00:00.000000004Z"), "{error}");
+}
+
+#[test]
+fn a_log_in_the_place_of_the_table_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["monday.mcap", "tuesday.mcap"] {
+        recording(&folder.path().join(name));
+    }
+    fs::write(folder.path().join("sync.toml"), RECIPE).unwrap();
+    let error = tetrys(folder.path(), "ingest logs monday.mcap tuesday.mcap --recipe sync.toml").fails(2);
+    assert!(error.contains("the last argument is the table, and tuesday.mcap is a log (a file): name the table"), "{error}");
+    let error = tetrys(folder.path(), "ingest logs monday.mcap new.bag --recipe sync.toml").fails(2);
+    assert!(error.contains("new.bag is the name of a log"), "{error}");
+}
+
+#[test]
+fn a_recipe_that_is_wrong_or_another_one_is_shown_where() {
+    let folder = tempfile::tempdir().unwrap();
+    recording(&folder.path().join("monday.mcap"));
+    let command = "ingest logs monday.mcap table --recipe sync.toml";
+    fs::write(folder.path().join("sync.toml"), RECIPE.replace("tolerance", "tolerence")).unwrap();
+    let error = tetrys(folder.path(), command).fails(1);
+    assert!(error.contains("sync.toml: line 10: [[match]] has no key `tolerence`: did you mean `tolerance`?"), "{error}");
+    fs::write(folder.path().join("sync.toml"), RECIPE.replace("\"50ms\"", "20")).unwrap();
+    let made = tetrys(folder.path(), "ingest logs monday.mcap narrow --recipe sync.toml");
+    // Half of the rows are at the time of a message.
+    assert!(made.code == 0 && !made.err.contains("rows have no"), "{}", made.err);
+    fs::write(folder.path().join("sync.toml"), RECIPE).unwrap();
+    tetrys(folder.path(), command).ok();
+    fs::write(folder.path().join("sync.toml"), RECIPE.replace("50ms", "51ms")).unwrap();
+    let error = tetrys(folder.path(), command).fails(1);
+    assert!(error.contains("`match b.tolerance` is \"51ms\" in the recipe, and \"50ms\" in that of the table"), "{error}");
+    let topic = tetrys(folder.path(), "help recipe").ok();
+    assert!(topic.contains("[[match]]\n  name, topic ") && topic.contains("max_lateness, on_late"), "{topic}");
+}

@@ -75,10 +75,13 @@ fn the_viewer_refuses_what_it_cannot_show() {
     small_table(folder.path(), 3);
     let refused = tetrys(folder.path(), "view nothing --no-open").fails(1);
     assert!(refused.contains("nothing"), "{refused}");
-    let refused = tetrys(folder.path(), "view table --no-open --bind 0.0.0.0").fails(1);
-    assert!(refused.contains("--allow-host"), "{refused}");
-    let refused = tetrys(folder.path(), "view table --no-open --allow-host a/b").fails(1);
-    assert!(refused.contains("HOST:PORT"), "{refused}");
+    let refused = tetrys(folder.path(), "view table --no-open --bind 0.0.0.0").fails(2);
+    assert!(refused.contains("--bind 0.0.0.0 --port 8000 --allow-host gpu7:8000"), "{refused}");
+    let refused = tetrys(folder.path(), "view table --no-open --allow-host a/b").fails(2);
+    assert!(refused.contains("HOST:PORT, such as gpu7:8000, found a/b"), "{refused}");
+    std::fs::write(folder.path().join("monday.mcap"), "anything").unwrap();
+    let refused = tetrys(folder.path(), "view monday.mcap --no-open").fails(2);
+    assert!(refused.contains("monday.mcap: this is a log: `tetrys logs info` shows it"), "{refused}");
     assert!(tetrys(folder.path(), "view --no-open").fails(2).contains("TABLE"));
     assert!(tetrys(folder.path(), "view table --no-open --port 65536").fails(2).contains("65535"));
     assert!(tetrys(folder.path(), "view table --no-open --bind here").fails(2).contains("127.0.0.1"));

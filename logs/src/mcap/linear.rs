@@ -93,10 +93,12 @@ fn read(input: &Input, strict: bool, mut scan: Scan) -> Result<Scan> {
         let (opcode, len) = records::head(&reader.get(at, HEAD as u64)?)?;
         let body = at + HEAD as u64;
         let Some(end) = body.checked_add(len).filter(|end| *end <= size) else {
-            fault(
-                &mut scan,
-                Error::corrupt(format!("the file is cut at byte {size}, inside the record at {at} of {len} bytes")),
-            )?;
+            // A writer of a chunk fills in its length when it closes the chunk.
+            let inside = match (opcode, len) {
+                (op::CHUNK, u64::MAX) => format!("in the chunk at {at}, which was not closed"),
+                _ => format!("inside the record at {at} of {len} bytes"),
+            };
+            fault(&mut scan, Error::corrupt(format!("the file is cut at byte {size}, {inside}")))?;
             if opcode == op::CHUNK && size > body {
                 let left = (size - body).min(MAX_READ - HEAD as u64);
                 scan.take_chunk(&reader.get(body, left)?, Block::new(at, left + HEAD as u64, Kind::Cut)).ok();

@@ -13,6 +13,7 @@ mod drive;
 mod jumps;
 mod left_out;
 mod lists;
+mod mistaken;
 mod old_bags;
 mod plain;
 mod reports;

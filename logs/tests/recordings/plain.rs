@@ -253,7 +253,8 @@ async fn one_case(rng: &mut Rng, server: &Server) {
     }
     // A part of the log has the same rows as all of it. Only the numbers of its parts begin with 0.
     let edge = |rng: &mut Rng| (rng.below(3) == 0).then(|| 1_000 + rng.below(600) as i64);
-    let span = (edge(rng), edge(rng).map(|to| to + 300));
+    let (from, to) = (edge(rng), edge(rng).map(|to| to + 300));
+    let span = (from, to.max(from.filter(|_| to.is_some())));
     rows.retain(|row| span.0.is_none_or(|from| row.time >= from) && span.1.is_none_or(|to| row.time <= to));
     let first = rows.first().map_or(0, |row| row.part);
     rows.iter_mut().for_each(|row| row.part -= first);
@@ -281,7 +282,11 @@ async fn one_case(rng: &mut Rng, server: &Server) {
     // In bytes. The least that counts are 256 messages of each topic.
     settings.message_memory = [0, 1_000, settings.message_memory][rng.below(3)];
     let made = ingest(&logs, Store::open(&url).unwrap(), &settings, |_| {}).await;
-    let made = made.unwrap_or_else(|error| panic!("{error}\n{context}"));
+    let made = match made {
+        // Without ticks between two times, there is nothing to import.
+        Err(error) if rows.is_empty() && error.to_string().contains(": no row between ") => return,
+        made => made.unwrap_or_else(|error| panic!("{error}\n{context}")),
+    };
     let names: Vec<(String, bool)> = (!by_rate)
         .then(|| ("clock".to_owned(), false))
         .into_iter()

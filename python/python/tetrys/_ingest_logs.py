@@ -88,7 +88,8 @@ def ingest_logs(
 
     If there is a table at `url`, the logs that it lacks are added; its recipe must be the same. A log that fails is named in a
     `UserWarning`, and the others are committed: the same call again imports what is missing. It also goes on with an import that was
-    interrupted: logs that are written are not read again, unless their files have changed.
+    interrupted: logs that are written are not read again, unless their files have changed. A log is known by its name: if the table has it
+    from a file of another size, or with another `start` or `end`, it is named in a `UserWarning`, and its rows stay as they are.
 
     If a match of the recipe has a `table`, all messages of its topic are in the table at that URL. The table at `url` is then a view of
     the rows, which are in the table `URL-rows`, and of these tables. `tetrys.ray.ingest_logs` and `tetrys.spark.ingest_logs` do the same
@@ -270,7 +271,9 @@ def _warn(report: str, failed: Iterable[tuple[str, str]], level: int) -> None:
     for warning in of_logs + parsed.get("warnings", []):
         warnings.warn(warning, stacklevel=level)
     for name, error in failed:
-        warnings.warn(f"log {name} failed and is not in the table: {error}", stacklevel=level)
+        is_there = "its rows stay as they are" in error
+        message = f"log {name}: {error}" if is_there else f"log {name} failed and is not in the table: {error}"
+        warnings.warn(message, stacklevel=level)
 
 
 def _recipe_of(recipe: object) -> tuple[str, bool]:

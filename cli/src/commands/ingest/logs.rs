@@ -1,6 +1,10 @@
 //! `tetrys ingest logs`: makes synchronised rows of MCAP and ROS recordings.
 
-use std::{io::Write, path::PathBuf, time::Instant};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::Args;
 use tetrys::{Error, ErrorKind, Table, extension::LocalFile};
@@ -8,7 +12,10 @@ use tetrys_logs::{IngestSettings, LogReport, LogSource, OpenOptions, Recipe, ing
 
 use super::{Storing, json_of, say_warnings, table_text};
 use crate::{
-    commands::{logs::time, write_json},
+    commands::{
+        logs::{is_log, time, warn},
+        write_json,
+    },
     failure::{Failure, Outcome, committed, say},
     numbers::whole,
     progress, text,
@@ -19,9 +26,13 @@ const MAX_RECIPE: u64 = 1 << 20;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Makes one sequence of rows for each log: a row for each message of a topic, or at a rate. The recipe says which messages each row gets, and NAME.dt has the time difference of each. `tetrys logs plan` writes a recipe to start from.
+    after_help = "Makes one sequence of rows for each log: a row for each message of a topic, or at a rate. The recipe says which messages each row gets, and NAME.dt has the time difference of each. `tetrys logs plan` writes a recipe to start from, and `tetrys help recipe` has all keys.
 
 If there is a table already, the logs that it lacks are added; its recipe must be the same. A log that fails is named, the others are committed, and the exit code is 1: the same command again imports what is missing. It also goes on with an import that was interrupted: logs that are written are not read again, unless their files have changed. A file that is cut or damaged gives what can be read, with a warning.
+
+A log is known by its name. If the table has it from a file of another size, or with another --from or --to, it is named, its rows stay as they are, and the exit code is 1.
+
+The summary has a line for each log and match: MATCHED and MISSING count rows with and without a message, REUSED how often a message was used again, SKIPPED messages that no row has, LATE those left out because they were late or had no stamp, and LARGEST DT is the largest time between a row and its message.
 
 A match with `table = \"URL\"` has all messages of its topic in that table, such as the frames of encoded video. TABLE is then a view of the rows, which are in TABLE-rows, and of these tables.
 
@@ -70,6 +81,12 @@ pub(crate) struct Logs {
 impl Logs {
     pub(crate) async fn run(self, out: &mut dyn Write) -> Result<Outcome, Failure> {
         let started = Instant::now();
+        if is_log(&self.table) && Path::new(&self.table).is_file() {
+            return Err(Failure::Misuse(format!(
+                "the last argument is the table, and {} is a log (a file): name the table behind the logs",
+                text::printable(&self.table)
+            )));
+        }
         let text = LocalFile::text(&self.recipe, MAX_RECIPE)?;
         let recipe = Recipe::parse(&text).map_err(|error| error.at(self.recipe.display()))?;
         let sources = match self.join {
@@ -81,6 +98,12 @@ impl Logs {
             // The rows of a view are in a table of their own, which says how to store them.
             Ok(view) if view.is_view() => view.sources().await.ok().and_then(|sources| sources.first().cloned()),
             Ok(table) => Some(table),
+            Err(error) if error.kind() == ErrorKind::NotFound && is_log(&self.table) => {
+                return Err(Failure::Misuse(format!(
+                    "the last argument is the table, and {} is the name of a log: name the table behind the logs",
+                    text::printable(&self.table)
+                )));
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
         };
@@ -105,12 +128,14 @@ impl Logs {
         ingested.tables.iter().for_each(say_warnings);
         crate::opening::say_what_to_allow(table.url(), &table.must_allow().await);
         let report = &ingested.report;
-        for warning in report.logs.iter().flat_map(|log| &log.warnings).chain(&report.warnings) {
-            say(format_args!("warning: {}", text::printable(warning)));
-        }
+        warn(report.logs.iter().flat_map(|log| &log.warnings).chain(&report.warnings), self.quiet);
+        let (different, failed): (Vec<_>, Vec<_>) =
+            ingested.failed.iter().partition(|(_, error)| error.kind() == ErrorKind::Exists);
         if self.json {
             let mut json = json_of(table);
             json["report"] = serde_json::to_value(&ingested.report).unwrap_or_default();
+            let pairs = different.iter().map(|(name, error)| (name.clone(), serde_json::Value::from(error.to_string())));
+            json["different"] = pairs.collect::<serde_json::Map<_, _>>().into();
             json["present"] = ingested.present.clone().into();
             json["resumed"] = ingested.resumed.clone().into();
             json["went_on"] = ingested.went_on.into();
@@ -138,12 +163,19 @@ impl Logs {
                 write!(out, "{}", summary(&ingested.report.logs))?;
             }
         }
-        for (name, error) in &ingested.failed {
+        for (name, error) in &different {
+            say(format_args!("warning: log {}: {}", text::printable(name), text::printable(&error.to_string())));
+        }
+        for (name, error) in &failed {
             say(format_args!("error: log {}: {}", text::printable(name), text::printable(&error.to_string())));
         }
-        match ingested.failed.len() as u64 {
-            0 => Ok(Outcome::Done),
-            failed => Err(Failure::Input(Error::invalid(format!(
+        match (failed.len() as u64, different.len() as u64) {
+            (0, 0) => Ok(Outcome::Done),
+            (0, different) => Err(Failure::Input(Error::exists(format!(
+                "{} not imported: the table has rows of another file, or of other times, under the same name",
+                if different == 1 { "1 log was".to_owned() } else { format!("{} were", text::counted(different, "log")) }
+            )))),
+            (failed, _) => Err(Failure::Input(Error::invalid(format!(
                 "{} failed and {} not in the table; the same command again imports what is missing",
                 text::counted(failed, "log"),
                 if failed == 1 { "is" } else { "are" }
