@@ -41,8 +41,8 @@ pub(crate) fn span_text(span: Span) -> String {
     format!("{} and {}", text(span.0, "the start"), text(span.1, "the end"))
 }
 
-/// Returns an error for each of these logs that the table has from another file, or with other times. `report` is that of the table, and `span` has the times
-/// of the import.
+/// Returns an error for each of these logs that the table has from another file, or with other times. `report` is that of the table, and
+/// `span` has the times of the import.
 /// Files that are not there any more, and logs of tables that do not say what they were made of, are taken for the same.
 pub(crate) async fn different(here: &[LogSource], report: &Report, span: Span, options: &OpenOptions) -> BTreeMap<String, Error> {
     let known: HashMap<&str, &LogReport> = report.logs.iter().map(|log| (log.log.as_str(), log)).collect();
