@@ -273,10 +273,9 @@ async fn a_damaged_bag_gives_what_comes_before_the_damage_and_nothing_else_is_ta
         }
     }
     assert!(part > 3 && refused > 0, "{whole} whole, {part} in part, {refused} refused");
-    for (bytes, expected) in [
-        (&b"no SQLite file, and long enough for a header: 0123456789"[..], "file is not a database"),
-        (b"", "the file is empty"),
-    ] {
+    for (bytes, expected) in
+        [(&b"no SQLite file, and long enough for a header: 0123456789"[..], "file is not a database"), (b"", "the file is empty")]
+    {
         std::fs::write(&path, bytes).unwrap();
         let error = imported(&path, false, Vec::new()).await.unwrap_err().to_string();
         assert!(error.contains("drive.db3: ") && error.contains(expected), "{error}");
