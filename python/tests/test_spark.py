@@ -793,10 +793,10 @@ def test_a_level_5_data_set_is_the_table_of_the_single_process(spark: Any, tmp_p
         pytest.skip("no Level 5 data")
     for number, zarr in enumerate(sources):
         expected = tt.ingest_l5(zarr, tmp_path / f"single {number}")
-        types = tt._write.types_of(expected)
+        types = tt._data.types_of(expected)
         layout = {"index": [name for name, _ in expected.index_columns], "sequence_by": expected.sequence_by, "order_by": expected.order_by}
         copy = ts.write(load(spark, expected.url), tmp_path / f"spark {number}", partitions=2, groups=groups_of(expected), **layout)
-        assert tt._write.types_of(copy) == types
+        assert tt._data.types_of(copy) == types
         assert_same(copy, expected)
 
 

@@ -105,9 +105,9 @@ def every(rows: int, seed: int) -> dict[str, Any]:
 
 def to_rows(table: tt.Table, names: list[str]) -> pa.Table:
     """Returns rows as this process reads them, in Spark's types."""
-    schema = st.StructType([_types.field(name, tt._write.types_of(table)[name]) for name in names])
+    schema = st.StructType([_types.field(name, tt._data.types_of(table)[name]) for name in names])
     splits = cluster.plan_read(table, columns=names, splits=1)
-    kinds = [tt._write.types_of(table)[name] for name in names]
+    kinds = [tt._data.types_of(table)[name] for name in names]
     parts = [part for split in splits for batch in cluster.read(split) for part in _types.to_spark(batch.select(names), kinds, _types.arrow_schema(schema))]
     return pa.Table.from_batches(parts, _types.arrow_schema(schema))
 
@@ -276,6 +276,6 @@ def test_rows_to_append_must_have_decimals_of_the_same_digits(tmp_path: Path) ->
     rows = pa.table({"i": [0], "x": pa.array([Decimal("1.5")], pa.decimal128(9, 2))})
     table = written(str(tmp_path / "t"), rows, {}, 1)
     other = pa.table({"i": [0], "x": pa.array([Decimal("1.5")], pa.decimal128(9, 3))})
-    kinds = _types.types_of_frame(frame_schema(other), {}, tt._write.types_of(table))
+    kinds = _types.types_of_frame(frame_schema(other), {}, tt._data.types_of(table))
     with pytest.raises(tt.Invalid, match=r"column `x`: the rows have type Decimal128\(9, 3\), the table's column had type Decimal128\(9, 2\)"):
         cluster.plan_write(table.url, schema=kinds, index="i", mode="append")
