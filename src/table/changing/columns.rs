@@ -16,7 +16,7 @@ use crate::{
     store::Store,
     table::{
         session::{Session, lineage},
-        table::Table,
+        version::table::Table,
     },
     write::{GroupsWriter, Known, Sharing, WriteOptions, WrittenGroup},
 };

@@ -17,8 +17,7 @@ use crate::{
     store::Store,
     table::{
         session::{Session, lineage},
-        table::Table,
-        tails::TAILS_AT_ONCE,
+        version::{table::Table, tails::TAILS_AT_ONCE},
     },
     work::{offload_large, waves},
     write::{Gathered, Gatherer, Locality, WriteOptions, WrittenGroup},

@@ -17,7 +17,7 @@ use crate::{
     table::{
         reading::RowLoader,
         session::{Session, lineage},
-        table::Table,
+        version::table::Table,
     },
     write::{WriteOptions, WrittenGroup},
 };

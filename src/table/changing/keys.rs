@@ -8,7 +8,7 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use crate::{
     error::{Error, Result, plain},
     schema::Column,
-    table::{lookup::Keys, table::Table},
+    table::version::{lookup::Keys, table::Table},
     work::boxed,
     write::index_column,
 };

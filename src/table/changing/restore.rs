@@ -10,7 +10,7 @@ use crate::{
     format::Manifest,
     table::{
         session::{Session, lineage},
-        table::Table,
+        version::table::Table,
     },
 };
 

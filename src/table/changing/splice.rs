@@ -30,7 +30,7 @@ use crate::{
     table::{
         reading::RowLoader,
         session::{Edge, Session, lineage},
-        table::{Table, recorded_sequences},
+        version::table::{Table, recorded_sequences},
     },
     work::{Once, boxed, offload_large, waves},
     write::{GroupsWriter, WriteOptions, WrittenGroup, canonical_array},

@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
     ranges::check_ranges,
     schema::ColumnType,
-    table::{seen::seen_columns, table::Table},
+    table::version::{seen::seen_columns, table::Table},
 };
 
 /// The index columns of some rows of a table, and the columns of the rows that they become a part of.

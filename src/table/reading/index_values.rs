@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
     format::index_columns_reader,
     schema::{self, ColumnId, ColumnPattern, ColumnType},
-    table::table::Table,
+    table::version::table::Table,
     work::{Stop, offload_large},
 };
 

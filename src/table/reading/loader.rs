@@ -24,7 +24,7 @@ use crate::{
     error::{Error, Result},
     read::{BlockCache, CachedBlocks, Coalesce, Counted, Edge, Explain, Flights, ReadCounts, Window},
     schema::{self, ColumnGroup, ColumnId, ColumnType},
-    table::{seen::seen_index_names, table::Table},
+    table::version::{seen::seen_index_names, table::Table},
     work::{Stop, boxed, offload, yield_now},
 };
 

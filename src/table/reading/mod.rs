@@ -13,6 +13,7 @@ pub(in crate::table) mod splits;
 pub(in crate::table) mod streams;
 pub(in crate::table) mod times;
 mod typed;
+pub(in crate::table) mod view;
 mod wanted;
 pub(in crate::table) mod windows;
 

@@ -18,7 +18,7 @@ use crate::{
     },
     schema::{ColumnId, ColumnType},
     store::{Sent, Stores, verified},
-    table::{lists::Lists, objects::is_missing, table::Table},
+    table::version::{lists::Lists, objects::is_missing, table::Table},
     work::{Stop, offload},
 };
 

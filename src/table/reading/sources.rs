@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::source::LoaderSource;
-use crate::{error::Result, table::table::Table, work::Once};
+use crate::{error::Result, table::version::table::Table, work::Once};
 
 /// The source tables of a loader. Those of a view are opened by the first read.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@ use crate::{
     ranges::check_ranges,
     read::{Edge, Layout, Piece, ReadSplit, SplitSize, Window, even_splits, splits},
     schema::ColumnId,
-    table::described::GroupBytes,
+    table::version::described::GroupBytes,
     work::{Ahead, Stop, offload_large},
     write::slice_bytes,
 };

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     read::Times,
     schema::{Column, ColumnType, TimeUnit},
-    table::table::Table,
+    table::version::table::Table,
     work::offload_large,
 };
 

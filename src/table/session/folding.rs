@@ -19,7 +19,7 @@ use crate::{
     },
     id::Hash,
     store::Store,
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
     work::{offload_large, waves},
     write::WrittenGroup,
 };

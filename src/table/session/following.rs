@@ -8,7 +8,7 @@ use futures::FutureExt;
 use crate::{
     error::{Error, Result},
     format::{SequenceColumns, SequenceKey, SequenceTracker, appears_again},
-    table::{lookup::Keys, table::Table},
+    table::version::{lookup::Keys, table::Table},
     write::Receipt,
 };
 

@@ -19,7 +19,7 @@ use crate::{
     id::Hash,
     schema::Schema,
     store::Store,
-    table::table::Table,
+    table::version::table::Table,
     work::boxed,
 };
 

@@ -21,7 +21,7 @@ use crate::{
     error::{Error, ErrorKind, Result, counted, json_fault},
     schema::Schema,
     store::{Put, Store},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
     write::{Receipt, store_buffered},
 };
 

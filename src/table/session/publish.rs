@@ -29,7 +29,7 @@ use crate::{
     format::{Kept, Manifest, Parent, StoredLists, ViewSource},
     id::Hash,
     machine,
-    table::{
+    table::version::{
         objects::{is_missing, named, new_objects, open_versions, together},
         table::Table,
     },

@@ -20,7 +20,7 @@ use crate::{
     id::Hash,
     schema::{ColumnId, Schema},
     store::Store,
-    table::table::Table,
+    table::version::table::Table,
     work::offload_large,
     write::WrittenGroup,
 };

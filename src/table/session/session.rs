@@ -27,7 +27,7 @@ use crate::{
     machine,
     schema::ColumnType,
     store::Store,
-    table::{
+    table::version::{
         objects::{is_missing, together},
         table::Table,
     },

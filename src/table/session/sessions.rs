@@ -14,7 +14,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result},
     store::{Listed, Store},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
 };
 
 /// A write session that has files in a store: it was not committed, or its files were not deleted yet.

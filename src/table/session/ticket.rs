@@ -21,7 +21,7 @@ use crate::{
     id::{Hash, Salt},
     schema::Schema,
     store::Store,
-    table::table::Table,
+    table::version::table::Table,
     write::{IndexTails, Locality, Reuse, WriteOptions},
 };
 

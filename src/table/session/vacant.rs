@@ -8,7 +8,7 @@ use crate::{
     commit,
     error::{Error, Result, short},
     store::Store,
-    table::{objects::is_folder, url::TableUrl},
+    table::version::{objects::is_folder, url::TableUrl},
 };
 
 /// The answer of [`is_vacant`].

@@ -29,7 +29,7 @@ use crate::{
     machine,
     schema::Schema,
     store::{Store, StoreOptions},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
     work::boxed,
     write::{BufferedParts, IndexTails, PartitionWriter, Receipt, Reuse, Sharing, WriteOptions},
 };

@@ -30,7 +30,7 @@ use crate::{
     format::Segment,
     progress::Progress,
     schema::{Column, Schema},
-    table::{
+    table::version::{
         seen::seen_columns,
         table::Table,
         temporary::{Folder, MEMORY_LIMIT},

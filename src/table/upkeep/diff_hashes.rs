@@ -12,7 +12,7 @@ use crate::{
     format::{LayoutRun, index_columns_reader},
     progress::Progress,
     schema::{ColumnGroup, ColumnId, Schema},
-    table::{lists::Lists, reading::source::NO_ROW},
+    table::{reading::source::NO_ROW, version::lists::Lists},
     work::Stop,
 };
 

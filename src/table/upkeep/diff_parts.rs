@@ -25,7 +25,7 @@ use crate::{
     format::index_columns_reader,
     progress::Progress,
     schema::Schema,
-    table::{
+    table::version::{
         seen::seen_columns,
         temporary::{Counted, Folder},
     },

@@ -13,7 +13,7 @@ use crate::{
     error::{Error, Result},
     table::{
         reading::{RowLoader, source::NO_ROW},
-        table::Table,
+        version::table::Table,
     },
 };
 

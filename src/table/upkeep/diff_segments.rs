@@ -9,7 +9,7 @@ use crate::{
     format::Segment,
     id::Hash,
     schema::{Column, Schema},
-    table::table::Table,
+    table::version::table::Table,
 };
 
 /// A segment that is compared, and the parts of it that the comparison reads.

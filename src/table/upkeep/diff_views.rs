@@ -18,7 +18,10 @@ use crate::{
     error::{Error, Result},
     format::Segment,
     id::Hash,
-    table::{lists::Lists, reading::source::NO_ROW, seen::ViewRows, table::Table},
+    table::{
+        reading::source::NO_ROW,
+        version::{lists::Lists, seen::ViewRows, table::Table},
+    },
     work::offload,
 };
 

@@ -21,7 +21,7 @@ use crate::{
     error::{ErrorKind, Result, counted},
     format::{MAX_SEGMENT_ROWS, Manifest},
     store::{Listed, Store},
-    table::{objects::FOLDERS, table::Table},
+    table::version::{objects::FOLDERS, table::Table},
     work::waves,
 };
 

@@ -41,9 +41,8 @@ use crate::{
     id::Hash,
     store::Store,
     table::{
-        objects::together,
         session::{Session, lineage, remove_empty_folders},
-        table::Table,
+        version::{objects::together, table::Table},
     },
     work::boxed,
 };

@@ -11,7 +11,7 @@ use crate::{
     format::{Manifest, manifest_name},
     id::Hash,
     store::Store,
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
 };
 
 /// Description of one version of a table, as `tetrys versions` prints it.

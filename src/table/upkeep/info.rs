@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{commit, error::Result, id::ChunkId, table::table::Table};
+use crate::{commit, error::Result, id::ChunkId, table::version::table::Table};
 
 /// Statistics of a version, as `tetrys info` prints them.
 #[derive(Clone, Debug, Serialize)]

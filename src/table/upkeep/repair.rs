@@ -21,7 +21,7 @@ use crate::{
     format::{MAX_PIN, Pin, manifest_name},
     id::Hash,
     store::{Listed, Store},
-    table::{
+    table::version::{
         objects::{is_folder, read_layouts, readable_versions, small, together},
         table::Table,
     },

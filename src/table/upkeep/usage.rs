@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     format::{Pin, manifest_name, version_of_name},
     store::Store,
-    table::{
+    table::version::{
         objects::{Named, named, readable_versions},
         table::Table,
     },

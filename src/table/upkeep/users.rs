@@ -7,7 +7,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result},
     store::{Listed, Store},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
 };
 
 /// A version of another table that uses a version of this one: what a pin says.

@@ -23,7 +23,7 @@ use crate::{
     read::Sequences,
     schema::{ColumnType, Schema},
     store::Listed,
-    table::{
+    table::version::{
         objects::together,
         seen::seen_columns,
         table::{Table, recorded_sequences},

@@ -19,7 +19,7 @@ use crate::{
     },
     id::{ChunkId, Hash},
     schema::ColumnType,
-    table::table::Table,
+    table::version::table::Table,
     work::{Ahead, Stop, offload, offload_large, threads},
 };
 

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{super::verify::ranges, Cure, Doctor, EACH, Lost, NAMES, READS};
+use super::{Cure, Doctor, EACH, Lost, NAMES, READS};
 use crate::{
     error::{ErrorKind, Result, counted},
     format::{Manifest, OBJECT_FOLDERS},
     table::{
-        objects::{read_layouts, small},
-        table::Table,
+        upkeep::verify::ranges,
+        version::{
+            objects::{read_layouts, small},
+            table::Table,
+        },
     },
 };
 

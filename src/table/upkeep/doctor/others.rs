@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    super::{
-        gc::{User, read_pin, user},
-        verify::ranges,
-    },
-    Cure, Doctor, EACH, READS,
-};
+use super::{Cure, Doctor, EACH, READS};
 use crate::{
     error::{ErrorKind, Result, counted},
     format::manifest_name,
-    table::{objects::together, session::not_pinned, table::Table},
+    table::{
+        session::not_pinned,
+        upkeep::{
+            gc::{User, read_pin, user},
+            verify::ranges,
+        },
+        version::{objects::together, table::Table},
+    },
 };
 
 impl Doctor {

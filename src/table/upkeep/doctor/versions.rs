@@ -13,7 +13,7 @@ use crate::{
     commit,
     error::{Error, ErrorKind, Result, counted},
     format::{ForeignTable, Lists, Manifest, manifest_name, version_of_name},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
 };
 
 /// Versions from which on a table has many.

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     format::{MAX_PIN, Pin},
     store::{Listed, Place, Store},
-    table::{objects::together, table::Table},
+    table::version::{objects::together, table::Table},
 };
 
 /// Returns the versions that other tables use, and the dead pins with their sizes in bytes. A pin that was written after `before`

@@ -24,9 +24,11 @@ use crate::{
     id::{Hash, ObjectRef},
     store::{Listed, Store},
     table::{
-        objects::{FOLDERS, Layouts, Named, readable_versions, together},
         session::is_session_file,
-        table::Table,
+        version::{
+            objects::{FOLDERS, Layouts, Named, readable_versions, together},
+            table::Table,
+        },
     },
 };
 
