@@ -53,6 +53,15 @@ components() {
     rustup component add clippy rustfmt
 }
 
+# Chromium and the packages that the tests of the viewer's page run with, which npm puts into view/web/node_modules. Without one of them,
+# these tests are skipped and counted.
+browser() {
+    if ! command -v chromium-headless-shell >/dev/null && command -v apt-get >/dev/null; then
+        apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-dejavu-core >/dev/null || true
+    fi
+    if command -v npm >/dev/null; then npm ci --no-audit --no-fund --prefix view/web || rm -rf view/web/node_modules; fi
+}
+
 # Ends a script: what ran, what was left out and why.
 summary() {
     local passed=0 count=0
