@@ -1,4 +1,4 @@
-# What .ci/run and .ci/full share: where builds go, how steps are shown, how skipped tests are counted.
+# What .ci/run and .ci/full share: where builds go, what tests fetch, how steps are shown, how skipped tests are counted.
 # A test that is skipped or left out appends a line to the file named by TETRYS_SKIPPED (tests/common/environment.rs).
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

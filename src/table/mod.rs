@@ -4,11 +4,10 @@
 mod version;
 
 mod reading;
+mod session;
 
 #[cfg(feature = "frame")]
 mod index;
-
-mod session;
 
 mod changing;
 mod combine;

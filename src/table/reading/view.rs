@@ -1,7 +1,7 @@
 //! Reads views: tables whose rows are rows of other tables, their sources. Opening a view reads its manifest, and then
 //! concurrently its index, its join maps and the manifests of its sources. Follows `format-spec/views.md#sources`.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use arrow_array::{Array, cast::AsArray, types::Int64Type};
 use bytes::Bytes;
@@ -43,6 +43,34 @@ impl Table {
     pub async fn sources(&self) -> Result<Arc<[Self]>> {
         let table = self.clone();
         self.inner.sources.get_or_load(|| async move { table.open_sources(&[]).await }.boxed()).await
+    }
+
+    /// Returns the absolute URLs that a reader of this version has to [allow](crate::store::StoreOptions::allow): the URLs by which
+    /// the version refers to tables that are not its neighbours. For a view, the result includes the URLs that its source tables
+    /// need, if these tables can be opened.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tetrys::Result<()> {
+    /// use tetrys::{StoreOptions, Table};
+    /// let options = StoreOptions::from_env().allow(["s3://lab/sensors"]);
+    /// let view = Table::open_with("/data/labelled", &options).await?;
+    /// assert_eq!(view.must_allow().await, ["s3://lab/sensors"]);
+    /// # Ok(()) }
+    /// ```
+    pub async fn must_allow(&self) -> Vec<String> {
+        let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut tables = vec![self.clone()];
+        while let Some(table) = tables.pop() {
+            if !seen.insert((table.manifest().table, table.version())) {
+                continue;
+            }
+            // The first URL is the last known location of the table.
+            let first = table.manifest().stores.iter().filter_map(|foreign| foreign.urls.first());
+            found.extend(first.filter(|url| url.contains("://")).cloned());
+            // The references of a table that cannot be opened are unknown.
+            tables.extend(table.sources().await.iter().flat_map(|sources| sources.iter().cloned()));
+        }
+        found.into_iter().collect()
     }
 
     /// Opens the tables of the sources. `given` has tables that are open already, by their position in the manifest's `stores`.

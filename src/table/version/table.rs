@@ -277,34 +277,6 @@ impl Table {
         &self.inner.allowed
     }
 
-    /// Returns the absolute URLs that a reader of this version has to [allow](StoreOptions::allow): the URLs by which the version
-    /// refers to tables that are not its neighbours. For a view, the result includes the URLs that its source tables need, if
-    /// these tables can be opened.
-    ///
-    /// ```no_run
-    /// # async fn example() -> tetrys::Result<()> {
-    /// use tetrys::{StoreOptions, Table};
-    /// let options = StoreOptions::from_env().allow(["s3://lab/sensors"]);
-    /// let view = Table::open_with("/data/labelled", &options).await?;
-    /// assert_eq!(view.must_allow().await, ["s3://lab/sensors"]);
-    /// # Ok(()) }
-    /// ```
-    pub async fn must_allow(&self) -> Vec<String> {
-        let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
-        let mut tables = vec![self.clone()];
-        while let Some(table) = tables.pop() {
-            if !seen.insert((table.manifest().table, table.version())) {
-                continue;
-            }
-            // The first URL is the last known location of the table.
-            let first = table.manifest().stores.iter().filter_map(|foreign| foreign.urls.first());
-            found.extend(first.filter(|url| url.contains("://")).cloned());
-            // The references of a table that cannot be opened are unknown.
-            tables.extend(table.sources().await.iter().flat_map(|sources| sources.iter().cloned()));
-        }
-        found.into_iter().collect()
-    }
-
     /// Returns the same version, with permission to write new versions that leave no pin at a table whose chunks they use. A pin
     /// cannot be left if that table is read-only or cannot be reached.
     ///
