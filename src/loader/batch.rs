@@ -26,12 +26,14 @@ pub struct Batch {
     pub parts: Vec<Windows>,
 }
 
-/// The samples of one batch.
+/// The samples of one batch, or of a part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub(super) draws: Vec<Draw>,
     /// Number of samples at the end that only fill the batch.
     pub(super) padding: usize,
+    /// Whether another plan reads the other part of the batch.
+    pub(super) is_part: bool,
 }
 
 /// A batch that was read, and the samples that were left out of it.
@@ -73,6 +75,45 @@ impl Filling {
         }
         Ok(None)
     }
+
+    /// Returns a batch of `all` samples that only fill it; an empty one if no sample can be read.
+    ///
+    /// # Errors
+    /// As [`Filling::first_good`].
+    async fn filled(&self, all: usize, sources: &Sources, on_error: OnError) -> Result<Planned> {
+        let draws = self.first_good(sources, on_error).await?.map_or(Vec::new(), |draw| vec![draw; all]);
+        Ok(Planned { padding: draws.len(), draws, is_part: false })
+    }
+}
+
+/// Joins the parts of a batch that two plans read. If no sample of either can be read, fills the batch.
+///
+/// # Errors
+/// Errors that are not of a sample, as those of a store that does not answer.
+pub(super) async fn join(
+    sources: &Sources,
+    on_error: OnError,
+    filling: &Filling,
+    first: ReadBatch,
+    rest: ReadBatch,
+) -> Result<ReadBatch> {
+    let left_out = first.left_out + rest.left_out;
+    let first_error = first.first_error.or(rest.first_error);
+    let (one, other) = (first.batch, rest.batch);
+    if one.positions.is_empty() && other.positions.is_empty() {
+        let good = filling.filled(usize::try_from(left_out).unwrap_or(usize::MAX), sources, on_error).await?;
+        return Ok(ReadBatch { left_out, first_error, ..read_good(sources, &good).await? });
+    }
+    let places = (0..one.positions.len()).map(|place| (0, place)).chain((0..other.positions.len()).map(|place| (1, place)));
+    let places: Vec<(usize, usize)> = places.collect();
+    let parts = one.parts.iter().zip(&other.parts).map(|(one, other)| Windows::interleave(&[one, other], &places));
+    let batch = Batch {
+        parts: parts.collect::<Result<_>>()?,
+        positions: [one.positions, other.positions].concat(),
+        sources: [one.sources, other.sources].concat(),
+        padding: [one.padding, other.padding].concat(),
+    };
+    Ok(ReadBatch { batch, bytes: first.bytes + rest.bytes, left_out, first_error })
 }
 
 /// Reads batches with one plan. If samples are damaged, reads the batches one by one, so that only those with a damaged sample fail.
@@ -116,12 +157,12 @@ pub(super) async fn read(
 /// position. A batch of which nothing is left is filled, because all ranks do the same number of steps.
 async fn without_damaged(
     sources: &Sources,
-    Planned { draws, padding }: Planned,
+    Planned { draws, padding, is_part }: Planned,
     on_error: OnError,
     filling: &Filling,
 ) -> Result<ReadBatch> {
     let (real, all) = (draws.len() - padding, draws.len());
-    let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0 }, None);
+    let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0, is_part }, None);
     // Places that are not read yet, the first of them on top.
     let mut ranges: Vec<std::ops::Range<usize>> = std::iter::once(0..all).collect();
     while let Some(range) = ranges.pop() {
@@ -146,17 +187,19 @@ async fn without_damaged(
         }
     }
     let left_out = (all - good.draws.len()) as u64;
-    if good.draws.is_empty()
-        && let Some(draw) = filling.first_good(sources, on_error).await?
-    {
-        good = Planned { draws: vec![draw; all], padding: all };
+    if good.draws.is_empty() && !is_part {
+        good = filling.filled(all, sources, on_error).await?;
     }
-    let windows = sources.read(&good.draws).await?;
-    let bytes = bytes_of(&windows);
-    Ok(ReadBatch { left_out, first_error, ..whole(&good, windows, bytes) })
+    Ok(ReadBatch { left_out, first_error, ..read_good(sources, &good).await? })
 }
 
-fn whole(Planned { draws, padding }: &Planned, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
+async fn read_good(sources: &Sources, good: &Planned) -> Result<ReadBatch> {
+    let windows = sources.read(&good.draws).await?;
+    let bytes = bytes_of(&windows);
+    Ok(whole(good, windows, bytes))
+}
+
+fn whole(Planned { draws, padding, .. }: &Planned, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
     let real = draws.len() - padding;
     let batch = Batch {
         positions: draws.iter().map(|draw| draw.position).collect(),

@@ -15,7 +15,7 @@ use super::{
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
-    planner::{PLANS, Planner},
+    planner::{PLANS, Plan, Planner, Start},
     prepared::{Key, Prepared},
     shards::Shards,
     source::Source,
@@ -155,13 +155,15 @@ pub struct PlannedReads {
 #[derive(Debug)]
 pub(super) struct Run {
     drawing: Drawing,
-    /// Offset of the first step that is not planned yet.
-    planned: u64,
-    reads: VecDeque<(u64, Ahead<BatchResults>)>,
+    /// Where the next plan begins.
+    planned: Start,
+    reads: VecDeque<(u64, Ahead<PlanRead>)>,
     /// Bytes of the reads under way, as estimated.
     bytes: u64,
     /// Batches that are read and not handed out.
     ready: VecDeque<Result<ReadBatch>>,
+    /// The part of a batch whose rest is in the next plan.
+    part: Option<Result<ReadBatch>>,
     skipped: u64,
     last_call: Option<Instant>,
     next: NextEpoch,
@@ -182,13 +184,13 @@ enum NextEpoch {
 impl Run {
     fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
         let drawing = Drawing::new(sources, mix, epoch);
-        let (reads, ready) = Default::default();
-        Self { drawing, planned, reads, bytes: 0, ready, skipped: 0, last_call: None, next: NextEpoch::default(), prepared: 0 }
+        let (planned, (reads, ready, part)) = (Start::of_step(planned), Default::default());
+        Self { drawing, planned, reads, bytes: 0, ready, part, skipped: 0, last_call: None, next: NextEpoch::default(), prepared: 0 }
     }
 
     /// Returns the bytes that are read ahead, as estimated.
     fn waiting(&self, batch_bytes: u64) -> u64 {
-        self.bytes + self.ready.len() as u64 * batch_bytes
+        self.bytes + (self.ready.len() + usize::from(self.part.is_some())) as u64 * batch_bytes
     }
 
     /// Returns the bytes of the plans that are being read, as estimated.
@@ -196,15 +198,20 @@ impl Run {
         self.reads.iter_mut().filter_map(|(bytes, read)| read.is_running().then_some(*bytes)).sum()
     }
 
-    fn add(&mut self, planned: u64, estimate: u64, read: Ahead<BatchResults>) {
+    fn add(&mut self, planned: Start, estimate: u64, read: Ahead<PlanRead>) {
         self.planned = planned;
         self.bytes += estimate;
         self.reads.push_back((estimate, read));
     }
 }
 
-/// The batches of one read plan.
-type BatchResults = Vec<Result<ReadBatch>>;
+/// What a plan has read.
+#[derive(Debug)]
+struct PlanRead {
+    batches: Vec<Result<ReadBatch>>,
+    /// Whether the rest of the last batch is in the next plan.
+    goes_on: bool,
+}
 
 impl DataLoader {
     /// Creates a loader of the samples of `rows`, with the columns that `rows` reads.
@@ -381,11 +388,11 @@ impl DataLoader {
             match read.done().await {
                 Ok(read) => {
                     run.prepared = run.prepared.saturating_sub(1);
-                    for ReadBatch { batch, bytes, .. } in read.iter().flatten() {
+                    for ReadBatch { batch, bytes, .. } in read.batches.iter().flatten() {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
                         self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
                     }
-                    run.ready.extend(read);
+                    self.make_ready(read).await?;
                 }
                 // It may have failed long ago: this epoch reads again.
                 Err(_) if run.prepared > 0 => self.run = None,
@@ -396,6 +403,23 @@ impl DataLoader {
                 }
             }
         }
+    }
+
+    /// Makes the batches of a plan ready, the first of them with its part that the plan before has read.
+    async fn make_ready(&mut self, PlanRead { mut batches, goes_on }: PlanRead) -> Result<()> {
+        // Until all is done there is no run: a caller that stops waiting begins again behind the last batch that was handed out.
+        let Some(mut run) = self.run.take() else { return Ok(()) };
+        if let (Some(part), Some(rest)) = (run.part.take(), batches.first_mut()) {
+            let taken = std::mem::replace(rest, Err(Error::internal("a part of a batch")));
+            *rest = match (part, taken) {
+                (Ok(part), Ok(rest)) => Ok(batch::join(&self.sources, self.on_error, &self.filling(), part, rest).await?),
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            };
+        }
+        run.part = if goes_on { batches.pop() } else { None };
+        run.ready.extend(batches);
+        self.run = Some(run);
+        Ok(())
     }
 
     /// Counts the samples that a batch leaves out, and fails if they are too many.
@@ -433,16 +457,17 @@ impl DataLoader {
             let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
             let waiting = run.waiting(planner.batch_bytes);
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
-            let least = planner.plan_bytes(&run.drawing, run.planned).max(planner.batch_bytes);
+            let bytes = planner.plan_bytes(&run.drawing, run.planned);
             let under_way = run.under_way();
-            if !is_idle && (run.reads.len() >= PLANS || !planner.may_read(least, waiting, under_way)) {
+            if !is_idle && (run.reads.len() >= PLANS || !planner.may_read(bytes, waiting, under_way)) {
                 return;
             }
-            let (batches, planned) = planner.plan(&mut run.drawing, run.planned);
-            if batches.is_empty() {
+            let plan = planner.plan(&mut run.drawing, run.planned);
+            if plan.batches.is_empty() {
                 return self.prepare().await;
             }
-            let (estimate, read) = self.start(batches, &planner).await;
+            let planned = plan.next;
+            let (estimate, read) = self.start(plan, &planner).await;
             // Behind the await: a caller that stops waiting has planned nothing.
             let Some(run) = &mut self.run else { return };
             run.add(planned, estimate, read);
@@ -470,17 +495,18 @@ impl DataLoader {
         };
         let bound = Planner { prefetch: half, ..planner };
         let is_done = loop {
-            let least = planner.plan_bytes(&ahead.drawing, ahead.planned).max(planner.batch_bytes);
+            let bytes = planner.plan_bytes(&ahead.drawing, ahead.planned);
             let (waiting, under_way) = (waiting + ahead.waiting(planner.batch_bytes), under_way + ahead.under_way());
-            if !ahead.reads.is_empty() && (ahead.reads.len() >= PLANS || !bound.may_read(least, waiting, under_way)) {
+            if !ahead.reads.is_empty() && (ahead.reads.len() >= PLANS || !bound.may_read(bytes, waiting, under_way)) {
                 break false;
             }
-            let (batches, planned) = planner.plan(&mut ahead.drawing, ahead.planned);
-            let is_too_much = !self.prepared.was_used() && planned.div_ceil(self.shards.step()) > next.len() / 10;
-            if batches.is_empty() || is_too_much {
+            let plan = planner.plan(&mut ahead.drawing, ahead.planned);
+            let planned = plan.next;
+            let is_too_much = !self.prepared.was_used() && planned.draw.div_ceil(self.shards.step()) > next.len() / 10;
+            if plan.batches.is_empty() || is_too_much {
                 break true;
             }
-            let (estimate, read) = next.start(batches, &planner).await;
+            let (estimate, read) = next.start(plan, &planner).await;
             ahead.add(planned, estimate, read);
         };
         if !ahead.reads.is_empty() {
@@ -492,21 +518,25 @@ impl DataLoader {
     }
 
     /// Starts to read batches of this epoch. Returns also their bytes, as estimated.
-    async fn start(&self, batches: Vec<Planned>, planner: &Planner) -> (u64, Ahead<BatchResults>) {
-        let estimate = planner.batch_bytes.saturating_mul(batches.len() as u64);
-        let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
-        let filling =
-            Filling { mix: self.mix.clone(), epoch: self.epoch, samples: planner.samples, ranks: self.shards.world_size };
+    async fn start(&self, plan: Plan<Planned>, planner: &Planner) -> (u64, Ahead<PlanRead>) {
+        let Plan { batches, goes_on, .. } = plan;
+        let samples = batches.iter().map(|batch| batch.draws.len() as u64).sum::<u64>();
+        let estimate = planner.batch_bytes.saturating_mul(samples) / self.shards.batch_size;
+        let (sources, on_error, trace, filling) = (self.sources.clone(), self.on_error, self.trace.clone(), self.filling());
         let read = Ahead::start(async move {
-            let (began, samples) = (machine::now(), batches.iter().map(|batch| batch.draws.len() as u64).sum());
-            let read = batch::read(&sources, batches, on_error, &filling).await?;
+            let began = machine::now();
+            let batches = batch::read(&sources, batches, on_error, &filling).await?;
             if let Some(trace) = trace {
-                let bytes = read.iter().flatten().map(|batch| batch.bytes).sum();
+                let bytes = batches.iter().flatten().map(|batch| batch.bytes).sum();
                 trace.record("read", began, machine::now(), &[("samples", samples), ("bytes", bytes)]);
             }
-            Ok(read)
+            Ok(PlanRead { batches, goes_on })
         });
         (estimate, read.await)
+    }
+
+    fn filling(&self) -> Filling {
+        Filling { mix: self.mix.clone(), epoch: self.epoch, samples: self.samples(), ranks: self.shards.world_size }
     }
 
     fn planner(&self) -> Planner {

@@ -8,7 +8,7 @@ use super::{
     data_loader::DataLoader,
     draws::Drawing,
     order::ShuffleQuality,
-    planner::{PLANS, Planner},
+    planner::{PLANS, Planner, Start},
 };
 use crate::{
     error::Result,
@@ -78,7 +78,7 @@ impl DataLoader {
         for part in 0..LOOKED_AT {
             // Plans that begin at steps from all over the epoch.
             let step = batches * part / LOOKED_AT * self.shards.step();
-            let (planned, _) = planner.plan(&mut drawing, step);
+            let planned = planner.plan(&mut drawing, Start::of_step(step)).batches;
             if planned.is_empty() {
                 break;
             }

@@ -29,36 +29,136 @@ pub(super) struct Planner {
     pub(super) prefetch: u64,
 }
 
+/// Where a plan begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    /// The first draw of a step, of which not everything is planned.
+    pub(super) step: u64,
+    /// The first draw that is not planned: those of the step before it were read with the window that they are in.
+    pub(super) draw: u64,
+}
+
+impl Start {
+    /// Returns the start at the first draw of a step.
+    pub(super) fn of_step(step: u64) -> Self {
+        Self { step, draw: step }
+    }
+}
+
+/// What one plan reads.
+#[derive(Debug)]
+pub(super) struct Plan<B> {
+    pub(super) batches: Vec<B>,
+    /// Whether the plan before has the first part of the first batch.
+    pub(super) continues: bool,
+    /// Whether the next plan has the rest of the last batch.
+    pub(super) goes_on: bool,
+    /// Where the next plan begins.
+    pub(super) next: Start,
+}
+
 impl Planner {
-    /// Returns the bytes of the batches of a plan that begins at draw `first`. Samples that are shuffled together are read together,
-    /// so that their blocks are read once.
-    pub(super) fn plan_bytes(&self, drawing: &Drawing, first: u64) -> u64 {
-        match self.shuffled_up_to(drawing, first) {
-            (_, true) => self.prefetch / 3,
-            (_, false) => PLAN_BYTES.min(self.prefetch / 4),
+    /// Returns the bytes of the plan that begins at `start`, as estimated. Samples that are shuffled together are read together, so that
+    /// their blocks are read once.
+    pub(super) fn plan_bytes(&self, drawing: &Drawing, start: Start) -> u64 {
+        let (first, windows) = (self.own_draw(start), |draw| self.shuffled_up_to(drawing, draw));
+        let most = self.most_bytes(windows(first).1);
+        match self.end_of_windows(&windows, first, most) {
+            Some(end) => (end - first).saturating_mul(self.batch_bytes) / self.shards.step(),
+            None => most.max(self.batch_bytes),
         }
     }
 
-    /// Returns the batches of the plan that begins at draw `first`, and the first draw of the next plan.
-    pub(super) fn plan(&self, drawing: &mut Drawing, first: u64) -> (Vec<Planned>, u64) {
-        let (plan_bytes, (together, _)) = (self.plan_bytes(drawing, first), self.shuffled_up_to(drawing, first));
-        let (mut batches, mut planned) = (Vec::new(), first);
-        while let Some(Share { numbers, padding }) = self.shards.share(self.samples, planned) {
-            batches.push(Planned { draws: numbers.into_iter().map(|number| drawing.at(number)).collect(), padding });
-            planned += self.shards.step();
-            let is_apart = planned >= together && batches.len() >= PLAN_BATCHES;
+    /// Returns the bytes that a plan may have; a single batch may have more.
+    fn most_bytes(&self, is_window: bool) -> u64 {
+        if is_window { self.prefetch / 3 } else { PLAN_BYTES.min(self.prefetch / 4) }
+    }
+
+    /// Returns the plan that begins at `start`.
+    pub(super) fn plan(&self, drawing: &mut Drawing, start: Start) -> Plan<Planned> {
+        let plan = self.shares(|draw| self.shuffled_up_to(drawing, draw), start);
+        let (last, continues, goes_on) = (plan.batches.len().saturating_sub(1), plan.continues, plan.goes_on);
+        let planned = plan.batches.into_iter().enumerate().map(|(place, Share { numbers, padding })| Planned {
+            draws: numbers.into_iter().map(|number| drawing.at(number)).collect(),
+            padding,
+            is_part: (continues && place == 0) || (goes_on && place == last),
+        });
+        Plan { batches: planned.collect(), continues, goes_on, next: plan.next }
+    }
+
+    /// Returns the draws of the plan that begins at `start`. `windows` returns the end of the draws that are shuffled together with a draw,
+    /// and whether there are several. A plan ends with a window, perhaps in the middle of a batch: the samples of the rest of the batch
+    /// come from blocks of the next window.
+    pub(super) fn shares(&self, windows: impl Fn(u64) -> (u64, bool), start: Start) -> Plan<Share> {
+        let first = self.own_draw(start);
+        let (together, is_window) = windows(first);
+        let plan_bytes = self.most_bytes(is_window);
+        let window = self.end_of_windows(&windows, first, plan_bytes);
+        let mut plan = Plan { batches: Vec::new(), continues: false, goes_on: false, next: start };
+        while let Some(Share { mut numbers, padding }) = self.shards.share(self.samples, plan.next.step) {
+            let real = numbers.len() - padding;
+            let place_of = |draw: u64| numbers[..real].partition_point(|number| *number < draw);
+            let (before, within) = (place_of(plan.next.draw), window.map_or(numbers.len(), place_of));
+            plan.continues |= before > 0;
+            let is_cut = |end: &u64| *end < self.samples && within < numbers.len() && (within > before || !plan.batches.is_empty());
+            if let Some(end) = window.filter(is_cut) {
+                if within > before {
+                    plan.batches.push(Share { numbers: numbers[before..within].to_vec(), padding: 0 });
+                    plan.goes_on = true;
+                }
+                plan.next.draw = end;
+                break;
+            }
+            plan.batches.push(Share { numbers: numbers.split_off(before), padding });
+            plan.next = Start::of_step(plan.next.step + self.shards.step());
+            let is_full = self.batch_bytes * (plan.batches.len() as u64 + 1) > plan_bytes;
+            let is_done = match window {
+                Some(end) => plan.next.step >= end,
+                None => is_full || (plan.next.step >= together && plan.batches.len() >= PLAN_BATCHES),
+            };
             // Before the size of a sample is known, one batch is read alone.
-            if self.batch_bytes == 0 || is_apart || self.batch_bytes * (batches.len() as u64 + 1) > plan_bytes {
+            if self.batch_bytes == 0 || is_done {
                 break;
             }
         }
-        (batches, planned)
+        plan
+    }
+
+    /// Returns the first draw of this rank that is not planned, if it is in the step of `start`.
+    fn own_draw(&self, Start { step, draw }: Start) -> u64 {
+        let Shards { rank, world_size, .. } = self.shards;
+        let own = step + rank;
+        let own = own + draw.saturating_sub(own).next_multiple_of(world_size);
+        if own < self.samples.min(step + self.shards.step()) { own } else { draw }
+    }
+
+    /// Returns the end of the windows that a plan reads whole from draw `first` on; `None` if not one fits in it, or there are none.
+    fn end_of_windows(&self, windows: &impl Fn(u64) -> (u64, bool), first: u64, plan_bytes: u64) -> Option<u64> {
+        let step = self.shards.step();
+        let most = first.saturating_add(plan_bytes.saturating_mul(step).checked_div(self.batch_bytes)?);
+        let enough = first.saturating_add(step.saturating_mul(PLAN_BATCHES as u64));
+        let (mut end, is_window) = windows(first);
+        if !is_window || end <= first || end > most {
+            return None;
+        }
+        while end < self.samples.min(enough) {
+            let (next, _) = windows(end);
+            if next > most {
+                break;
+            }
+            end = next;
+        }
+        Some(end)
     }
 
     /// Whether a plan of `bytes` bytes may be read ahead, while batches of `waiting` bytes wait for the consumer or are being read, the
-    /// latter `under_way` bytes.
+    /// latter `under_way` bytes. Two large plans, such as windows of a shuffle, are read at a time where the bound has room for what they
+    /// fetch too.
     pub(super) fn may_read(&self, bytes: u64, waiting: u64, under_way: u64) -> bool {
-        self.batch_bytes > 0 && waiting + bytes <= self.prefetch && (under_way == 0 || under_way + bytes <= UNDER_WAY)
+        let is_large = bytes > UNDER_WAY / 2;
+        let room = if is_large { waiting + under_way + 2 * bytes } else { waiting + bytes };
+        let is_soon = under_way == 0 || under_way + bytes <= UNDER_WAY || (is_large && under_way <= bytes);
+        self.batch_bytes > 0 && room <= self.prefetch && is_soon
     }
 
     fn shuffled_up_to(&self, drawing: &Drawing, first: u64) -> (u64, bool) {

@@ -14,8 +14,8 @@ use super::{
     options::share_of_prefetch,
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
-    planner::Planner,
-    shards::{Last, Shards},
+    planner::{Planner, Start},
+    shards::{Last, Share, Shards},
 };
 
 /// Statistic of a chi-square test: the sum of (found - expected)^2 / expected.
@@ -417,8 +417,56 @@ fn little_is_read_at_a_time_and_much_may_wait() {
     let may_read = |bytes, waiting, under_way| planner(MIB).may_read(bytes * MIB, waiting * MIB, under_way * MIB);
     assert!(may_read(4, 124, 124) && !may_read(4, 128, 125), "128 MiB at a time");
     assert!(may_read(4, 508, 0) && may_read(4, 508, 124) && !may_read(4, 509, 0), "512 MiB in all");
-    assert!(may_read(200, 300, 0) && !may_read(200, 100, 1), "one large plan at a time");
+    assert!(may_read(128, 128, 128) && !may_read(128, 256, 256), "two large plans at a time");
+    assert!(may_read(128, 256, 0) && !may_read(128, 257, 0) && !may_read(128, 129, 128), "with what they fetch");
     assert!(!planner(0).may_read(MIB, 0, 0), "one plan alone, before the size of a sample is known");
+}
+
+#[test]
+fn plans_have_every_batch_and_end_with_windows() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for case in 0..3_000 {
+        let (samples, world_size) = (rng.u64(1..400), rng.u64(1..5));
+        let last = [Last::Drop, Last::Pad, Last::Short][rng.usize(0..3)];
+        let shards = Shards { batch_size: rng.u64(1..20), rank: rng.u64(0..world_size), world_size, last };
+        let planner = Planner { shards, samples, batch_bytes: rng.u64(0..8), prefetch: rng.u64(0..300) };
+        let window = rng.u64(1..60);
+        let end_of = |draw: u64| ((draw / window + 1) * window).min(samples);
+        let first = rng.u64(0..=samples / shards.step()) * shards.step();
+        if shards.check_last(samples, first).is_err() {
+            continue;
+        }
+        let (mut found, mut part, mut start) = (Vec::new(), None::<Share>, Start::of_step(first));
+        loop {
+            let plan = planner.shares(|draw| (end_of(draw), end_of(draw) > draw + 1), start);
+            assert_eq!(plan.continues, part.is_some(), "case {case}: {plan:?}");
+            let Some(own) = plan.batches.first().and_then(|batch| batch.numbers.first().copied()) else { break };
+            // A window that fits is read whole, and nothing of the window behind the last one.
+            let fits = planner.batch_bytes > 0 && (end_of(own) - own) * planner.batch_bytes <= planner.prefetch / 3 * shards.step();
+            if fits && end_of(own) > own + 1 && shards.share(samples, plan.next.step).is_some() {
+                let share = shards.share(samples, plan.next.step).unwrap();
+                let next = share.numbers.into_iter().find(|number| *number >= plan.next.draw).unwrap_or(samples);
+                let read = plan.batches.iter().flat_map(|batch| &batch.numbers).max().unwrap();
+                assert!(end_of(*read) <= next, "case {case}: {planner:?} {start:?} {plan:?}, windows of {window}");
+            }
+            let batches = plan.batches.len();
+            for (number, mut share) in plan.batches.into_iter().enumerate() {
+                if let Some(part) = part.take() {
+                    share.numbers.splice(0..0, part.numbers);
+                }
+                if plan.goes_on && number + 1 == batches {
+                    part = Some(share);
+                } else {
+                    found.push(share);
+                }
+            }
+            start = plan.next;
+        }
+        assert_eq!(part, None, "case {case}");
+        let offsets = (0..).map(|step| first + step * shards.step());
+        let expected: Vec<Share> = offsets.map_while(|offset| shards.share(samples, offset)).collect();
+        assert_eq!(found, expected, "case {case}: {planner:?}, windows of {window}");
+    }
 }
 
 #[test]

@@ -608,9 +608,16 @@ fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String
 fn a_damaged_row_fails_its_batch_or_is_left_out_and_the_loader_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (table, bad) = damaged(folder.path());
+    for shuffle in [Shuffle::Global, Shuffle::Block { rows: 5, window: 3 }] {
+        damaged_rows_are_left_out(&table, &bad, shuffle);
+    }
+}
+
+fn damaged_rows_are_left_out(table: &Table, bad: &BTreeSet<u64>, shuffle: Shuffle) {
     let rows = table.row_loader();
     let loader = |on_error| {
-        let options = LoaderOptions::new(4).last(Last::Short).seed(1).on_error(on_error);
+        // Two windows of 15 rows fit into a plan, so that batches of 4 rows are read in parts.
+        let options = LoaderOptions::new(4).last(Last::Short).seed(1).shuffle(shuffle).prefetch(50_000).on_error(on_error);
         block_on(DataLoader::new(rows.clone(), options)).unwrap()
     };
     let (mut raising, mut failed, mut good) = (loader(OnError::Raise), 0, Vec::new());
@@ -664,8 +671,9 @@ fn damage_a_chunk(folder: &Path) {
 fn a_caller_that_stops_waiting_loses_no_batch_and_sequences_stay_together_in_any_index() {
     let table = table();
     let rows = table.row_loader();
-    for prefetch in [1, 1 << 30] {
-        let options = || LoaderOptions::new(8).last(Last::Short).seed(2).prefetch(prefetch);
+    let blocks = Shuffle::Block { rows: 3, window: 7 };
+    for (prefetch, shuffle) in [(1, Shuffle::Global), (1 << 30, Shuffle::Global), (50_000, blocks), (1 << 30, blocks)] {
+        let options = || LoaderOptions::new(8).last(Last::Short).seed(2).prefetch(prefetch).shuffle(shuffle);
         let order = positions(&rest(&mut block_on(DataLoader::new(rows.clone(), options())).unwrap()));
         let mut loader = block_on(DataLoader::new(rows.clone(), options())).unwrap();
         let (mut found, mut given_up) = (Vec::new(), 0);
@@ -750,11 +758,18 @@ fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank(
     let (table, bad) = damaged(folder.path());
     let rows = table.row_loader();
     let good = |row: &u64| !bad.contains(row);
-    for (ranks, batch, last) in [(1, 1, Last::Short), (2, 1, Last::Drop), (3, 2, Last::Pad)] {
+    let blocks = Shuffle::Block { rows: 2, window: 3 };
+    for (ranks, batch, last, shuffle) in [
+        (1, 1, Last::Short, Shuffle::None),
+        (2, 1, Last::Drop, Shuffle::None),
+        (3, 2, Last::Pad, Shuffle::None),
+        (1, 4, Last::Short, blocks),
+        (3, 2, Last::Pad, blocks),
+    ] {
         let (mut found, mut steps) = (Vec::new(), Vec::new());
         for rank in 0..ranks {
             let skip = OnError::Skip { limit: bad.len() as u64 };
-            let options = LoaderOptions::new(batch).last(last).shuffle(Shuffle::None).rank(rank, ranks).on_error(skip);
+            let options = LoaderOptions::new(batch).last(last).shuffle(shuffle).rank(rank, ranks).prefetch(20_000).on_error(skip);
             let mut loader = block_on(DataLoader::new(rows.clone(), options)).unwrap();
             let batches = rest(&mut loader);
             assert!(batches.iter().all(|batch| !batch.positions.is_empty() && batch.positions.iter().all(good)));
@@ -803,6 +818,36 @@ fn requests_that_were_sent_are_those_that_the_store_saw() {
             objects.snapshot().gets.iter().filter(|get| get.path.contains("chunks/")).map(|get| get.bytes).collect();
         assert_eq!((stats.requests, stats.requested_bytes), (gets.len() as u64, gets.iter().sum()));
         assert!(planned.requests >= stats.requests && planned.bytes >= stats.requested_bytes && stats.requests > 0);
+    }
+}
+
+#[test]
+fn a_shuffle_of_blocks_reads_each_block_once_with_one_request() {
+    const BYTES: u64 = 20_000;
+    let (rows, block) = (480, 10);
+    let schema = Schema::builder().index("log", "utf8").index("time", "i64").group("picture", [("picture", "u8[20000]")]);
+    let schema = schema.build().unwrap();
+    let batch = rows_of(&schema, &mut Rng(common::seed()), &[("a", rows as usize)], Taste { nulls: 0, length: 1, smooth: false });
+    let (_, store) = memory();
+    let table = block_on(tables::write(store, schema, WriteOptions::default().preset(Preset::Fast), &[batch])).unwrap();
+    for (batch, ranks, window) in [(16, 1, 4), (7, 1, 4), (3, 4, 8), (64, 1, 4), (30, 2, 8)] {
+        let mut requests = 0;
+        for rank in 0..ranks {
+            // A window fits into a plan, two do not. The first batch of all is read alone, before the size of a sample is known.
+            let prefetch = 4 * window * block * BYTES / ranks;
+            let options = LoaderOptions::new(batch).last(Last::Short).rank(rank, ranks).prefetch(prefetch);
+            let options = options.shuffle(Shuffle::Block { rows: block, window });
+            let rows = table.row_loader().cache_bytes(0).coalesce(Coalesce { max_gap: 0, ..Coalesce::REMOTE });
+            let mut loader = block_on(DataLoader::new(rows, options)).unwrap();
+            let first = rest(&mut loader);
+            let before = loader.planned_reads().requests;
+            loader.set_epoch(0);
+            assert_eq!(positions(&rest(&mut loader)), positions(&first));
+            requests += loader.planned_reads().requests - before;
+        }
+        // Blocks of a window may be neighbours. The places of a rank begin and end within blocks.
+        let most = rows / block + (ranks - 1) * 2 * rows / block / window;
+        assert!(requests <= most, "{requests} requests, at most {most}: batches of {batch} on {ranks} ranks");
     }
 }
 
