@@ -15,7 +15,7 @@ use super::{
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
-    planner::{PLANS, Plan, Planner, Start},
+    planner::{Plan, Planner, PlansAhead, Start},
     prepared::{Key, Prepared},
     shards::Shards,
     source::Source,
@@ -188,14 +188,17 @@ impl Run {
         Self { drawing, planned, reads, bytes: 0, ready, part, skipped: 0, last_call: None, next: NextEpoch::default(), prepared: 0 }
     }
 
-    /// Returns the bytes that are read ahead, as estimated.
-    fn waiting(&self, batch_bytes: u64) -> u64 {
-        self.bytes + (self.ready.len() + usize::from(self.part.is_some())) as u64 * batch_bytes
-    }
-
-    /// Returns the bytes of the plans that are being read, as estimated.
-    fn under_way(&mut self) -> u64 {
-        self.reads.iter_mut().filter_map(|(bytes, read)| read.is_running().then_some(*bytes)).sum()
+    /// Returns what is read ahead.
+    fn ahead(&mut self, batch_bytes: u64) -> PlansAhead {
+        let waiting = (self.ready.len() + usize::from(self.part.is_some())) as u64 * batch_bytes;
+        let mut ahead = PlansAhead { plans: self.reads.len(), bytes: self.bytes + waiting, ..PlansAhead::default() };
+        for (bytes, read) in &mut self.reads {
+            if read.is_running() {
+                ahead.running += 1;
+                ahead.running_bytes += *bytes;
+            }
+        }
+        ahead
     }
 
     fn add(&mut self, planned: Start, estimate: u64, read: Ahead<PlanRead>) {
@@ -455,11 +458,9 @@ impl DataLoader {
         }
         loop {
             let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
-            let waiting = run.waiting(planner.batch_bytes);
             let is_idle = run.reads.is_empty() && run.ready.is_empty();
             let bytes = planner.plan_bytes(&run.drawing, run.planned);
-            let under_way = run.under_way();
-            if !is_idle && (run.reads.len() >= PLANS || !planner.may_read(bytes, waiting, under_way)) {
+            if !is_idle && !planner.may_read(bytes, run.ahead(planner.batch_bytes)) {
                 return;
             }
             let plan = planner.plan(&mut run.drawing, run.planned);
@@ -480,8 +481,8 @@ impl DataLoader {
     async fn prepare(&mut self) {
         let (planner, Some(run)) = (self.planner(), &mut self.run) else { return };
         let half = self.prefetch / 2;
-        let (waiting, under_way) = (run.waiting(planner.batch_bytes), run.under_way());
-        let is_due = run.next != NextEpoch::Done && planner.batch_bytes > 0 && planner.batch_bytes <= half && waiting <= half;
+        let this = run.ahead(planner.batch_bytes);
+        let is_due = run.next != NextEpoch::Done && planner.batch_bytes > 0 && planner.batch_bytes <= half && this.bytes <= half;
         if !is_due {
             return;
         }
@@ -496,8 +497,7 @@ impl DataLoader {
         let bound = Planner { prefetch: half, ..planner };
         let is_done = loop {
             let bytes = planner.plan_bytes(&ahead.drawing, ahead.planned);
-            let (waiting, under_way) = (waiting + ahead.waiting(planner.batch_bytes), under_way + ahead.under_way());
-            if !ahead.reads.is_empty() && (ahead.reads.len() >= PLANS || !bound.may_read(bytes, waiting, under_way)) {
+            if !ahead.reads.is_empty() && !bound.may_read(bytes, this + ahead.ahead(planner.batch_bytes)) {
                 break false;
             }
             let plan = planner.plan(&mut ahead.drawing, ahead.planned);

@@ -13,8 +13,11 @@ const PLAN_BYTES: u64 = 4 << 20;
 const PLAN_BATCHES: usize = 16;
 /// The most plans that are read at a time.
 pub(super) const PLANS: usize = 16;
-/// Bytes of the plans that are read at a time, as estimated; a single plan may have more. So many bytes keep a store busy that sends
-/// 1.3 GB/s and answers after 100 ms. A higher bound is slower where memory is new to the process: the kernel clears each page.
+/// The most plans that are being read or wait for the consumer.
+const PLANS_AHEAD: usize = 256;
+/// Bytes of the plans that are read at a time, as estimated; two may have more, such as windows of a shuffle: the requests of one begin
+/// while the bytes of the other come. So many bytes keep a store busy that sends 1.3 GB/s and answers after 100 ms. A higher bound is
+/// slower where memory is new to the process: the kernel clears each page.
 const UNDER_WAY: u64 = 128 << 20;
 
 /// Chooses the batches that one read plan covers.
@@ -42,6 +45,29 @@ impl Start {
     /// Returns the start at the first draw of a step.
     pub(super) fn of_step(step: u64) -> Self {
         Self { step, draw: step }
+    }
+}
+
+/// The plans that are being read, and those that wait for the consumer. Bytes are estimated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlansAhead {
+    pub(super) plans: usize,
+    pub(super) bytes: u64,
+    /// Number of those that are being read.
+    pub(super) running: usize,
+    pub(super) running_bytes: u64,
+}
+
+impl std::ops::Add for PlansAhead {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            plans: self.plans + other.plans,
+            bytes: self.bytes + other.bytes,
+            running: self.running + other.running,
+            running_bytes: self.running_bytes + other.running_bytes,
+        }
     }
 }
 
@@ -151,14 +177,11 @@ impl Planner {
         Some(end)
     }
 
-    /// Whether a plan of `bytes` bytes may be read ahead, while batches of `waiting` bytes wait for the consumer or are being read, the
-    /// latter `under_way` bytes. Two large plans, such as windows of a shuffle, are read at a time where the bound has room for what they
-    /// fetch too.
-    pub(super) fn may_read(&self, bytes: u64, waiting: u64, under_way: u64) -> bool {
-        let is_large = bytes > UNDER_WAY / 2;
-        let room = if is_large { waiting + under_way + 2 * bytes } else { waiting + bytes };
-        let is_soon = under_way == 0 || under_way + bytes <= UNDER_WAY || (is_large && under_way <= bytes);
-        self.batch_bytes > 0 && room <= self.prefetch && is_soon
+    /// Whether a plan of `bytes` bytes may be read beside those that are `ahead`.
+    pub(super) fn may_read(&self, bytes: u64, ahead: PlansAhead) -> bool {
+        let is_soon = ahead.running_bytes <= bytes || ahead.running_bytes + bytes <= UNDER_WAY;
+        let few = ahead.running < PLANS && ahead.plans < PLANS_AHEAD;
+        self.batch_bytes > 0 && ahead.bytes + bytes <= self.prefetch && is_soon && few
     }
 
     fn shuffled_up_to(&self, drawing: &Drawing, first: u64) -> (u64, bool) {

@@ -14,7 +14,7 @@ use super::{
     options::share_of_prefetch,
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
-    planner::{Planner, Start},
+    planner::{Planner, PlansAhead, Start},
     shards::{Last, Share, Shards},
 };
 
@@ -414,12 +414,15 @@ fn little_is_read_at_a_time_and_much_may_wait() {
     const MIB: u64 = 1 << 20;
     let shards = Shards { batch_size: 1, rank: 0, world_size: 1, last: Last::Drop };
     let planner = |batch_bytes| Planner { shards, samples: 100, batch_bytes, prefetch: 512 * MIB };
-    let may_read = |bytes, waiting, under_way| planner(MIB).may_read(bytes * MIB, waiting * MIB, under_way * MIB);
+    let ahead = |bytes, running_bytes| PlansAhead { plans: 20, bytes: bytes * MIB, running: 2, running_bytes: running_bytes * MIB };
+    let may_read = |bytes, waiting, running| planner(MIB).may_read(bytes * MIB, ahead(waiting, running));
     assert!(may_read(4, 124, 124) && !may_read(4, 128, 125), "128 MiB at a time");
     assert!(may_read(4, 508, 0) && may_read(4, 508, 124) && !may_read(4, 509, 0), "512 MiB in all");
-    assert!(may_read(128, 128, 128) && !may_read(128, 256, 256), "two large plans at a time");
-    assert!(may_read(128, 256, 0) && !may_read(128, 257, 0) && !may_read(128, 129, 128), "with what they fetch");
-    assert!(!planner(0).may_read(MIB, 0, 0), "one plan alone, before the size of a sample is known");
+    assert!(may_read(200, 300, 200) && !may_read(200, 300, 201) && !may_read(200, 313, 0), "two large plans at a time");
+    assert!(!planner(0).may_read(MIB, PlansAhead::default()), "one plan alone, before the size of a sample is known");
+    assert!(planner(1).may_read(1, PlansAhead { plans: 255, running: 15, ..ahead(1, 1) }), "finished plans wait");
+    assert!(!planner(1).may_read(1, PlansAhead { plans: 256, ..ahead(1, 1) }), "not too many of small ones");
+    assert!(!planner(1).may_read(1, PlansAhead { running: 16, ..ahead(1, 1) }), "16 plans at a time");
 }
 
 #[test]
