@@ -32,8 +32,6 @@ pub(super) struct Planned {
     pub(super) draws: Vec<Draw>,
     /// Number of samples at the end that only fill the batch.
     pub(super) padding: usize,
-    /// Whether another plan reads the other part of the batch.
-    pub(super) is_part: bool,
 }
 
 /// A batch that was read, and the samples that were left out of it.
@@ -76,44 +74,42 @@ impl Filling {
         Ok(None)
     }
 
-    /// Returns a batch of `all` samples that only fill it; an empty one if no sample can be read.
+    /// Reads a batch of `all` samples that only fill it: `None` if no sample can be read.
     ///
     /// # Errors
     /// As [`Filling::first_good`].
-    async fn filled(&self, all: usize, sources: &Sources, on_error: OnError) -> Result<Planned> {
-        let draws = self.first_good(sources, on_error).await?.map_or(Vec::new(), |draw| vec![draw; all]);
-        Ok(Planned { padding: draws.len(), draws, is_part: false })
+    pub(super) async fn batch(&self, all: u64, sources: &Sources, on_error: OnError) -> Result<Option<ReadBatch>> {
+        let Some(draw) = self.first_good(sources, on_error).await? else { return Ok(None) };
+        let all = usize::try_from(all).unwrap_or(usize::MAX);
+        read_good(sources, &Planned { draws: vec![draw; all], padding: all }).await.map(Some)
     }
 }
 
-/// Joins the parts of a batch that two plans read. If no sample of either can be read, fills the batch.
-///
-/// # Errors
-/// Errors that are not of a sample, as those of a store that does not answer.
-pub(super) async fn join(
-    sources: &Sources,
-    on_error: OnError,
-    filling: &Filling,
-    first: ReadBatch,
-    rest: ReadBatch,
-) -> Result<ReadBatch> {
-    let left_out = first.left_out + rest.left_out;
-    let first_error = first.first_error.or(rest.first_error);
-    let (one, other) = (first.batch, rest.batch);
-    if one.positions.is_empty() && other.positions.is_empty() {
-        let good = filling.filled(usize::try_from(left_out).unwrap_or(usize::MAX), sources, on_error).await?;
-        return Ok(ReadBatch { left_out, first_error, ..read_good(sources, &good).await? });
+impl ReadBatch {
+    /// Joins the parts of a batch that two plans have read.
+    ///
+    /// # Errors
+    /// - `Invalid`: the columns differ.
+    pub(super) fn join(self, rest: Self) -> Result<Self> {
+        let (left_out, bytes) = (self.left_out + rest.left_out, self.bytes + rest.bytes);
+        let first_error = self.first_error.or(rest.first_error);
+        let (one, other) = (self.batch, rest.batch);
+        let batch = match (one.positions.len(), other.positions.len()) {
+            (_, 0) => one,
+            (0, _) => other,
+            (first, rest) => {
+                let places: Vec<(usize, usize)> = (0..first).map(|place| (0, place)).chain((0..rest).map(|place| (1, place))).collect();
+                let parts = one.parts.iter().zip(&other.parts).map(|(one, other)| Windows::interleave(&[one, other], &places));
+                Batch {
+                    parts: parts.collect::<Result<_>>()?,
+                    positions: [one.positions, other.positions].concat(),
+                    sources: [one.sources, other.sources].concat(),
+                    padding: [one.padding, other.padding].concat(),
+                }
+            }
+        };
+        Ok(Self { batch, bytes, left_out, first_error })
     }
-    let places = (0..one.positions.len()).map(|place| (0, place)).chain((0..other.positions.len()).map(|place| (1, place)));
-    let places: Vec<(usize, usize)> = places.collect();
-    let parts = one.parts.iter().zip(&other.parts).map(|(one, other)| Windows::interleave(&[one, other], &places));
-    let batch = Batch {
-        parts: parts.collect::<Result<_>>()?,
-        positions: [one.positions, other.positions].concat(),
-        sources: [one.sources, other.sources].concat(),
-        padding: [one.padding, other.padding].concat(),
-    };
-    Ok(ReadBatch { batch, bytes: first.bytes + rest.bytes, left_out, first_error })
 }
 
 /// Reads batches with one plan. If samples are damaged, reads the batches one by one, so that only those with a damaged sample fail.
@@ -124,7 +120,6 @@ pub(super) async fn read(
     sources: &Sources,
     batches: Vec<Planned>,
     on_error: OnError,
-    filling: &Filling,
 ) -> Result<Vec<Result<ReadBatch>>> {
     let all: Vec<Draw> = batches.iter().flat_map(|batch| &batch.draws).copied().collect();
     let mut found = Vec::with_capacity(batches.len());
@@ -143,7 +138,7 @@ pub(super) async fn read(
         Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
         Err(_) => {
             for batch in batches {
-                found.push(match without_damaged(sources, batch, on_error, filling).await {
+                found.push(match without_damaged(sources, batch, on_error).await {
                     Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
                     batch => batch,
                 });
@@ -154,15 +149,14 @@ pub(super) async fn read(
 }
 
 /// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
-/// position. A batch of which nothing is left is filled, because all ranks do the same number of steps.
+/// position. Nothing may be left of a batch.
 async fn without_damaged(
     sources: &Sources,
-    Planned { draws, padding, is_part }: Planned,
+    Planned { draws, padding }: Planned,
     on_error: OnError,
-    filling: &Filling,
 ) -> Result<ReadBatch> {
     let (real, all) = (draws.len() - padding, draws.len());
-    let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0, is_part }, None);
+    let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0 }, None);
     // Places that are not read yet, the first of them on top.
     let mut ranges: Vec<std::ops::Range<usize>> = std::iter::once(0..all).collect();
     while let Some(range) = ranges.pop() {
@@ -187,9 +181,6 @@ async fn without_damaged(
         }
     }
     let left_out = (all - good.draws.len()) as u64;
-    if good.draws.is_empty() && !is_part {
-        good = filling.filled(all, sources, on_error).await?;
-    }
     Ok(ReadBatch { left_out, first_error, ..read_good(sources, &good).await? })
 }
 
@@ -199,7 +190,7 @@ async fn read_good(sources: &Sources, good: &Planned) -> Result<ReadBatch> {
     Ok(whole(good, windows, bytes))
 }
 
-fn whole(Planned { draws, padding, .. }: &Planned, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
+fn whole(Planned { draws, padding }: &Planned, parts: Vec<Windows>, bytes: u64) -> ReadBatch {
     let real = draws.len() - padding;
     let batch = Batch {
         positions: draws.iter().map(|draw| draw.position).collect(),

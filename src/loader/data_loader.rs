@@ -158,7 +158,7 @@ pub(super) struct Run {
     /// Where the next plan begins.
     planned: Start,
     reads: VecDeque<(u64, Ahead<PlanRead>)>,
-    /// Bytes of the reads under way, as estimated.
+    /// Bytes of `reads`, as estimated.
     bytes: u64,
     /// Batches that are read and not handed out.
     ready: VecDeque<Result<ReadBatch>>,
@@ -199,6 +199,22 @@ impl Run {
             }
         }
         ahead
+    }
+
+    /// Makes the batches of a plan ready, the first of them with its part that the plan before has read.
+    fn make_ready(&mut self, PlanRead { mut batches, goes_on }: PlanRead) -> Result<()> {
+        if let Some(part) = self.part.take()
+            && !batches.is_empty()
+        {
+            let joined = match (part, batches.remove(0)) {
+                (Ok(part), Ok(rest)) => Ok(part.join(rest)?),
+                (Err(error), _) | (_, Err(error)) => Err(error),
+            };
+            batches.insert(0, joined);
+        }
+        self.part = if goes_on { batches.pop() } else { None };
+        self.ready.extend(batches);
+        Ok(())
     }
 
     fn add(&mut self, planned: Start, estimate: u64, read: Ahead<PlanRead>) {
@@ -378,6 +394,7 @@ impl DataLoader {
         loop {
             self.read_ahead().await;
             let (step, len) = (self.shards.step(), self.samples());
+            self.fill_next().await?;
             let Some(run) = &mut self.run else { return Ok(None) };
             if let Some(batch) = run.ready.pop_front() {
                 self.offset = (self.offset + step).min(len);
@@ -395,7 +412,7 @@ impl DataLoader {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
                         self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
                     }
-                    self.make_ready(read).await?;
+                    run.make_ready(read)?;
                 }
                 // It may have failed long ago: this epoch reads again.
                 Err(_) if run.prepared > 0 => self.run = None,
@@ -408,20 +425,16 @@ impl DataLoader {
         }
     }
 
-    /// Makes the batches of a plan ready, the first of them with its part that the plan before has read.
-    async fn make_ready(&mut self, PlanRead { mut batches, goes_on }: PlanRead) -> Result<()> {
-        // Until all is done there is no run: a caller that stops waiting begins again behind the last batch that was handed out.
-        let Some(mut run) = self.run.take() else { return Ok(()) };
-        if let (Some(part), Some(rest)) = (run.part.take(), batches.first_mut()) {
-            let taken = std::mem::replace(rest, Err(Error::internal("a part of a batch")));
-            *rest = match (part, taken) {
-                (Ok(part), Ok(rest)) => Ok(batch::join(&self.sources, self.on_error, &self.filling(), part, rest).await?),
-                (Err(error), _) | (_, Err(error)) => Err(error),
-            };
+    /// Fills the batch that is handed out next, if no sample of it can be read: all ranks do the same number of steps.
+    async fn fill_next(&mut self) -> Result<()> {
+        let next = self.run.as_ref().and_then(|run| run.ready.front()?.as_ref().ok());
+        let Some(left_out) = next.filter(|read| read.batch.positions.is_empty()).map(|read| read.left_out) else { return Ok(()) };
+        let ranks = self.shards.world_size;
+        let filling = Filling { mix: self.mix.clone(), epoch: self.epoch, samples: self.samples(), ranks };
+        let filled = filling.batch(left_out, &self.sources, self.on_error).await?;
+        if let (Some(filled), Some(Ok(next))) = (filled, self.run.as_mut().and_then(|run| run.ready.front_mut())) {
+            (next.batch, next.bytes) = (filled.batch, filled.bytes);
         }
-        run.part = if goes_on { batches.pop() } else { None };
-        run.ready.extend(batches);
-        self.run = Some(run);
         Ok(())
     }
 
@@ -444,7 +457,7 @@ impl DataLoader {
         }
     }
 
-    /// Starts reads until the bytes under way reach the bound.
+    /// Starts as many reads as may be read ahead.
     async fn read_ahead(&mut self) {
         if self.run.is_none() {
             let prepared = self.prepared.take(&self.key()).filter(|_| self.offset == 0);
@@ -522,10 +535,10 @@ impl DataLoader {
         let Plan { batches, goes_on, .. } = plan;
         let samples = batches.iter().map(|batch| batch.draws.len() as u64).sum::<u64>();
         let estimate = planner.batch_bytes.saturating_mul(samples) / self.shards.batch_size;
-        let (sources, on_error, trace, filling) = (self.sources.clone(), self.on_error, self.trace.clone(), self.filling());
+        let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());
         let read = Ahead::start(async move {
             let began = machine::now();
-            let batches = batch::read(&sources, batches, on_error, &filling).await?;
+            let batches = batch::read(&sources, batches, on_error).await?;
             if let Some(trace) = trace {
                 let bytes = batches.iter().flatten().map(|batch| batch.bytes).sum();
                 trace.record("read", began, machine::now(), &[("samples", samples), ("bytes", bytes)]);
@@ -533,10 +546,6 @@ impl DataLoader {
             Ok(PlanRead { batches, goes_on })
         });
         (estimate, read.await)
-    }
-
-    fn filling(&self) -> Filling {
-        Filling { mix: self.mix.clone(), epoch: self.epoch, samples: self.samples(), ranks: self.shards.world_size }
     }
 
     fn planner(&self) -> Planner {

@@ -126,15 +126,12 @@ impl Drawing {
         Draw { source: number, position: source.position(epoch.at(k % len)), random }
     }
 
-    /// Returns the end of the range of draws that are shuffled together with draw `k`, and whether that range is larger than one: what
-    /// is read together is needed together.
-    pub(super) fn shuffled_up_to(&self, k: u64) -> (u64, bool) {
-        match &*self.passes {
-            [(_, epoch)] => {
-                let (_, end) = epoch.shuffled_with(k);
-                (end, end > k + 1)
-            }
-            passes => (k + 1, passes.iter().any(|(_, epoch)| epoch.shuffles_in_windows())),
+    /// Returns the end of the window of draw `k`, whose draws are shuffled together, if there is one source; and whether samples are
+    /// shuffled in windows: what is read together is needed together.
+    pub(super) fn window(&self, k: u64) -> (Option<u64>, bool) {
+        match (&self.mix, &*self.passes) {
+            (None, [(_, epoch)]) if epoch.shuffles_in_windows() => (Some(epoch.shuffled_with(k).1), true),
+            (_, passes) => (None, passes.iter().any(|(_, epoch)| epoch.shuffles_in_windows())),
         }
     }
 }

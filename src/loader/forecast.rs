@@ -74,20 +74,23 @@ impl DataLoader {
         let decoded_of_batch = self.sources.decoded_bytes().await?.saturating_mul(self.shards.batch_size);
         let planner = Planner { shards: self.shards, samples, batch_bytes: decoded_of_batch.max(1), prefetch: self.prefetch };
         let mut drawing = Drawing::new(&self.sources, self.mix.as_ref(), self.epoch);
-        let (mut looked_at, mut plans, mut cost) = (0, 0_u64, Explain::default());
+        let (mut drawn, mut plans, mut cost) = (0_u64, 0_u64, Explain::default());
         for part in 0..LOOKED_AT {
-            // Plans that begin at steps from all over the epoch.
+            // Plans from all over the epoch. The plan before each ends with a window, where the order has windows.
             let step = batches * part / LOOKED_AT * self.shards.step();
-            let planned = planner.plan(&mut drawing, Start::of_step(step)).batches;
+            let start = Start::of_step(step);
+            let start = if part == 0 { start } else { planner.plan(&mut drawing, start).next };
+            let planned = planner.plan(&mut drawing, start).batches;
             if planned.is_empty() {
                 break;
             }
             let draws: Vec<_> = planned.iter().flat_map(|batch| &batch.draws).copied().collect();
             cost = cost.and(self.sources.explain(&draws).await?);
-            (looked_at, plans) = (looked_at + planned.len() as u64, plans + 1);
+            (drawn, plans) = (drawn + draws.len() as u64, plans + 1);
         }
-        let mean = |count: f64| count / looked_at.max(1) as f64;
-        let batches_of_plan = looked_at as f64 / plans.max(1) as f64;
+        let drawn_batches = drawn as f64 / self.shards.batch_size as f64;
+        let mean = |count: f64| if drawn > 0 { count / drawn_batches } else { 0.0 };
+        let batches_of_plan = drawn_batches / plans.max(1) as f64;
         let of_plan = (decoded_of_batch as f64 * batches_of_plan).max(1.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few plans")]
         let at_a_time = (self.prefetch as f64 / of_plan).floor().clamp(1.0, PLANS as f64) as u64;
@@ -96,7 +99,7 @@ impl DataLoader {
             samples,
             batches,
             batch_size: self.shards.batch_size,
-            looked_at,
+            looked_at: drawn.div_ceil(self.shards.batch_size),
             batches_of_plan,
             requests_of_batch: mean(cost.requests as f64),
             bytes_of_batch: mean(cost.bytes as f64),

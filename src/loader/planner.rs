@@ -11,14 +11,18 @@ use super::{
 const PLAN_BYTES: u64 = 4 << 20;
 /// The most batches that one read plan covers.
 const PLAN_BATCHES: usize = 16;
+/// The most windows of a shuffle that one read plan covers.
+const PLAN_WINDOWS: usize = 64;
 /// The most plans that are read at a time.
 pub(super) const PLANS: usize = 16;
 /// The most plans that are being read or wait for the consumer.
 const PLANS_AHEAD: usize = 256;
-/// Bytes of the plans that are read at a time, as estimated; two may have more, such as windows of a shuffle: the requests of one begin
-/// while the bytes of the other come. So many bytes keep a store busy that sends 1.3 GB/s and answers after 100 ms. A higher bound is
-/// slower where memory is new to the process: the kernel clears each page.
+/// Bytes of the plans that are read at a time, as estimated. So many bytes keep a store busy that sends 1.3 GB/s and answers after 100 ms.
+/// A higher bound is slower where memory is new to the process: the kernel clears each page.
 const UNDER_WAY: u64 = 128 << 20;
+/// Plans that are read at a time whatever their bytes, such as windows of a shuffle: the requests of one begin while the bytes of the other
+/// come.
+const LARGE_PLANS: usize = 2;
 
 /// Chooses the batches that one read plan covers.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +41,7 @@ pub(super) struct Planner {
 pub(super) struct Start {
     /// The first draw of a step, of which not everything is planned.
     pub(super) step: u64,
-    /// The first draw that is not planned: those of the step before it were read with the window that they are in.
+    /// The first draw that is not planned. The plan before reads earlier draws of this step.
     pub(super) draw: u64,
 }
 
@@ -87,7 +91,7 @@ impl Planner {
     /// Returns the bytes of the plan that begins at `start`, as estimated. Samples that are shuffled together are read together, so that
     /// their blocks are read once.
     pub(super) fn plan_bytes(&self, drawing: &Drawing, start: Start) -> u64 {
-        let (first, windows) = (self.own_draw(start), |draw| self.shuffled_up_to(drawing, draw));
+        let (first, windows) = (self.own_draw(start), |draw| self.window(drawing, draw));
         let most = self.most_bytes(windows(first).1);
         match self.end_of_windows(&windows, first, most) {
             Some(end) => (end - first).saturating_mul(self.batch_bytes) / self.shards.step(),
@@ -102,20 +106,17 @@ impl Planner {
 
     /// Returns the plan that begins at `start`.
     pub(super) fn plan(&self, drawing: &mut Drawing, start: Start) -> Plan<Planned> {
-        let plan = self.shares(|draw| self.shuffled_up_to(drawing, draw), start);
-        let (last, continues, goes_on) = (plan.batches.len().saturating_sub(1), plan.continues, plan.goes_on);
-        let planned = plan.batches.into_iter().enumerate().map(|(place, Share { numbers, padding })| Planned {
+        let plan = self.shares(|draw| self.window(drawing, draw), start);
+        let planned = plan.batches.into_iter().map(|Share { numbers, padding }| Planned {
             draws: numbers.into_iter().map(|number| drawing.at(number)).collect(),
             padding,
-            is_part: (continues && place == 0) || (goes_on && place == last),
         });
-        Plan { batches: planned.collect(), continues, goes_on, next: plan.next }
+        Plan { batches: planned.collect(), continues: plan.continues, goes_on: plan.goes_on, next: plan.next }
     }
 
-    /// Returns the draws of the plan that begins at `start`. `windows` returns the end of the draws that are shuffled together with a draw,
-    /// and whether there are several. A plan ends with a window, perhaps in the middle of a batch: the samples of the rest of the batch
-    /// come from blocks of the next window.
-    pub(super) fn shares(&self, windows: impl Fn(u64) -> (u64, bool), start: Start) -> Plan<Share> {
+    /// Returns the draws of the plan that begins at `start`. `windows` returns the end of the window of a draw, and whether there are windows.
+    /// Where a window fits, the plan ends with one, perhaps in the middle of a batch: the rest of the batch comes from blocks of the next.
+    pub(super) fn shares(&self, windows: impl Fn(u64) -> (Option<u64>, bool), start: Start) -> Plan<Share> {
         let first = self.own_draw(start);
         let (together, is_window) = windows(first);
         let plan_bytes = self.most_bytes(is_window);
@@ -140,7 +141,7 @@ impl Planner {
             let is_full = self.batch_bytes * (plan.batches.len() as u64 + 1) > plan_bytes;
             let is_done = match window {
                 Some(end) => plan.next.step >= end,
-                None => is_full || (plan.next.step >= together && plan.batches.len() >= PLAN_BATCHES),
+                None => is_full || (together.is_none_or(|end| plan.next.step >= end) && plan.batches.len() >= PLAN_BATCHES),
             };
             // Before the size of a sample is known, one batch is read alone.
             if self.batch_bytes == 0 || is_done {
@@ -159,32 +160,28 @@ impl Planner {
     }
 
     /// Returns the end of the windows that a plan reads whole from draw `first` on; `None` if not one fits in it, or there are none.
-    fn end_of_windows(&self, windows: &impl Fn(u64) -> (u64, bool), first: u64, plan_bytes: u64) -> Option<u64> {
+    fn end_of_windows(&self, windows: &impl Fn(u64) -> (Option<u64>, bool), first: u64, plan_bytes: u64) -> Option<u64> {
         let step = self.shards.step();
         let most = first.saturating_add(plan_bytes.saturating_mul(step).checked_div(self.batch_bytes)?);
-        let enough = first.saturating_add(step.saturating_mul(PLAN_BATCHES as u64));
-        let (mut end, is_window) = windows(first);
-        if !is_window || end <= first || end > most {
-            return None;
-        }
-        while end < self.samples.min(enough) {
-            let (next, _) = windows(end);
-            if next > most {
-                break;
+        let enough = first.saturating_add(step.saturating_mul(PLAN_BATCHES as u64)).min(self.samples);
+        let mut end = windows(first).0.filter(|end| (first + 1..=most).contains(end))?;
+        for _ in 1..PLAN_WINDOWS {
+            match windows(end).0 {
+                Some(next) if end < enough && end < next && next <= most => end = next,
+                _ => break,
             }
-            end = next;
         }
         Some(end)
     }
 
     /// Whether a plan of `bytes` bytes may be read beside those that are `ahead`.
     pub(super) fn may_read(&self, bytes: u64, ahead: PlansAhead) -> bool {
-        let is_soon = ahead.running_bytes <= bytes || ahead.running_bytes + bytes <= UNDER_WAY;
+        let is_soon = ahead.running < LARGE_PLANS || ahead.running_bytes + bytes <= UNDER_WAY;
         let few = ahead.running < PLANS && ahead.plans < PLANS_AHEAD;
         self.batch_bytes > 0 && ahead.bytes + bytes <= self.prefetch && is_soon && few
     }
 
-    fn shuffled_up_to(&self, drawing: &Drawing, first: u64) -> (u64, bool) {
-        drawing.shuffled_up_to(first.min(self.samples.saturating_sub(1)))
+    fn window(&self, drawing: &Drawing, draw: u64) -> (Option<u64>, bool) {
+        drawing.window(draw.min(self.samples.saturating_sub(1)))
     }
 }
