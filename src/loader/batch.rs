@@ -98,7 +98,8 @@ impl ReadBatch {
             (_, 0) => one,
             (0, _) => other,
             (first, rest) => {
-                let places: Vec<(usize, usize)> = (0..first).map(|place| (0, place)).chain((0..rest).map(|place| (1, place))).collect();
+                let places: Vec<(usize, usize)> =
+                    (0..first).map(|place| (0, place)).chain((0..rest).map(|place| (1, place))).collect();
                 let parts = one.parts.iter().zip(&other.parts).map(|(one, other)| Windows::interleave(&[one, other], &places));
                 Batch {
                     parts: parts.collect::<Result<_>>()?,
@@ -116,11 +117,7 @@ impl ReadBatch {
 ///
 /// # Errors
 /// Errors that are not of a sample, as those of a store that does not answer.
-pub(super) async fn read(
-    sources: &Sources,
-    batches: Vec<Planned>,
-    on_error: OnError,
-) -> Result<Vec<Result<ReadBatch>>> {
+pub(super) async fn read(sources: &Sources, batches: Vec<Planned>, on_error: OnError) -> Result<Vec<Result<ReadBatch>>> {
     let all: Vec<Draw> = batches.iter().flat_map(|batch| &batch.draws).copied().collect();
     let mut found = Vec::with_capacity(batches.len());
     match sources.read(&all).await {
@@ -150,11 +147,7 @@ pub(super) async fn read(
 
 /// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
 /// position. Nothing may be left of a batch.
-async fn without_damaged(
-    sources: &Sources,
-    Planned { draws, padding }: Planned,
-    on_error: OnError,
-) -> Result<ReadBatch> {
+async fn without_damaged(sources: &Sources, Planned { draws, padding }: Planned, on_error: OnError) -> Result<ReadBatch> {
     let (real, all) = (draws.len() - padding, draws.len());
     let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0 }, None);
     // Places that are not read yet, the first of them on top.

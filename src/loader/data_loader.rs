@@ -185,7 +185,18 @@ impl Run {
     fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
         let drawing = Drawing::new(sources, mix, epoch);
         let (planned, (reads, ready, part)) = (Start::of_step(planned), Default::default());
-        Self { drawing, planned, reads, bytes: 0, ready, part, skipped: 0, last_call: None, next: NextEpoch::default(), prepared: 0 }
+        Self {
+            drawing,
+            planned,
+            reads,
+            bytes: 0,
+            ready,
+            part,
+            skipped: 0,
+            last_call: None,
+            next: NextEpoch::default(),
+            prepared: 0,
+        }
     }
 
     /// Returns what is read ahead.

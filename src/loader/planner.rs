@@ -127,7 +127,8 @@ impl Planner {
             let place_of = |draw: u64| numbers[..real].partition_point(|number| *number < draw);
             let (before, within) = (place_of(plan.next.draw), window.map_or(numbers.len(), place_of));
             plan.continues |= before > 0;
-            let is_cut = |end: &u64| *end < self.samples && within < numbers.len() && (within > before || !plan.batches.is_empty());
+            let is_cut =
+                |end: &u64| *end < self.samples && within < numbers.len() && (within > before || !plan.batches.is_empty());
             if let Some(end) = window.filter(is_cut) {
                 if within > before {
                     plan.batches.push(Share { numbers: numbers[before..within].to_vec(), padding: 0 });

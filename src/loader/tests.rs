@@ -15,7 +15,7 @@ use super::{
     order::{Draws, Order, Shuffle, quality},
     permutation::{Permutation, hash},
     planner::{Planner, PlansAhead, Start},
-    shards::{Last, Share, Shards},
+    shards::{Last, Shards, Share},
 };
 
 /// Statistic of a chi-square test: the sum of (found - expected)^2 / expected.
@@ -414,12 +414,16 @@ fn little_is_read_at_a_time_and_much_may_wait() {
     const MIB: u64 = 1 << 20;
     let shards = Shards { batch_size: 1, rank: 0, world_size: 1, last: Last::Drop };
     let planner = |batch_bytes| Planner { shards, samples: 100, batch_bytes, prefetch: 512 * MIB };
-    let ahead = |bytes, running_bytes| PlansAhead { plans: 20, bytes: bytes * MIB, running: 2, running_bytes: running_bytes * MIB };
+    let ahead =
+        |bytes, running_bytes| PlansAhead { plans: 20, bytes: bytes * MIB, running: 2, running_bytes: running_bytes * MIB };
     let may_read = |bytes, waiting, running| planner(MIB).may_read(bytes * MIB, ahead(waiting, running));
     assert!(may_read(4, 124, 124) && !may_read(4, 128, 125), "128 MiB at a time");
     assert!(may_read(4, 508, 0) && may_read(4, 508, 124) && !may_read(4, 509, 0), "512 MiB in all");
     let one = PlansAhead { running: 1, ..ahead(300, 201) };
-    assert!(planner(MIB).may_read(200 * MIB, one) && !may_read(200, 300, 201) && !may_read(200, 313, 0), "two large plans at a time");
+    assert!(
+        planner(MIB).may_read(200 * MIB, one) && !may_read(200, 300, 201) && !may_read(200, 313, 0),
+        "two large plans at a time"
+    );
     assert!(!planner(0).may_read(MIB, PlansAhead::default()), "one plan alone, before the size of a sample is known");
     assert!(planner(1).may_read(1, PlansAhead { plans: 255, running: 15, ..ahead(1, 1) }), "finished plans wait");
     assert!(!planner(1).may_read(1, PlansAhead { plans: 256, ..ahead(1, 1) }), "not too many of small ones");
@@ -446,7 +450,8 @@ fn plans_have_every_batch_and_end_with_windows() {
             assert_eq!(plan.continues, part.is_some(), "case {case}: {plan:?}");
             let Some(own) = plan.batches.first().and_then(|batch| batch.numbers.first().copied()) else { break };
             // A window that fits is read whole, and nothing of the window behind the last one.
-            let fits = planner.batch_bytes > 0 && (end_of(own) - own) * planner.batch_bytes <= planner.prefetch / 3 * shards.step();
+            let fits =
+                planner.batch_bytes > 0 && (end_of(own) - own) * planner.batch_bytes <= planner.prefetch / 3 * shards.step();
             if fits && shards.share(samples, plan.next.step).is_some() {
                 let share = shards.share(samples, plan.next.step).unwrap();
                 let next = share.numbers.into_iter().find(|number| *number >= plan.next.draw).unwrap_or(samples);

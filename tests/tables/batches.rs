@@ -608,16 +608,18 @@ fn assert_mixed(batch: &Batch, source: u32, rows: &RowLoader, windows: &[(String
 fn a_damaged_row_fails_its_batch_or_is_left_out_and_the_loader_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (table, bad) = damaged(folder.path());
-    for shuffle in [Shuffle::Global, Shuffle::Block { rows: 5, window: 3 }] {
-        damaged_rows_are_left_out(&table, &bad, shuffle);
+    let blocks = Shuffle::Block { rows: 5, window: 3 };
+    for (batch, shuffle) in [(4, Shuffle::Global), (4, blocks), (40, blocks)] {
+        damaged_rows_are_left_out(&table, &bad, batch, shuffle);
     }
 }
 
-fn damaged_rows_are_left_out(table: &Table, bad: &BTreeSet<u64>, shuffle: Shuffle) {
+fn damaged_rows_are_left_out(table: &Table, bad: &BTreeSet<u64>, batch: usize, shuffle: Shuffle) {
     let rows = table.row_loader();
     let loader = |on_error| {
-        // Two windows of 15 rows fit into a plan, so that batches of 4 rows are read in parts.
-        let options = LoaderOptions::new(4).last(Last::Short).seed(1).shuffle(shuffle).prefetch(50_000).on_error(on_error);
+        // Few windows of 15 rows fit into a plan, so that batches are read in parts.
+        let options =
+            LoaderOptions::new(batch as u64).last(Last::Short).seed(1).shuffle(shuffle).prefetch(50_000).on_error(on_error);
         block_on(DataLoader::new(rows.clone(), options)).unwrap()
     };
     let (mut raising, mut failed, mut good) = (loader(OnError::Raise), 0, Vec::new());
@@ -631,7 +633,7 @@ fn damaged_rows_are_left_out(table: &Table, bad: &BTreeSet<u64>, shuffle: Shuffl
             }
         }
     }
-    assert!(failed > 0 && good.len() >= ROWS as usize - 4 * failed && good.iter().all(|row| !bad.contains(row)));
+    assert!(failed > 0 && good.len() + batch * failed >= ROWS as usize && good.iter().all(|row| !bad.contains(row)));
     let mut skipping = loader(OnError::Skip { limit: bad.len() as u64 });
     let mut found = positions(&rest(&mut skipping));
     found.sort_unstable();
@@ -791,6 +793,16 @@ fn a_batch_of_which_nothing_can_be_read_becomes_a_step_of_padding_on_every_rank(
     let mut loader = block_on(DataLoader::new(RowLoader::new(&alone).unwrap(), options)).unwrap();
     let error = block_on(loader.next()).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("none at the start of the epoch"), "{error}");
+}
+
+#[test]
+fn a_mix_of_one_loader_by_blocks_begins_again_behind_its_end() {
+    let options = LoaderOptions::new(8).last(Last::Short).shuffle(Shuffle::Block { rows: 5, window: 3 });
+    let one = block_on(DataLoader::new(table().row_loader(), options)).unwrap();
+    let mut mix = DataLoader::mix([&one], &[1.0], Stop::Samples(2 * ROWS)).unwrap();
+    let mut found = positions(&rest(&mut mix));
+    found.sort_unstable();
+    assert_eq!(found, (0..ROWS).flat_map(|row| [row; 2]).collect::<Vec<_>>());
 }
 
 #[test]
