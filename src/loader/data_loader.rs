@@ -1,7 +1,6 @@
 //! The data loader: plans batches, reads them ahead, and hands them out in order.
 
 use std::{
-    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,12 +10,13 @@ use std::{
 
 use super::{
     batch::{self, Batch, Filling, Planned, ReadBatch},
-    draws::{Drawing, Sources},
+    draws::Sources,
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
-    planner::{Plan, Planner, PlansAhead, Start},
+    planner::{Plan, Planner},
     prepared::{Key, Prepared},
+    run::{NextEpoch, PlanRead, Run},
     shards::Shards,
     source::Source,
     state::{LoaderState, MadeOf},
@@ -149,98 +149,6 @@ pub struct PlannedReads {
     pub requests: u64,
     /// Bytes of these requests.
     pub bytes: u64,
-}
-
-/// The reads of an epoch under way.
-#[derive(Debug)]
-pub(super) struct Run {
-    drawing: Drawing,
-    /// Where the next plan begins.
-    planned: Start,
-    reads: VecDeque<(u64, Ahead<PlanRead>)>,
-    /// Bytes of `reads`, as estimated.
-    bytes: u64,
-    /// Batches that are read and not handed out.
-    ready: VecDeque<Result<ReadBatch>>,
-    /// The part of a batch whose rest is in the next plan.
-    part: Option<Result<ReadBatch>>,
-    skipped: u64,
-    last_call: Option<Instant>,
-    next: NextEpoch,
-    /// Number of reads that began in the epoch before, and for which nobody has waited yet.
-    prepared: usize,
-}
-
-/// How far [`DataLoader::prepare`] has read the next epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum NextEpoch {
-    #[default]
-    Untouched,
-    Begun,
-    /// As far as is allowed, or another loop runs it.
-    Done,
-}
-
-impl Run {
-    fn new(sources: &Sources, mix: Option<&Mix>, epoch: u64, planned: u64) -> Self {
-        let drawing = Drawing::new(sources, mix, epoch);
-        let (planned, (reads, ready, part)) = (Start::of_step(planned), Default::default());
-        Self {
-            drawing,
-            planned,
-            reads,
-            bytes: 0,
-            ready,
-            part,
-            skipped: 0,
-            last_call: None,
-            next: NextEpoch::default(),
-            prepared: 0,
-        }
-    }
-
-    /// Returns what is read ahead.
-    fn ahead(&mut self, batch_bytes: u64) -> PlansAhead {
-        let waiting = (self.ready.len() + usize::from(self.part.is_some())) as u64 * batch_bytes;
-        let mut ahead = PlansAhead { plans: self.reads.len(), bytes: self.bytes + waiting, ..PlansAhead::default() };
-        for (bytes, read) in &mut self.reads {
-            if read.is_running() {
-                ahead.running += 1;
-                ahead.running_bytes += *bytes;
-            }
-        }
-        ahead
-    }
-
-    /// Makes the batches of a plan ready, the first of them with its part that the plan before has read.
-    fn make_ready(&mut self, PlanRead { mut batches, goes_on }: PlanRead) -> Result<()> {
-        if let Some(part) = self.part.take()
-            && !batches.is_empty()
-        {
-            let joined = match (part, batches.remove(0)) {
-                (Ok(part), Ok(rest)) => Ok(part.join(rest)?),
-                (Err(error), _) | (_, Err(error)) => Err(error),
-            };
-            batches.insert(0, joined);
-        }
-        self.part = if goes_on { batches.pop() } else { None };
-        self.ready.extend(batches);
-        Ok(())
-    }
-
-    fn add(&mut self, planned: Start, estimate: u64, read: Ahead<PlanRead>) {
-        self.planned = planned;
-        self.bytes += estimate;
-        self.reads.push_back((estimate, read));
-    }
-}
-
-/// What a plan has read.
-#[derive(Debug)]
-struct PlanRead {
-    batches: Vec<Result<ReadBatch>>,
-    /// Whether the rest of the last batch is in the next plan.
-    goes_on: bool,
 }
 
 impl DataLoader {
@@ -423,7 +331,10 @@ impl DataLoader {
                         let bytes = bytes.div_ceil(batch.positions.len().max(1) as u64);
                         self.delivered.sample_bytes.fetch_max(bytes, Ordering::Relaxed);
                     }
-                    run.make_ready(read)?;
+                    if let Err(error) = run.make_ready(read) {
+                        self.run = None;
+                        return Err(error);
+                    }
                 }
                 // It may have failed long ago: this epoch reads again.
                 Err(_) if run.prepared > 0 => self.run = None,
@@ -473,9 +384,10 @@ impl DataLoader {
         if self.run.is_none() {
             let prepared = self.prepared.take(&self.key()).filter(|_| self.offset == 0);
             self.run = Some(match prepared {
-                Some(run) => {
+                Some(mut run) => {
                     self.prepared.note_use();
-                    Run { prepared: run.reads.len(), ..run }
+                    run.prepared = run.reads.len();
+                    run
                 }
                 None => Run::new(&self.sources, self.mix.as_ref(), self.epoch, self.offset),
             });

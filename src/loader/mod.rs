@@ -11,6 +11,7 @@ mod order;
 mod permutation;
 mod planner;
 mod prepared;
+mod run;
 mod shards;
 mod source;
 mod state;
