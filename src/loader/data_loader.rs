@@ -14,7 +14,7 @@ use super::{
     mix::{Mix, Stop},
     options::{LoaderOptions, OnError},
     order::ShuffleQuality,
-    planner::{Plan, Planner},
+    planner::{BatchPlan, Planner},
     prepared::{Key, Prepared},
     run::{NextEpoch, PlanRead, Run},
     shards::Shards,
@@ -454,8 +454,8 @@ impl DataLoader {
     }
 
     /// Starts to read batches of this epoch. Returns also their bytes, as estimated.
-    async fn start(&self, plan: Plan<Planned>, planner: &Planner) -> (u64, Ahead<PlanRead>) {
-        let Plan { batches, goes_on, .. } = plan;
+    async fn start(&self, plan: BatchPlan<Planned>, planner: &Planner) -> (u64, Ahead<PlanRead>) {
+        let BatchPlan { batches, goes_on, .. } = plan;
         let samples = batches.iter().map(|batch| batch.draws.len() as u64).sum::<u64>();
         let estimate = planner.batch_bytes.saturating_mul(samples) / self.shards.batch_size;
         let (sources, on_error, trace) = (self.sources.clone(), self.on_error, self.trace.clone());

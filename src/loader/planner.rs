@@ -77,7 +77,7 @@ impl std::ops::Add for PlansAhead {
 
 /// What one plan reads.
 #[derive(Debug)]
-pub(super) struct Plan<B> {
+pub(super) struct BatchPlan<B> {
     pub(super) batches: Vec<B>,
     /// Whether the plan before has the first part of the first batch.
     pub(super) continues: bool,
@@ -105,23 +105,23 @@ impl Planner {
     }
 
     /// Returns the plan that begins at `start`.
-    pub(super) fn plan(&self, drawing: &mut Drawing, start: Start) -> Plan<Planned> {
+    pub(super) fn plan(&self, drawing: &mut Drawing, start: Start) -> BatchPlan<Planned> {
         let plan = self.shares(|draw| self.window(drawing, draw), start);
         let planned = plan.batches.into_iter().map(|Share { numbers, padding }| Planned {
             draws: numbers.into_iter().map(|number| drawing.at(number)).collect(),
             padding,
         });
-        Plan { batches: planned.collect(), continues: plan.continues, goes_on: plan.goes_on, next: plan.next }
+        BatchPlan { batches: planned.collect(), continues: plan.continues, goes_on: plan.goes_on, next: plan.next }
     }
 
     /// Returns the draws of the plan that begins at `start`. `windows` returns the end of the window of a draw, and whether there are windows.
     /// Where a window fits, the plan ends with one, perhaps in the middle of a batch: the rest of the batch comes from blocks of the next.
-    pub(super) fn shares(&self, windows: impl Fn(u64) -> (Option<u64>, bool), start: Start) -> Plan<Share> {
+    pub(super) fn shares(&self, windows: impl Fn(u64) -> (Option<u64>, bool), start: Start) -> BatchPlan<Share> {
         let first = self.own_draw(start);
         let (together, is_window) = windows(first);
         let plan_bytes = self.most_bytes(is_window);
         let window = self.end_of_windows(&windows, first, plan_bytes);
-        let mut plan = Plan { batches: Vec::new(), continues: false, goes_on: false, next: start };
+        let mut plan = BatchPlan { batches: Vec::new(), continues: false, goes_on: false, next: start };
         while let Some(Share { mut numbers, padding }) = self.shards.share(self.samples, plan.next.step) {
             let real = numbers.len() - padding;
             let place_of = |draw: u64| numbers[..real].partition_point(|number| *number < draw);
