@@ -74,7 +74,7 @@ impl Filling {
         Ok(None)
     }
 
-    /// Reads a batch of `all` samples that only fill it: `None` if no sample can be read.
+    /// Reads a batch that has `all` times the first good sample of the epoch, all of them as padding; `None` if no sample can be read.
     ///
     /// # Errors
     /// As [`Filling::first_good`].
@@ -146,7 +146,7 @@ pub(super) async fn read(sources: &Sources, batches: Vec<Planned>, on_error: OnE
 }
 
 /// Reads a batch in ever smaller parts, to find its damaged samples: leaves them out, or returns the error of the first one with its
-/// position. Nothing may be left of a batch.
+/// position. The result is empty if no sample can be read.
 async fn without_damaged(sources: &Sources, Planned { draws, padding }: Planned, on_error: OnError) -> Result<ReadBatch> {
     let (real, all) = (draws.len() - padding, draws.len());
     let (mut good, mut first_error) = (Planned { draws: Vec::new(), padding: 0 }, None);

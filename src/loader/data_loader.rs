@@ -347,7 +347,7 @@ impl DataLoader {
         }
     }
 
-    /// Fills the batch that is handed out next, if no sample of it can be read: all ranks do the same number of steps.
+    /// If no sample of the next batch can be read, fills the batch with padding: every rank must do the same number of steps.
     async fn fill_next(&mut self) -> Result<()> {
         let next = self.run.as_ref().and_then(|run| run.ready.front()?.as_ref().ok());
         let Some(left_out) = next.filter(|read| read.batch.positions.is_empty()).map(|read| read.left_out) else { return Ok(()) };

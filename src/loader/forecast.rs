@@ -76,7 +76,7 @@ impl DataLoader {
         let mut drawing = Drawing::new(&self.sources, self.mix.as_ref(), self.epoch);
         let (mut drawn, mut plans, mut cost) = (0_u64, 0_u64, Explain::default());
         for part in 0..LOOKED_AT {
-            // Plans from all over the epoch. The plan before each ends with a window, where the order has windows.
+            // Plans from all over the epoch. A step may be in the middle of a window: the plan behind that window is a usual one.
             let step = batches * part / LOOKED_AT * self.shards.step();
             let start = Start::of_step(step);
             let start = if part == 0 { start } else { planner.plan(&mut drawing, start).next };

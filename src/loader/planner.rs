@@ -75,12 +75,10 @@ impl std::ops::Add for PlansAhead {
     }
 }
 
-/// What one plan reads.
+/// A read plan: its batches, and where the plan behind it begins.
 #[derive(Debug)]
 pub(super) struct BatchPlan<B> {
     pub(super) batches: Vec<B>,
-    /// Whether the plan before has the first part of the first batch.
-    pub(super) continues: bool,
     /// Whether the next plan has the rest of the last batch.
     pub(super) goes_on: bool,
     /// Where the next plan begins.
@@ -111,22 +109,22 @@ impl Planner {
             draws: numbers.into_iter().map(|number| drawing.at(number)).collect(),
             padding,
         });
-        BatchPlan { batches: planned.collect(), continues: plan.continues, goes_on: plan.goes_on, next: plan.next }
+        BatchPlan { batches: planned.collect(), goes_on: plan.goes_on, next: plan.next }
     }
 
     /// Returns the draws of the plan that begins at `start`. `windows` returns the end of the window of a draw, and whether there are windows.
-    /// Where a window fits, the plan ends with one, perhaps in the middle of a batch: the rest of the batch comes from blocks of the next.
+    /// If a window fits into the plan, the plan ends where a window ends, even in the middle of a batch: the next plan then has the rest of
+    /// that batch, whose samples are in blocks of the next window.
     pub(super) fn shares(&self, windows: impl Fn(u64) -> (Option<u64>, bool), start: Start) -> BatchPlan<Share> {
         let first = self.own_draw(start);
         let (together, is_window) = windows(first);
         let plan_bytes = self.most_bytes(is_window);
         let window = self.end_of_windows(&windows, first, plan_bytes);
-        let mut plan = BatchPlan { batches: Vec::new(), continues: false, goes_on: false, next: start };
+        let mut plan = BatchPlan { batches: Vec::new(), goes_on: false, next: start };
         while let Some(Share { mut numbers, padding }) = self.shards.share(self.samples, plan.next.step) {
             let real = numbers.len() - padding;
             let place_of = |draw: u64| numbers[..real].partition_point(|number| *number < draw);
             let (before, within) = (place_of(plan.next.draw), window.map_or(numbers.len(), place_of));
-            plan.continues |= before > 0;
             let is_cut =
                 |end: &u64| *end < self.samples && within < numbers.len() && (within > before || !plan.batches.is_empty());
             if let Some(end) = window.filter(is_cut) {

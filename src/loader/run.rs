@@ -30,7 +30,7 @@ pub(super) struct Run {
     pub(super) prepared: usize,
 }
 
-/// How far the next epoch is read before.
+/// How far the next epoch has been read ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum NextEpoch {
     #[default]
@@ -71,10 +71,10 @@ impl Run {
         ahead
     }
 
-    /// Makes the batches of a plan ready, the first of them with its part that the plan before has read.
+    /// Makes the batches of a plan ready. If the plan before has read a part of the first of them, joins both parts.
     ///
     /// # Errors
-    /// - `Invalid`: the columns of the parts differ. Batches are lost then.
+    /// - `Invalid`: the columns of the parts differ. The batches of this plan are lost, so the caller drops the run and reads again.
     pub(super) fn make_ready(&mut self, PlanRead { mut batches, goes_on }: PlanRead) -> Result<()> {
         if let Some(part) = self.part.take()
             && !batches.is_empty()
@@ -97,7 +97,7 @@ impl Run {
     }
 }
 
-/// What a plan has read.
+/// The batches that a plan has read.
 #[derive(Debug)]
 pub(super) struct PlanRead {
     pub(super) batches: Vec<Result<ReadBatch>>,
